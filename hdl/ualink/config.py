@@ -1,0 +1,179 @@
+"""One frozen configuration, validated when it is made and handed down whole.
+
+Every number that a build may choose stands here; what firmware may choose at run time is a signal of the block it belongs to.
+Uncertain readings of the standard that are build choices are here too, each named in ``docs/rulings.md``.
+"""
+
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Self
+
+__all__ = ["ConfigError", "Credits", "DLConfig", "StationConfig", "SwitchConfig", "TLConfig", "UPLIConfig"]
+
+
+class ConfigError(ValueError):
+    """A configuration value is out of range; the message names the key, the value and the range."""
+
+
+def _check_range(owner: str, key: str, value: Any, low: int, high: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise ConfigError(f"{owner}.{key} is {value!r}; it must be a whole number from {low} to {high}")
+
+
+def _check_choice(owner: str, key: str, value: Any, choices: tuple) -> None:
+    if value not in choices:
+        raise ConfigError(f"{owner}.{key} is {value!r}; it must be one of {', '.join(map(repr, choices))}")
+
+
+class _Config:
+    def replace(self, **changes: Any) -> Self:
+        """The same configuration with ``changes``, validated again."""
+        return replace(self, **changes)  # type: ignore[type-var]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Credits(_Config):
+    """Buffers of one class that a receiver announces: usable for any VC (``pool``) and for one VC each (``vc``)."""
+
+    pool: int = 0
+    vc: tuple[int, int, int, int] = (0, 0, 0, 0)
+
+    def __post_init__(self):
+        _check_range("credits", "pool", self.pool, 0, 1023)
+        if len(self.vc) != 4:
+            raise ConfigError(f"credits.vc is {self.vc!r}; it must hold four counts, one per VC")
+        for n, count in enumerate(self.vc):
+            _check_range("credits", f"vc[{n}]", count, 0, 1023)
+
+    @property
+    def total(self) -> int:
+        """Beats or fields that the buffers hold together."""
+        return self.pool + sum(self.vc)
+
+
+@dataclass(frozen=True, kw_only=True)
+class UPLIConfig(_Config):
+    """UPLI agents of a station (UALink_200 §2.5-2.6).
+
+    ``req`` … ``wr_rsp`` are the buffers, per port, behind the channel that this side receives; ``init_done_qualification``
+    is the number of consecutive cycles in which CreditInitDone must be seen (ruling A-09 of UPLI), at least 2.
+    """
+
+    req: Credits = Credits(pool=16)
+    orig_data: Credits = Credits(pool=32)
+    rd_rsp: Credits = Credits(pool=32)
+    wr_rsp: Credits = Credits(pool=16)
+    init_done_qualification: int = 2
+
+    def __post_init__(self):
+        _check_range("upli", "init_done_qualification", self.init_done_qualification, 2, 16)
+        for channel, least in (("req", 1), ("orig_data", 4), ("rd_rsp", 4), ("wr_rsp", 1)):
+            if getattr(self, channel).total < least:
+                raise ConfigError(f"upli.{channel} has {getattr(self, channel).total} credits; it needs {least} or more")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TLConfig(_Config):
+    """Transaction layer of one port (UALink_200 §5).
+
+    ``req_cmd``, ``rsp_cmd`` count fields, ``req_data``, ``rsp_data`` count 64-byte buffers of the receiver; the rulings are
+    those of ``docs/rulings.md``: ``uwm_has_byte_enables`` (D03), ``cmd_counter_bits`` and ``data_counter_bits`` (counter widths).
+    """
+
+    req_cmd: Credits = Credits(pool=64)
+    rsp_cmd: Credits = Credits(pool=64)
+    req_data: Credits = Credits(pool=256)
+    rsp_data: Credits = Credits(pool=256)
+    uwm_has_byte_enables: bool = True
+    cmd_counter_bits: int = 10
+    data_counter_bits: int = 10
+
+    def __post_init__(self):
+        _check_range("tl", "cmd_counter_bits", self.cmd_counter_bits, 4, 16)
+        _check_range("tl", "data_counter_bits", self.data_counter_bits, 4, 16)
+        for name, least in (("req_cmd", 1), ("rsp_cmd", 1), ("req_data", 4), ("rsp_data", 4)):
+            credits = getattr(self, name)
+            bits = self.cmd_counter_bits if name.endswith("cmd") else self.data_counter_bits
+            if max(credits.pool, *credits.vc) >= 1 << bits:
+                raise ConfigError(f"tl.{name} does not fit in counters of {bits} bits")
+            # All buffers a transfer needs come from one bucket, so one bucket must be able to hold the largest transfer.
+            if max(credits.pool, *credits.vc) < least:
+                raise ConfigError(f"tl.{name} needs {least} or more credits in its pool or in one VC")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DLConfig(_Config):
+    """Data link layer of one port (UALink_200 §6).
+
+    ``replay_depth`` is TxReplay in DL flits; ``explicit_cadence`` the reload of Tx_explicit_count (A-27);
+    ``crc_covers_zero_field`` is A-05; ``idle_flit_times`` the least stay in DL Idle (A-23).
+    """
+
+    replay_depth: int = 64
+    explicit_cadence: int = 7
+    crc_covers_zero_field: bool = True
+    idle_flit_times: int = 16
+    rx_replay_limit: int = 50
+    tx_ack_time_out: int = 40_000
+
+    def __post_init__(self):
+        _check_range("dl", "replay_depth", self.replay_depth, 2, 255)
+        _check_range("dl", "explicit_cadence", self.explicit_cadence, 1, 7)
+        _check_range("dl", "idle_flit_times", self.idle_flit_times, 4, 255)
+        _check_range("dl", "rx_replay_limit", self.rx_replay_limit, 1, 255)
+        _check_range("dl", "tx_ack_time_out", self.tx_ack_time_out, 0, (1 << 24) - 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StationConfig(_Config):
+    """One station: four lanes as one x4, two x2 or four x1 links (``ports`` 1, 2 or 4; UALink_200 §2.5)."""
+
+    ports: int = 1
+    upli: UPLIConfig = field(default_factory=UPLIConfig)
+    tl: TLConfig = field(default_factory=TLConfig)
+    dl: DLConfig = field(default_factory=DLConfig)
+
+    def __post_init__(self):
+        _check_choice("station", "ports", self.ports, (1, 2, 4))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SwitchConfig(_Config):
+    """A switch: ``stations`` stations alike, and route tables of ``route_entries`` entries each (UALink_200 §10.7)."""
+
+    stations: int = 4
+    route_entries: int = 1024
+    station: StationConfig = field(default_factory=StationConfig)
+
+    def __post_init__(self):
+        _check_range("switch", "stations", self.stations, 2, 256)
+        _check_range("switch", "route_entries", self.route_entries, 4, 1024)
+        if self.route_entries < self.stations * 4:
+            raise ConfigError(
+                f"switch.route_entries is {self.route_entries}; it must cover the {self.stations * 4} ports that the "
+                f"stations have when each is four x1"
+            )
+
+
+def from_dict(kind: type, values: dict, where: str) -> Any:
+    """Build configuration ``kind`` from nested plain values, naming ``where`` and the key in every complaint."""
+    known = {f.name: f for f in fields(kind)}
+    arguments = {}
+    for key, value in values.items():
+        if key not in known:
+            raise ConfigError(f"{where}: unknown key {key!r}; known are {', '.join(known)}")
+        default = getattr(kind(), key)
+        if isinstance(default, _Config):
+            if not isinstance(value, dict):
+                raise ConfigError(f"{where}.{key} is {value!r}; it must be a table")
+            value = from_dict(type(default), value, f"{where}.{key}")
+        elif isinstance(default, tuple):
+            value = tuple(value) if isinstance(value, list) else value
+        elif isinstance(default, bool) and not isinstance(value, bool):
+            raise ConfigError(f"{where}.{key} is {value!r}; it must be true or false")
+        arguments[key] = value
+    try:
+        return kind(**arguments)
+    except ConfigError as error:
+        raise ConfigError(f"{where}: {error}") from None
+    except TypeError as error:
+        raise ConfigError(f"{where}: {error}") from None

@@ -1,0 +1,37 @@
+"""Command and status codes that UPLI and TL share (UALink_200 §2.7.4.6 Table 2-6, §2.7.5.1, §2.7.6.1)."""
+
+from amaranth.lib import enum
+
+__all__ = ["ReqCmd", "Status", "expects_read_response", "has_orig_data"]
+
+
+class ReqCmd(enum.Enum, shape=6):
+    """Predefined ReqCmd codes; vendor defined codes are the ranges 08h-0Fh, 2Ch-2Fh and 3Ch-3Fh."""
+
+    READ = 0x03
+    WRITE = 0x28
+    WRITE_FULL = 0x29
+    UPLI_WRITE_MESSAGE = 0x2A
+    ATOMIC_R = 0x30
+    ATOMIC_NR = 0x32
+
+
+class Status(enum.Enum, shape=4):
+    """RdRspStatus and WrRspStatus codes of predefined commands; ISOLATE exists on WrRsp only."""
+
+    OKAY = 0x0
+    TARGET_ABORT = 0x2
+    DECODE_ERROR = 0x3
+    PROTECTION_VIOLATION = 0x6
+    CMPTO = 0x8
+    ISOLATE = 0xF
+
+
+def has_orig_data(cmd):
+    """True (or a 1-bit expression) when a Request with ReqCmd ``cmd`` brings OrigData beats: ReqCmd[5]."""
+    return cmd[5] if not isinstance(cmd, int) else bool(cmd >> 5 & 1)
+
+
+def expects_read_response(cmd: int) -> bool:
+    """True when the predefined command ``cmd`` is answered on RdRsp (Read, read-class VDC, AtomicR)."""
+    return not cmd >> 5 & 1 or cmd == ReqCmd.ATOMIC_R.value

@@ -1,0 +1,55 @@
+"""Marks, requirement results and shared builds of the test suite."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests"))
+RESULTS = Path(os.environ.get("UALINK_REQUIREMENT_RESULTS", ROOT / "build" / "requirements" / "results.json"))
+
+
+def pytest_configure(config):
+    config._requirement_marks = {}
+    config._requirement_outcomes = {}
+
+
+def pytest_collection_modifyitems(config, items):
+    for item in items:
+        ids = [identifier for mark in item.iter_markers("req") for identifier in mark.args]
+        if ids:
+            config._requirement_marks[item.nodeid] = ids
+    listing = os.environ.get("UALINK_REQUIREMENT_MARKS")
+    if listing:
+        Path(listing).write_text(json.dumps(config._requirement_marks))
+
+
+def pytest_runtest_logreport(report):
+    worst = _outcomes.get(report.nodeid, "passed")
+    if report.failed:
+        worst = "failed"
+    elif report.skipped and worst == "passed":
+        worst = "skipped"
+    _outcomes[report.nodeid] = worst
+
+
+_outcomes: dict[str, str] = {}
+
+
+def pytest_sessionfinish(session):
+    """Keep the last outcome of every marked test; workers of a parallel run leave the writing to their controller."""
+    if hasattr(session.config, "workerinput") or not _outcomes or session.config.option.collectonly:
+        return
+    known = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    known.update(_outcomes)
+    RESULTS.parent.mkdir(parents=True, exist_ok=True)
+    RESULTS.write_text(json.dumps(known, indent=1, sort_keys=True))
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The folder of the project."""
+    return ROOT
