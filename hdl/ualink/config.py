@@ -68,7 +68,9 @@ class UPLIConfig(_Config):
         _check_range("upli", "init_done_qualification", self.init_done_qualification, 2, 16)
         for channel, least in (("req", 1), ("orig_data", 4), ("rd_rsp", 4), ("wr_rsp", 1)):
             if getattr(self, channel).total < least:
-                raise ConfigError(f"upli.{channel} has {getattr(self, channel).total} credits; it needs {least} or more")
+                raise ConfigError(
+                    f"upli.{channel} has {getattr(self, channel).total} credits; it needs {least} or more"
+                )
 
 
 @dataclass(frozen=True, kw_only=True)

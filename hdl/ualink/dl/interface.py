@@ -4,12 +4,14 @@ from amaranth.lib import data, enum, stream
 
 __all__ = ["TL_FLIT_LAYOUT", "LinkState", "tl_flit_signature"]
 
-TL_FLIT_LAYOUT = data.StructLayout({
-    "data": 512,
-    "message": 2,
-    "port": 2,
-    "error": 1,
-})
+TL_FLIT_LAYOUT = data.StructLayout(
+    {
+        "data": 512,
+        "message": 2,
+        "port": 2,
+        "error": 1,
+    }
+)
 """A TL flit: byte n is bits 8n+7..8n; ``message[0]`` belongs to bytes 0..31, ``message[1]`` to bytes 32..63 (M0, M1);
 ``error`` marks a flit that its sender found corrupt above the replay function (UALink_200 §6.7.4)."""
 

@@ -45,9 +45,11 @@ class RSSignature(wiring.Signature):
     """
 
     def __init__(self):
-        super().__init__({
-            "tx": Out(stream.Signature(TX_BEAT_LAYOUT)),
-            "rx": In(stream.Signature(RX_BEAT_LAYOUT, always_ready=True)),
-            "local_fault": In(4),
-            "remote_fault": In(4),
-        })
+        super().__init__(
+            {
+                "tx": Out(stream.Signature(TX_BEAT_LAYOUT)),
+                "rx": In(stream.Signature(RX_BEAT_LAYOUT, always_ready=True)),
+                "local_fault": In(4),
+                "remote_fault": In(4),
+            }
+        )

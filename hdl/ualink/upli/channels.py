@@ -26,55 +26,63 @@ __all__ = [
 MAX_PORTS = 4
 """Ports that the signals of an interface provide for, whatever the bifurcation (UALink_200 §2.5)."""
 
-REQ_LAYOUT = data.StructLayout({
-    "asi": 2,
-    "auth_tag": 64,
-    "src_phys_acc_id": 10,
-    "dst_phys_acc_id": 10,
-    "tag": 11,
-    "num_beats": 2,
-    "addr": 57,
-    "cmd": 6,
-    "len": 6,
-    "attr": 8,
-    "meta_data": 8,
-    "vc": 2,
-})
+REQ_LAYOUT = data.StructLayout(
+    {
+        "asi": 2,
+        "auth_tag": 64,
+        "src_phys_acc_id": 10,
+        "dst_phys_acc_id": 10,
+        "tag": 11,
+        "num_beats": 2,
+        "addr": 57,
+        "cmd": 6,
+        "len": 6,
+        "attr": 8,
+        "meta_data": 8,
+        "vc": 2,
+    }
+)
 """One Request beat; ``num_beats`` and ``len`` are counts minus one, ``addr`` is in bytes."""
 
-ORIG_DATA_LAYOUT = data.StructLayout({
-    "data": 512,
-    "byte_en": 64,
-    "offset": 2,
-    "last": 1,
-    "error": 1,
-    "vc": 2,
-})
+ORIG_DATA_LAYOUT = data.StructLayout(
+    {
+        "data": 512,
+        "byte_en": 64,
+        "offset": 2,
+        "last": 1,
+        "error": 1,
+        "vc": 2,
+    }
+)
 """One Originator Data beat; lane n of ``data`` is bits 8n+7..8n and has enable bit n."""
 
-RD_RSP_LAYOUT = data.StructLayout({
-    "auth_tag": 64,
-    "src_phys_acc_id": 10,
-    "dst_phys_acc_id": 10,
-    "tag": 11,
-    "num_beats": 2,
-    "data": 512,
-    "status": 4,
-    "offset": 2,
-    "last": 1,
-    "data_error": 1,
-    "vc": 2,
-})
+RD_RSP_LAYOUT = data.StructLayout(
+    {
+        "auth_tag": 64,
+        "src_phys_acc_id": 10,
+        "dst_phys_acc_id": 10,
+        "tag": 11,
+        "num_beats": 2,
+        "data": 512,
+        "status": 4,
+        "offset": 2,
+        "last": 1,
+        "data_error": 1,
+        "vc": 2,
+    }
+)
 """One Read Response beat; ``num_beats`` is beats minus one in multi-beat mode, 0 in single-beat mode."""
 
-WR_RSP_LAYOUT = data.StructLayout({
-    "auth_tag": 64,
-    "src_phys_acc_id": 10,
-    "dst_phys_acc_id": 10,
-    "tag": 11,
-    "status": 4,
-    "vc": 2,
-})
+WR_RSP_LAYOUT = data.StructLayout(
+    {
+        "auth_tag": 64,
+        "src_phys_acc_id": 10,
+        "dst_phys_acc_id": 10,
+        "tag": 11,
+        "status": 4,
+        "vc": 2,
+    }
+)
 """One Write Response beat."""
 
 CHANNEL_LAYOUTS = {"req": REQ_LAYOUT, "orig_data": ORIG_DATA_LAYOUT, "rd_rsp": RD_RSP_LAYOUT, "wr_rsp": WR_RSP_LAYOUT}
@@ -94,15 +102,17 @@ class CreditReturnSignature(wiring.Signature):
     """
 
     def __init__(self):
-        super().__init__({
-            "init_done": Out(4),
-            "vld": Out(4),
-            "pool": Out(4),
-            "port_vc": Out(2).array(MAX_PORTS),
-            "port_num": Out(2).array(MAX_PORTS),
-            "vld_parity": Out(1),
-            "parity": Out(1),
-        })
+        super().__init__(
+            {
+                "init_done": Out(4),
+                "vld": Out(4),
+                "pool": Out(4),
+                "port_vc": Out(2).array(MAX_PORTS),
+                "port_num": Out(2).array(MAX_PORTS),
+                "vld_parity": Out(1),
+                "parity": Out(1),
+            }
+        )
 
 
 def _channel(layout, parities):
@@ -155,16 +165,18 @@ class UPLISignature(wiring.Signature):
     """
 
     def __init__(self):
-        super().__init__({
-            "req": Out(ReqSignature()),
-            "orig_data": Out(OrigDataSignature()),
-            "rd_rsp": In(RdRspSignature()),
-            "wr_rsp": In(WrRspSignature()),
-            "orig_clk_req": Out(1),
-            "comp_clk_ack": In(1),
-            "comp_clk_req": In(1),
-            "orig_clk_ack": Out(1),
-        })
+        super().__init__(
+            {
+                "req": Out(ReqSignature()),
+                "orig_data": Out(OrigDataSignature()),
+                "rd_rsp": In(RdRspSignature()),
+                "wr_rsp": In(WrRspSignature()),
+                "orig_clk_req": Out(1),
+                "comp_clk_ack": In(1),
+                "comp_clk_req": In(1),
+                "orig_clk_ack": Out(1),
+            }
+        )
 
 
 def beat_stream(channel: str, **kwargs) -> stream.Signature:
