@@ -1,0 +1,82 @@
+"""A first-in first-out queue of stream payloads on one memory."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import memory, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ualink.config import ConfigError
+
+__all__ = ["Queue"]
+
+
+class Queue(wiring.Component):
+    """Queue of up to ``depth`` payloads; up to one write and one read in every cycle.
+
+    The output is show-ahead: ``output.payload`` is the oldest payload whenever ``output.valid``, straight from the read
+    register of the memory. A payload written in cycle t into an empty queue is offered in cycle t + 1; room made in
+    cycle t is offered in cycle t + 1. No path leads within a cycle from the inputs of one side to the outputs of the
+    other. A reset of the domain empties the queue.
+
+    Parameters
+    ----------
+    shape : shape-like of one payload.
+    depth : int, 1 or more, not only powers of two: payloads that fit.
+
+    Attributes
+    ----------
+    input, output : streams of ``shape``.
+    level : payloads inside, those offered on ``output`` included; 0 after reset.
+    """
+
+    def __init__(self, shape, depth: int):
+        if isinstance(depth, bool) or not isinstance(depth, int) or depth < 1:
+            raise ConfigError(f"queue.depth is {depth!r}; it must be a whole number of 1 or more")
+        self.shape = shape
+        self.depth = depth
+        super().__init__(
+            {
+                "input": In(stream.Signature(shape)),
+                "output": Out(stream.Signature(shape)),
+                "level": Out(range(depth + 1)),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.storage = storage = memory.Memory(shape=self.shape, depth=self.depth, init=[])
+        write = storage.write_port()
+        read = storage.read_port(transparent_for=(write,))
+        last = self.depth - 1
+        write_index = Signal(range(self.depth))
+        read_index = Signal(range(self.depth))
+        next_read_index = Signal(range(self.depth))
+        pushed = self.input.valid & self.input.ready
+        popped = self.output.valid & self.output.ready
+
+        m.d.comb += [
+            self.input.ready.eq(self.level != self.depth),
+            self.output.valid.eq(self.level != 0),
+            self.output.payload.eq(read.data),
+            write.addr.eq(write_index),
+            write.data.eq(self.input.payload),
+            write.en.eq(pushed),
+            # Reading one cycle ahead of the pointer is what makes the output show-ahead; a payload written in the
+            # same cycle comes through the transparent port.
+            next_read_index.eq(read_index),
+            read.addr.eq(next_read_index),
+            read.en.eq(1),
+        ]
+        with m.If(popped):
+            m.d.comb += next_read_index.eq(_successor(read_index, last))
+        m.d.sync += [
+            read_index.eq(next_read_index),
+            self.level.eq(self.level + pushed - popped),
+        ]
+        with m.If(pushed):
+            m.d.sync += write_index.eq(_successor(write_index, last))
+        return m
+
+
+def _successor(index, last: int):
+    """The index after ``index`` on a ring of ``last + 1`` places."""
+    return Mux(index == last, 0, index + 1)

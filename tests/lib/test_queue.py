@@ -1,0 +1,155 @@
+"""The queue against a Python list, and its order and occupancy proved."""
+
+import random
+
+import pytest
+from amaranth.hdl import Assert, Assume, Module, ResetInserter, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In
+from amaranth.sim import Simulator
+
+from formal import prove
+from ualink.config import ConfigError
+from ualink.lib.queue import Queue
+
+
+@pytest.mark.parametrize("depth", [0, -1, True, 2.0, None])
+def test_refuses_depth(depth):
+    with pytest.raises(ConfigError, match=f"queue.depth is {depth!r}"):
+        Queue(8, depth)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3, 5, 8])
+@pytest.mark.parametrize(("push", "pop"), [(1.0, 1.0), (0.9, 0.3), (0.3, 0.9), (0.5, 0.5)])
+def test_random(depth, push, pop):
+    dut = Queue(16, depth)
+    rng = random.Random(f"{depth} {push} {pop}")
+
+    async def bench(ctx):
+        inside = []
+        for cycle in range(150):
+            assert ctx.get(dut.level) == len(inside)
+            assert ctx.get(dut.input.ready) == (len(inside) < depth)
+            assert ctx.get(dut.output.valid) == bool(inside)
+            if inside:
+                assert ctx.get(dut.output.payload) == inside[0]
+            pushes, pops = rng.random() < push, rng.random() < pop
+            ctx.set(dut.input.valid, pushes)
+            ctx.set(dut.input.payload, cycle)
+            ctx.set(dut.output.ready, pops)
+            room = len(inside) < depth
+            if inside and pops:
+                inside.pop(0)
+            if pushes and room:
+                inside.append(cycle)
+            await ctx.tick()
+
+    _run(dut, bench)
+
+
+def test_reset_empties():
+    clear = Signal()
+    queue = Queue(8, 3)
+    dut = ResetInserter(clear)(queue)
+
+    async def bench(ctx):
+        ctx.set(queue.input.valid, 1)
+        await ctx.tick().repeat(3)
+        assert ctx.get(queue.level) == 3
+        ctx.set(clear, 1)
+        await ctx.tick()
+        ctx.set(clear, 0)
+        ctx.set(queue.input.payload, 0x5A)
+        assert ctx.get(queue.level) == 0
+        await ctx.tick()
+        assert (ctx.get(queue.output.valid), ctx.get(queue.output.payload)) == (1, 0x5A)
+
+    _run(dut, bench)
+
+
+def _run(dut, bench):
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
+
+
+class OrderBench(wiring.Component):
+    """Follows one payload, any of those written, through the queue, and its contents come out in its turn."""
+
+    push: In(1)
+    pop: In(1)
+    follow: In(1)
+    data: In(2)
+
+    def __init__(self, depth):
+        self.depth = depth
+        super().__init__()
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.queue = queue = Queue(2, self.depth)
+        following, seen = Signal(), Signal()
+        ahead = Signal(range(self.depth + 1))
+        value = Signal(2)
+        was_held, held = Signal(), Signal(2)
+        pushed = queue.input.valid & queue.input.ready
+        popped = queue.output.valid & queue.output.ready
+        m.d.comb += [
+            queue.input.valid.eq(self.push),
+            queue.input.payload.eq(self.data),
+            queue.output.ready.eq(self.pop),
+        ]
+        with m.If(pushed & self.follow & ~seen):
+            m.d.sync += [following.eq(1), seen.eq(1), value.eq(self.data), ahead.eq(queue.level - popped)]
+        with m.If(following & popped):
+            m.d.sync += ahead.eq(ahead - 1)
+            with m.If(ahead == 0):
+                m.d.comb += Assert(queue.output.payload == value)
+                m.d.sync += following.eq(0)
+        m.d.sync += [was_held.eq(queue.output.valid & ~queue.output.ready), held.eq(queue.output.payload)]
+        with m.If(was_held):
+            m.d.comb += [Assert(queue.output.valid), Assert(queue.output.payload == held)]
+        m.d.comb += [
+            Assert(queue.level <= self.depth),
+            Assert(~following | (queue.level > ahead)),
+            Assert(queue.input.ready == (queue.level < self.depth)),
+            Assert(queue.output.valid == (queue.level > 0)),
+        ]
+        return m
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_order_from_reset(depth):
+    prove(OrderBench(depth), mode="bmc", depth=10)
+
+
+class OccupancyBench(wiring.Component):
+    """The occupancy stays in 0 to depth and changes by what went in and out."""
+
+    push: In(1)
+    pop: In(1)
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.queue = queue = Queue(1, 5)
+        before, pushed, popped, started = Signal(3), Signal(), Signal(), Signal()
+        m.d.comb += [
+            queue.input.valid.eq(self.push),
+            queue.output.ready.eq(self.pop),
+            Assert(queue.level <= 5),
+        ]
+        m.d.sync += [
+            started.eq(1),
+            before.eq(queue.level),
+            pushed.eq(queue.input.valid & queue.input.ready),
+            popped.eq(queue.output.valid & queue.output.ready),
+        ]
+        with m.If(started):
+            m.d.comb += Assert(queue.level == before + pushed - popped)
+            m.d.comb += Assume(before <= 5)
+        return m
+
+
+def test_occupancy_always():
+    prove(OccupancyBench(), mode="prove", depth=3)
