@@ -1,6 +1,6 @@
 """The 640-byte DL flit: byte map, segment headers, header, CRC (UALink_200 §6.3.1, §6.3.4, §6.3.7, Figure 6-4).
 
-A sector is an integer of 32 bits, its byte B0 in bits 7..0. The grid of the figure is the wire order (ruling A-01 (DL)).
+A sector is an integer of 32 bits, its byte B0 in bits 7..0. The grid of the figure is the wire order: A-01 (DL).
 """
 
 import struct
