@@ -1,0 +1,332 @@
+"""Scenario files: TOML text to a frozen, validated ``Scenario``; a complaint is one line with file and line number."""
+
+import re
+import tomllib
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ualink.config import ConfigError, DLConfig, StationConfig, SwitchConfig, TLConfig, from_dict
+
+from .request import ADDRESS_BITS, BLOCK_BYTES, MAX_OUTSTANDING, OPERATIONS
+from .toml_lines import KeyLines
+
+__all__ = ["Link", "Mix", "Pod", "Scenario", "ScenarioError", "Workload", "load_scenario", "parse_scenario"]
+
+KINDS = ("uniform", "neighbour", "alltoall", "trace")
+BIFURCATIONS = {"x4": 1, "2x2": 2, "4x1": 4}
+STATIONS = 4
+
+
+class ScenarioError(ValueError):
+    """A scenario or trace cannot be used; the message is one line, ``file:line: key: reason``."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pod:
+    """Accelerators around one switch; ``bifurcation`` is that of every station, ``clock_mhz`` the rate of one beat."""
+
+    accelerators: int
+    bifurcation: str = "x4"
+    clock_mhz: float = 1562.5
+
+    @property
+    def ports(self) -> int:
+        """Ports of a station."""
+        return BIFURCATIONS[self.bifurcation]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Link:
+    """One direction of every link.
+
+    ``bit_error_rate`` is per bit that reaches the data link (after FEC); ``drop_rate`` the probability, per flit slot,
+    that a loss begins there, and ``burst`` the slots that it lasts.
+    """
+
+    latency_cycles: int = 40
+    bit_error_rate: float = 0.0
+    burst: int = 1
+    drop_rate: float = 0.0
+    seed: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mix:
+    """Fractions of the operations of a generated workload; together 1."""
+
+    read: float = 0.0
+    write: float = 0.0
+    write_full: float = 0.0
+    atomic: float = 0.0
+    atomic_nr: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workload:
+    """Requests to generate, or a ``trace`` of requests to read; ``line`` is where the scenario asks for it."""
+
+    kind: str
+    line: int
+    transactions: int = 1000
+    sizes: tuple[int, ...] = (64, 128, 192, 256)
+    mix: Mix = Mix(read=0.5, write=0.25, write_full=0.25)
+    outstanding: int = 64
+    base: int = 0
+    footprint: int = 0x10000
+    seed: int = 1
+    trace: Path | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scenario:
+    """Everything a simulation of a pod depends on; ``vpods`` are the virtual pods' members."""
+
+    path: Path
+    pod: Pod
+    link: Link
+    switch: SwitchConfig
+    vpods: tuple[tuple[int, ...], ...]
+    workloads: tuple[Workload, ...]
+
+    @property
+    def station(self) -> StationConfig:
+        """The stations of accelerators and switch, which are configured alike."""
+        return self.switch.station
+
+    def reseed(self, seed: int) -> "Scenario":
+        """The same scenario with every random choice derived from ``seed``."""
+        workloads = tuple(replace(w, seed=seed + index) for index, w in enumerate(self.workloads))
+        return replace(self, link=replace(self.link, seed=seed), workloads=workloads)
+
+    def vpod_of(self, accelerator: int) -> tuple[int, ...]:
+        """Members of the virtual pod of ``accelerator``; empty when it is in none."""
+        return next((members for members in self.vpods if accelerator in members), ())
+
+
+def load_scenario(path: str | Path) -> Scenario:
+    """Read and check the scenario at ``path``; raise ``ScenarioError``."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise ScenarioError(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ScenarioError(f"{path}: is not UTF-8 text") from None
+    return parse_scenario(text, path)
+
+
+def parse_scenario(text: str, path: str | Path) -> Scenario:
+    """Check the scenario ``text``; ``path`` is named in complaints, and traces are looked for beside it."""
+    try:
+        values = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        place = re.search(r"\(at line (\d+), column \d+\)$", str(error))
+        line = int(place[1]) if place else max(1, len(text.splitlines()))
+        reason = re.sub(r"\s*\(at .*\)$", "", str(error))
+        raise ScenarioError(f"{path}:{line}: not TOML: {reason}") from None
+    root = _Table(values, (), path, KeyLines(text))
+    root.known("pod", "link", "tl", "dl", "switch", "vpod", "workload")
+    pod = _pod(root.table("pod", required=True))
+    link = _link(root.table("link"))
+    tl, dl, switch = (root.table(name) for name in ("tl", "dl", "switch"))
+    station = StationConfig(ports=pod.ports, tl=_tl(tl), dl=dl.config(DLConfig, {}))
+    return Scenario(
+        path=Path(path),
+        pod=pod,
+        link=link,
+        switch=_switch(switch, station),
+        vpods=_vpods(root, pod.accelerators),
+        workloads=tuple(_workload(table) for table in root.tables("workload", required=True)),
+    )
+
+
+class _Table:
+    """One table of the file, with typed access that complains with the key's line."""
+
+    def __init__(self, values: dict[str, Any], where: tuple[str | int, ...], path: str | Path, lines: KeyLines):
+        self.values, self.where, self.path, self.lines = values, where, path, lines
+
+    def fail(self, key: str, reason: str) -> ScenarioError:
+        names = [str(part) for part in (*self.where, key) if isinstance(part, str) and part]
+        return ScenarioError(f"{self.path}:{self.line(key)}: {'.'.join(names)}: {reason}")
+
+    def line(self, key: str) -> int:
+        return self.lines.line(*self.where, key)
+
+    def known(self, *names: str) -> None:
+        for key in self.values:
+            if key not in names:
+                raise self.fail(key, f"unknown key; known are {', '.join(names)}")
+
+    def table(self, key: str, *, required: bool = False) -> "_Table":
+        if required and key not in self.values:
+            raise self.fail(key, "is missing")
+        value = self.values.get(key, {})
+        if not isinstance(value, dict):
+            raise self.fail(key, f"is {value!r}; it must be a table")
+        return _Table(value, (*self.where, key), self.path, self.lines)
+
+    def tables(self, key: str, *, required: bool = False) -> list["_Table"]:
+        value = self.values.get(key, [])
+        if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+            raise self.fail(key, f"must be an array of tables, [[{key}]]")
+        if required and not value:
+            raise self.fail(key, "is missing; the scenario asks for nothing")
+        return [_Table(item, (*self.where, key, index), self.path, self.lines) for index, item in enumerate(value)]
+
+    def integer(self, key: str, default: int | None, low: int, high: int) -> int:
+        value = self._value(key, default)
+        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+            raise self.fail(key, f"is {value!r}; it must be a whole number from {low} to {high}")
+        return value
+
+    def number(self, key: str, default: float, low: float, high: float) -> float:
+        value = self._value(key, default)
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not low <= value <= high:
+            raise self.fail(key, f"is {value!r}; it must be a number from {low:g} to {high:g}")
+        return float(value)
+
+    def choice(self, key: str, default: str | None, choices: tuple[str, ...]) -> str:
+        value = self._value(key, default)
+        if value not in choices:
+            raise self.fail(key, f"is {value!r}; it must be one of {', '.join(choices)}")
+        return value
+
+    def config(self, kind: type, values: dict[str, Any]) -> Any:
+        """Build configuration ``kind`` from this table and ``values``, checking key by key to name the one at fault."""
+        name = ".".join(str(part) for part in self.where)
+        for key, value in self.values.items():
+            try:
+                from_dict(kind, {key: value}, name)
+            except ConfigError as error:
+                raise self.fail(key, re.sub(rf"^{re.escape(name)}(\.{re.escape(key)})?:? ", "", str(error))) from None
+        try:
+            return from_dict(kind, {**self.values, **values}, name)
+        except ConfigError as error:
+            raise self.fail("", str(error)) from None
+
+    def _value(self, key: str, default: Any) -> Any:
+        if key not in self.values and default is None:
+            raise self.fail(key, "is missing")
+        return self.values.get(key, default)
+
+
+def _pod(table: _Table) -> Pod:
+    table.known("accelerators", "bifurcation", "clock_mhz")
+    return Pod(
+        accelerators=table.integer("accelerators", None, 2, STATIONS),
+        bifurcation=table.choice("bifurcation", "x4", tuple(BIFURCATIONS)),
+        clock_mhz=table.number("clock_mhz", 1562.5, 1, 10_000),
+    )
+
+
+def _link(table: _Table) -> Link:
+    table.known("latency_cycles", "bit_error_rate", "burst", "drop_rate", "seed")
+    return Link(
+        latency_cycles=table.integer("latency_cycles", 40, 1, 100_000),
+        bit_error_rate=table.number("bit_error_rate", 0.0, 0, 0.5),
+        burst=table.integer("burst", 1, 1, 1000),
+        drop_rate=table.number("drop_rate", 0.0, 0, 0.5),
+        seed=table.integer("seed", 1, 0, (1 << 63) - 1),
+    )
+
+
+def _tl(table: _Table) -> TLConfig:
+    compression = table.values.get("compression", False)
+    if not isinstance(compression, bool):
+        raise table.fail("compression", f"is {compression!r}; it must be true or false")
+    if compression:
+        raise table.fail("compression", "is not built into this version; it must be false")
+    rest = {key: value for key, value in table.values.items() if key != "compression"}
+    return _Table(rest, table.where, table.path, table.lines).config(TLConfig, {})
+
+
+def _switch(table: _Table, station: StationConfig) -> SwitchConfig:
+    table.known("route_entries")
+    entries = table.integer("route_entries", 1024, STATIONS * 4, 1024)
+    return SwitchConfig(stations=STATIONS, route_entries=entries, station=station)
+
+
+def _vpods(root: _Table, accelerators: int) -> tuple[tuple[int, ...], ...]:
+    tables = root.tables("vpod")
+    if not tables:
+        return (tuple(range(accelerators)),)
+    vpods, seen = [], set()
+    for table in tables:
+        table.known("members")
+        members = table.values.get("members")
+        if not isinstance(members, list) or not members:
+            raise table.fail("members", f"is {members!r}; it must list accelerators")
+        for member in members:
+            if isinstance(member, bool) or not isinstance(member, int):
+                raise table.fail("members", f"{member!r} is not an accelerator number")
+            if not 0 <= member < accelerators:
+                raise table.fail("members", f"{member} is outside the pod of accelerators 0 to {accelerators - 1}")
+            if member in seen:
+                raise table.fail("members", f"{member} is a member already; virtual pods are disjoint")
+            seen.add(member)
+        vpods.append(tuple(members))
+    return tuple(vpods)
+
+
+def _workload(table: _Table) -> Workload:
+    kind = table.choice("kind", None, KINDS)
+    if kind == "trace":
+        return _trace(table)
+    table.known("kind", "transactions", "sizes", "mix", "outstanding", "base", "footprint", "seed")
+    sizes = _sizes(table)
+    mix = _mix(table.table("mix")) if "mix" in table.values else Workload.mix
+    if mix.write_full and not any(size % 64 == 0 for size in sizes):
+        raise table.fail("sizes", "write_full needs a size that is a multiple of 64")
+    return Workload(
+        kind=kind,
+        line=table.line("kind"),
+        transactions=table.integer("transactions", 1000, 1, 10_000_000),
+        sizes=sizes,
+        mix=mix,
+        outstanding=table.integer("outstanding", 64, 1, MAX_OUTSTANDING),
+        base=_base(table),
+        footprint=table.integer("footprint", 0x10000, BLOCK_BYTES, 1 << 40),
+        seed=table.integer("seed", 1, 0, (1 << 63) - 1),
+    )
+
+
+def _trace(table: _Table) -> Workload:
+    table.known("kind", "trace", "outstanding")
+    name = table.values.get("trace")
+    if not isinstance(name, str) or not name:
+        raise table.fail("trace", f"is {name!r}; it must name a file")
+    path = Path(table.path).parent / name
+    if not path.is_file():
+        raise table.fail("trace", f"there is no file {path}")
+    outstanding = table.integer("outstanding", 256, 1, MAX_OUTSTANDING)
+    return Workload(kind="trace", line=table.line("kind"), outstanding=outstanding, trace=path)
+
+
+def _sizes(table: _Table) -> tuple[int, ...]:
+    sizes = table.values.get("sizes", list(Workload.sizes))
+    if not isinstance(sizes, list) or not sizes:
+        raise table.fail("sizes", f"is {sizes!r}; it must list sizes in bytes")
+    for size in sizes:
+        if isinstance(size, bool) or not isinstance(size, int) or size % 4 or not 4 <= size <= BLOCK_BYTES:
+            raise table.fail("sizes", f"{size!r} is not a multiple of 4 from 4 to {BLOCK_BYTES}")
+    return tuple(sizes)
+
+
+def _mix(table: _Table) -> Mix:
+    table.known(*OPERATIONS)
+    fractions = {key: table.number(key, 0.0, 0, 1) for key in table.values}
+    if abs(sum(fractions.values()) - 1) > 1e-6:
+        raise table.fail("", f"the fractions add up to {sum(fractions.values()):g}, not to 1")
+    return Mix(**fractions)
+
+
+def _base(table: _Table) -> int:
+    value = table.values.get("base", 0)
+    try:
+        base = int(value, 0) if isinstance(value, str) else value
+    except ValueError:
+        base = None
+    if isinstance(base, bool) or not isinstance(base, int) or base < 0 or base >> ADDRESS_BITS or base % BLOCK_BYTES:
+        raise table.fail("base", f"is {value!r}; it must be a {ADDRESS_BITS}-bit address, a multiple of {BLOCK_BYTES}")
+    return base
