@@ -1,0 +1,154 @@
+"""Linear maps over GF(2): the XOR matrices behind CRC, scrambler, FEC and GHASH.
+
+A map is built and composed in Python and becomes hardware as one reduce-XOR per output bit; sharing of common terms is
+left to the synthesis tool, which does it better than an unrolled shift register lets it.
+"""
+
+from collections.abc import Callable, Iterable
+from functools import cached_property
+
+from amaranth.hdl import Cat, Const, Value, ValueLike
+
+from ualink.config import ConfigError
+
+__all__ = ["LinearMap", "crc_advance", "crc_input"]
+
+
+class LinearMap:
+    """A linear map from ``inputs`` bits to ``len(rows)`` bits.
+
+    Parameters
+    ----------
+    rows : one mask per output bit, least significant output first; bit i of a mask says that input bit i takes part.
+    inputs : number of input bits.
+    """
+
+    def __init__(self, rows: Iterable[int], inputs: int):
+        self.rows = tuple(rows)
+        self.inputs = inputs
+        if inputs < 1 or not self.rows:
+            raise ConfigError(f"a linear map needs inputs and outputs; it has {inputs} and {len(self.rows)}")
+        for n, row in enumerate(self.rows):
+            if not 0 <= row < 1 << inputs:
+                raise ConfigError(f"row {n} of a linear map is {row:#x}; it must be a mask of {inputs} input bits")
+
+    @classmethod
+    def from_columns(cls, columns: Iterable[int], outputs: int) -> "LinearMap":
+        """The map that sends input bit i alone to ``columns[i]``."""
+        columns = tuple(columns)
+        rows = [0] * outputs
+        for i, column in enumerate(columns):
+            if not 0 <= column < 1 << outputs:
+                raise ConfigError(f"column {i} of a linear map is {column:#x}; it must fit in {outputs} output bits")
+            for n in range(outputs):
+                rows[n] |= (column >> n & 1) << i
+        return cls(rows, len(columns))
+
+    @classmethod
+    def of(cls, function: Callable[[int], int], inputs: int, outputs: int) -> "LinearMap":
+        """The map that ``function``, which must be linear, computes on integers of ``inputs`` bits."""
+        return cls.from_columns((function(1 << i) for i in range(inputs)), outputs)
+
+    @classmethod
+    def identity(cls, bits: int) -> "LinearMap":
+        """The map that changes nothing."""
+        return cls((1 << n for n in range(bits)), bits)
+
+    @classmethod
+    def zero(cls, inputs: int, outputs: int) -> "LinearMap":
+        """The map that sends everything to zero."""
+        return cls((0,) * outputs, inputs)
+
+    @property
+    def outputs(self) -> int:
+        """Number of output bits."""
+        return len(self.rows)
+
+    @cached_property
+    def columns(self) -> tuple[int, ...]:
+        """Per input bit the outputs that it reaches."""
+        return tuple(sum((row >> i & 1) << n for n, row in enumerate(self.rows)) for i in range(self.inputs))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LinearMap) and (self.rows, self.inputs) == (other.rows, other.inputs)
+
+    def __hash__(self) -> int:
+        return hash((self.rows, self.inputs))
+
+    def __call__(self, value: int) -> int:
+        """The image of the integer ``value``."""
+        return sum(((row & value).bit_count() & 1) << n for n, row in enumerate(self.rows))
+
+    def __add__(self, other: "LinearMap") -> "LinearMap":
+        """The map whose image is the XOR of both images."""
+        if (self.inputs, self.outputs) != (other.inputs, other.outputs):
+            raise ConfigError(
+                f"cannot add maps of {self.inputs}x{self.outputs} and {other.inputs}x{other.outputs} bits"
+            )
+        return LinearMap((a ^ b for a, b in zip(self.rows, other.rows)), self.inputs)
+
+    def __matmul__(self, other: "LinearMap") -> "LinearMap":
+        """The composition: ``(a @ b)(x) == a(b(x))``."""
+        if self.inputs != other.outputs:
+            raise ConfigError(f"cannot compose a map of {self.inputs} inputs with one of {other.outputs} outputs")
+        return LinearMap.from_columns((self(column) for column in other.columns), self.outputs)
+
+    def __pow__(self, exponent: int) -> "LinearMap":
+        """The map applied ``exponent`` times; a negative exponent applies the inverse."""
+        base = self.inverse() if exponent < 0 else self
+        result, exponent = LinearMap.identity(self.inputs), abs(exponent)
+        while exponent:
+            if exponent & 1:
+                result = base @ result
+            base, exponent = base @ base, exponent >> 1
+        return result
+
+    def inverse(self) -> "LinearMap":
+        """The inverse of a square map; ``ConfigError`` when there is none."""
+        size = self.inputs
+        if size != self.outputs:
+            raise ConfigError(f"a map of {size} inputs and {self.outputs} outputs has no inverse")
+        left, right = list(self.rows), [1 << n for n in range(size)]
+        for n in range(size):
+            pivot = next((k for k in range(n, size) if left[k] >> n & 1), None)
+            if pivot is None:
+                raise ConfigError("the map is singular")
+            left[n], left[pivot] = left[pivot], left[n]
+            right[n], right[pivot] = right[pivot], right[n]
+            for k in range(size):
+                if k != n and left[k] >> n & 1:
+                    left[k] ^= left[n]
+                    right[k] ^= right[n]
+        return LinearMap(right, size)
+
+    def slice(self, start: int, stop: int) -> "LinearMap":
+        """The map seen by the input bits ``start`` to ``stop - 1`` alone."""
+        mask = (1 << stop - start) - 1
+        return LinearMap((row >> start & mask for row in self.rows), stop - start)
+
+    def emit(self, vector: ValueLike) -> Value:
+        """Hardware for the map: a value of ``outputs`` bits, combinational from ``vector``."""
+        vector = Value.cast(vector)
+        if len(vector) != self.inputs:
+            raise ConfigError(f"a map of {self.inputs} inputs cannot take a vector of {len(vector)} bits")
+        return Cat((vector & Const(row, self.inputs)).xor() if row else Const(0, 1) for row in self.rows)
+
+
+def crc_advance(polynomial: int, width: int, bits: int) -> LinearMap:
+    """What ``bits`` zero message bits do to a CRC register of ``width`` bits (negative: undo them).
+
+    ``polynomial`` is the generator without its leading term; the register shifts towards its most significant bit.
+    """
+    top = 1 << width - 1
+    mask = (1 << width) - 1
+    step = LinearMap.of(lambda s: (s << 1 & mask) ^ (polynomial if s & top else 0), width, width)
+    return step**bits
+
+
+def crc_input(polynomial: int, width: int, bits: int) -> LinearMap:
+    """What ``bits`` message bits, bit 0 first, add to a CRC register that was zero."""
+    step = crc_advance(polynomial, width, 1)
+    columns = [polynomial]
+    for _ in range(bits - 1):
+        columns.append(step(columns[-1]))
+    return LinearMap.from_columns(reversed(columns), width)
