@@ -1,0 +1,73 @@
+"""A UALink switch: stations around a core (UALink_200 §10)."""
+
+from amaranth.hdl import Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import Out, connect, flipped
+
+from ualink.config import SwitchConfig
+from ualink.phy.interface import RSSignature
+from ualink.station import Station
+from ualink.switch.core import SwitchCore
+from ualink.upli.completer import Completer
+from ualink.upli.originator import Originator
+
+__all__ = ["Switch"]
+
+
+class Switch(wiring.Component):
+    """``config.stations`` stations, each connected to the core by its two UPLI interfaces.
+
+    The core's Completer stands before a station's Originator and takes what the link brought; the core's Originator stands
+    before a station's Completer and hands over what shall leave.
+    """
+
+    def __init__(self, config: SwitchConfig):
+        self.config = config
+        self._stations = [Station(config.station) for _ in range(config.stations)]
+        self._core = SwitchCore(config)
+        members = self._stations[0].signature.members
+        shown = ("dl_config", "dl_status", "tl_status", "completer_status", "originator_status")
+        self._core_members = [name for name in self._core.signature.members if not name.startswith(("in_", "out_"))]
+        super().__init__(
+            {
+                "rs": Out(RSSignature()).array(config.stations),
+                "slot": Out(2).array(config.stations),
+                **{name: members[name].array(config.stations) for name in shown},
+                **{name: self._core.signature.members[name] for name in self._core_members},
+            }
+        )
+        self._shown = shown
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.core = core = self._core
+        ports = self.config.station.ports
+        for number, station in enumerate(self._stations):
+            m.submodules[f"station{number}"] = station
+            ingress = Completer(self.config.station.upli, ports)
+            egress = Originator(self.config.station.upli, ports)
+            m.submodules[f"ingress{number}"] = ingress
+            m.submodules[f"egress{number}"] = egress
+            connect(m, station.upli_originator, ingress.upli)
+            connect(m, egress.upli, station.upli_completer)
+            m.d.comb += [
+                self.slot[number].eq(station.slot),
+                ingress.slot.eq(station.slot),
+                egress.slot.eq(station.slot),
+            ]
+            connect(m, station.rs, flipped(self.rs[number]))
+            for name in self._shown:
+                _connect_all(m, getattr(station, name), getattr(self, name)[number])
+            for port in range(ports):
+                place = number * ports + port
+                connect(m, ingress.req[port], core.in_req[place])
+                connect(m, ingress.orig_data[port], core.in_orig_data[place])
+                connect(m, egress.rd_rsp[port], core.in_rd_rsp[place])
+                connect(m, egress.wr_rsp[port], core.in_wr_rsp[place])
+                connect(m, core.out_req[place], egress.req[port])
+                connect(m, core.out_orig_data[place], egress.orig_data[port])
+                connect(m, core.out_rd_rsp[place], ingress.rd_rsp[port])
+                connect(m, core.out_wr_rsp[place], ingress.wr_rsp[port])
+        for name in self._core_members:
+            _connect_all(m, getattr(core, name), getattr(self, name))
+        return m
