@@ -1,7 +1,7 @@
 """The signals of a UPLI interface on a simulated device, found by prefix.
 
-A beat is a plain dictionary of field name to integer, with the names of the standard in snake case and the channel prefix
-dropped: ``{"tag": 5, "cmd": 3, …}``; ``port_id`` and ``pool`` are part of it.
+A beat is a plain dictionary of field name to integer, with the names of the standard in snake case and without the
+channel's prefix: ``{"tag": 5, "cmd": 3, …}``; ``port_id`` and ``pool`` are part of it.
 """
 
 from dataclasses import dataclass

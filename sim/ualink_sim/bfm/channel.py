@@ -1,6 +1,6 @@
 """Sending and receiving side of one UPLI channel, one ``tick`` per clock cycle (UALink_200 §2.5, §2.6).
 
-A tick belongs to the falling edge: the device's outputs are settled, and what is driven is seen at the next rising edge.
+A tick belongs to the falling edge: the device's outputs are settled, what is driven is seen at the next rising edge.
 """
 
 from collections import deque
@@ -97,8 +97,8 @@ class ChannelSender:
 class ChannelReceiver:
     """Receives one channel: checks parity and TDM phase of every beat and returns its credit.
 
-    ``pool`` and ``vc`` credits are released at the start, per port. A beat's credit goes back ``hold()`` cycles after it
-    came (default: at once), so that a test can press on the sender.
+    ``pool`` and ``vc`` credits are released at the start, per port. The credit of a beat goes back ``hold()`` cycles
+    after it came (default: at once), so that a test can press on the sender.
     """
 
     def __init__(self, bus: ChannelBus, ports: int, *, pool: int, vc: tuple = (0, 0, 0, 0), hold: Callable = lambda: 0):
