@@ -1,0 +1,129 @@
+"""The switch core: route tables and three planes that share nothing (UALink_200 §10.1, §10.4)."""
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Array, Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ualink.config import SwitchConfig, UPLIConfig
+from ualink.switch.deny_log import DenyLog, DenyStatusSignature
+from ualink.switch.request_plane import RequestPlane
+from ualink.switch.response_plane import ResponsePlane
+from ualink.switch.route_table import RouteConfigSignature, RouteTable
+from ualink.upli.channels import beat_stream
+
+__all__ = ["QueueDepths", "SwitchCore"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueueDepths:
+    """Beats in each queue between an ingress and an egress port, one number for each channel."""
+
+    req: int
+    orig_data: int
+    rd_rsp: int
+    wr_rsp: int
+
+    @classmethod
+    def of_credits(cls, upli: UPLIConfig) -> "QueueDepths":
+        """As deep as the buffers that the station announces to its partner for one port."""
+        return cls(
+            req=upli.req.total,
+            orig_data=upli.orig_data.total,
+            rd_rsp=upli.rd_rsp.total,
+            wr_rsp=upli.wr_rsp.total,
+        )
+
+
+class SwitchCore(wiring.Component):
+    """Moves Requests and responses between the ports of a switch as the route tables say (UALink_200 §10).
+
+    Ports are numbered ``station * ports + port``. Requests with their data, Read Responses and Write Responses go
+    through planes of their own, so none of them can hold up another. Within a plane each pair of an ingress and an
+    egress port has its own queue, so a pair stops others only when its queue is full, and only those with the same
+    ingress port. Each pair keeps its order (Strict Ordering), transfers are sent without gaps, fields pass unchanged.
+    3 cycles from input to output for a single beat in an idle core.
+
+    Parameters
+    ----------
+    config : SwitchConfig.
+    voq_depth : QueueDepths, by default ``QueueDepths.of_credits(config.station.upli)``.
+    deny_counter_bits : int, width of the deny counters.
+
+    Attributes
+    ----------
+    in_req, in_orig_data, in_rd_rsp, in_wr_rsp : from the UPLI agents, one stream for each port.
+    out_req, out_orig_data, out_rd_rsp, out_wr_rsp : to the UPLI agents, one stream for each port. The first beat of a
+        data-bearing Request is offered with it and the others in the following accepted slots, and no such Request is
+        offered before the beats of the one before it are taken. So are the beats of a Multi-Beat Read Response.
+    route_station : the table that ``route`` accesses; ``route.read_data`` belongs to that of the cycle before.
+    route : ``RouteConfigSignature``; after reset all tables deny everything, until ``ready`` and until written.
+    deny : ``DenyStatusSignature`` of each ingress port.
+    """
+
+    def __init__(self, config: SwitchConfig, *, voq_depth: QueueDepths | None = None, deny_counter_bits: int = 16):
+        self.config = config
+        self.voq_depth = voq_depth or QueueDepths.of_credits(config.station.upli)
+        self.deny_counter_bits = deny_counter_bits
+        self.ports = config.stations * config.station.ports
+        channels = ("req", "orig_data", "rd_rsp", "wr_rsp")
+        super().__init__(
+            {
+                **{f"in_{channel}": In(beat_stream(channel)).array(self.ports) for channel in channels},
+                **{f"out_{channel}": Out(beat_stream(channel)).array(self.ports) for channel in channels},
+                "route_station": In(range(config.stations)),
+                "route": In(RouteConfigSignature(config.stations)),
+                "deny": Out(DenyStatusSignature(deny_counter_bits)).array(self.ports),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        depth = self.voq_depth
+        m.submodules.requests = requests = RequestPlane(self.ports, depth.req, depth.orig_data)
+        m.submodules.read_responses = read_responses = ResponsePlane("rd_rsp", self.ports, depth.rd_rsp)
+        m.submodules.write_responses = write_responses = ResponsePlane("wr_rsp", self.ports, depth.wr_rsp)
+        tables = [RouteTable(self.config) for _ in range(self.config.stations)]
+        for station, table in enumerate(tables):
+            m.submodules[f"route_table_{station}"] = table
+
+        for n in range(self.ports):
+            station, port = divmod(n, self.config.station.ports)
+            for name, inner, outer in (
+                ("req", requests.in_req, requests.out_req),
+                ("orig_data", requests.in_orig_data, requests.out_orig_data),
+                ("rd_rsp", read_responses.in_rsp, read_responses.out_rsp),
+                ("wr_rsp", write_responses.in_rsp, write_responses.out_rsp),
+            ):
+                wiring.connect(m, wiring.flipped(getattr(self, f"in_{name}")[n]), inner[n])
+                wiring.connect(m, outer[n], wiring.flipped(getattr(self, f"out_{name}")[n]))
+
+            m.submodules[f"deny_log_{n}"] = log = DenyLog(self.deny_counter_bits)
+            wiring.connect(m, log.status, wiring.flipped(self.deny[n]))
+            table = tables[station]
+            # In the order of DeniedKind.
+            for kind, (lookup, table_lookup, denied) in enumerate(
+                (
+                    (requests.lookup, table.lookup_req, requests.denied),
+                    (read_responses.lookup, table.lookup_rd_rsp, read_responses.denied),
+                    (write_responses.lookup, table.lookup_wr_rsp, write_responses.denied),
+                )
+            ):
+                wiring.connect(m, lookup[n], table_lookup[port])
+                wiring.connect(m, denied[n], log.denied[kind])
+
+        read_station = Signal.like(self.route_station)
+        m.d.sync += read_station.eq(self.route_station)
+        m.d.comb += [
+            # The tables come out of reset together, so any of them knows.
+            self.route.ready.eq(tables[0].config.ready),
+            self.route.read_data.eq(Array(table.config.read_data for table in tables)[read_station]),
+        ]
+        for station, table in enumerate(tables):
+            m.d.comb += [
+                table.config.index.eq(self.route.index),
+                table.config.write.eq(self.route.write & (self.route_station == station)),
+                table.config.write_data.eq(self.route.write_data),
+            ]
+        return m

@@ -1,0 +1,146 @@
+"""The route table of a station: Destination Accelerator ID to egress port, or Deny (UALink_200 §10.7)."""
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import data, memory, wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import bits_for
+
+from ualink.config import SwitchConfig
+
+__all__ = ["LookupSignature", "RouteConfigSignature", "RouteTable", "route_entry_layout"]
+
+ID_BITS = 10
+
+
+def route_entry_layout(stations: int) -> data.StructLayout:
+    """One entry of the table of a switch with ``stations`` stations (UALink_200 §10.7).
+
+    ``deny[p]``: items that entered by port p of the station are dropped; ``egress_station``, ``egress_port``: where the
+    others leave.
+    """
+    return data.StructLayout({"deny": 4, "egress_station": max(1, bits_for(stations - 1)), "egress_port": 2})
+
+
+class LookupSignature(wiring.Signature):
+    """A lookup, seen from the ingress that asks.
+
+    Attributes
+    ----------
+    look : in this cycle ``dst_phys_acc_id`` is looked up.
+    dst_phys_acc_id : 10 bit, the key, of Requests and Responses alike (UALink_200 §10.7).
+    egress : index ``station * ports + port`` of the egress port, from the cycle after ``look`` to that of the next.
+    denied : in the same cycles: the item is to be dropped, ``egress`` means nothing.
+    """
+
+    def __init__(self, egresses: int):
+        super().__init__(
+            {"look": Out(1), "dst_phys_acc_id": Out(ID_BITS), "egress": In(range(egresses)), "denied": In(1)}
+        )
+
+
+class RouteConfigSignature(wiring.Signature):
+    """Access of the management to one table, seen from the management.
+
+    Attributes
+    ----------
+    ready : low while the table denies all its entries after reset; a write is then lost.
+    index : 10 bit, the entry.
+    write : ``write_data`` replaces the whole entry in this cycle; an index that the table does not have is ignored.
+    read_data : the entry of the ``index`` of the cycle before; Deny for all ports if the table does not have it.
+    """
+
+    def __init__(self, stations: int):
+        entry = route_entry_layout(stations)
+        super().__init__(
+            {"ready": In(1), "index": Out(ID_BITS), "write": Out(1), "write_data": Out(entry), "read_data": In(entry)}
+        )
+
+
+class RouteTable(wiring.Component):
+    """Route table of one station, shared by its ports (UALink_200 §10.7, §10.7.1).
+
+    Memories keep their contents through a reset, so for the first ``route_entries`` cycles after one the table writes
+    Deny for all ports into entry after entry, and denies every lookup meanwhile. Denied as well are Accelerator IDs
+    beyond the table (ruling C-04) and entries whose egress station or port does not exist in this switch (ruling C-07).
+
+    A lookup takes one cycle and sees an entry as it was before or after a write, never a mix (ruling C-08). Each port
+    has one lookup for each plane in every cycle: each has its own copy of the table, and so has the read-back.
+
+    Attributes
+    ----------
+    lookup_req, lookup_rd_rsp, lookup_wr_rsp : one ``LookupSignature`` for each ingress port of the station.
+    config : ``RouteConfigSignature``; ``ready`` is low after reset.
+    """
+
+    def __init__(self, config: SwitchConfig):
+        self.stations = config.stations
+        self.ports = config.station.ports
+        self.depth = config.route_entries
+        self.entry_layout = route_entry_layout(config.stations)
+        lookup = LookupSignature(self.stations * self.ports)
+        super().__init__(
+            {
+                "lookup_req": In(lookup).array(self.ports),
+                "lookup_rd_rsp": In(lookup).array(self.ports),
+                "lookup_wr_rsp": In(lookup).array(self.ports),
+                "config": In(RouteConfigSignature(self.stations)),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self.config
+        sweep_index = Signal(range(self.depth))
+        write_index = Signal(range(self.depth))
+        write_data = Signal(self.entry_layout)
+        write = Signal()
+
+        with m.If(config.ready):
+            m.d.comb += [
+                write.eq(config.write & (config.index < self.depth)),
+                write_index.eq(config.index),
+                write_data.eq(config.write_data),
+            ]
+        with m.Else():
+            m.d.comb += [write.eq(1), write_index.eq(sweep_index), write_data.deny.eq(0b1111)]
+            m.d.sync += sweep_index.eq(sweep_index + 1)
+            with m.If(sweep_index == self.depth - 1):
+                m.d.sync += config.ready.eq(1)
+
+        def copy(name: str, index, enable):
+            """The entry at ``index`` of the last cycle with ``enable``, from a copy of the table of its own."""
+            table = memory.Memory(shape=self.entry_layout, depth=self.depth, init=[])
+            m.submodules[name] = table
+            write_port = table.write_port()
+            read_port = table.read_port()
+            m.d.comb += [
+                write_port.addr.eq(write_index),
+                write_port.data.eq(write_data),
+                write_port.en.eq(write),
+                read_port.addr.eq(index),
+                read_port.en.eq(enable),
+            ]
+            return read_port.data
+
+        read_back = copy("table_config", config.index, 1)
+        read_missing = Signal(init=1)
+        m.d.sync += read_missing.eq(~config.ready | (config.index >= self.depth))
+        m.d.comb += config.read_data.eq(read_back)
+        with m.If(read_missing):
+            m.d.comb += [config.read_data.eq(0), config.read_data.deny.eq(0b1111)]
+
+        for plane in ("req", "rd_rsp", "wr_rsp"):
+            for port, lookup in enumerate(getattr(self, f"lookup_{plane}")):
+                entry = copy(f"table_{plane}_{port}", lookup.dst_phys_acc_id, lookup.look)
+                missing = Signal(init=1, name=f"missing_{plane}_{port}")
+                with m.If(lookup.look):
+                    m.d.sync += missing.eq(~config.ready | (lookup.dst_phys_acc_id >= self.depth))
+                port_bits = entry.egress_port[: bits_for(self.ports - 1)] if self.ports > 1 else Cat()
+                m.d.comb += [
+                    lookup.denied.eq(missing | entry.deny[port] | ~self._exists(entry)),
+                    lookup.egress.eq(Cat(port_bits, entry.egress_station)),
+                ]
+        return m
+
+    def _exists(self, entry):
+        return (entry.egress_station < self.stations) & (entry.egress_port < self.ports)

@@ -1,0 +1,43 @@
+"""What moves through the switch core: beats that know whether their transfer ends with them."""
+
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from ualink.upli.channels import CHANNEL_LAYOUTS
+
+__all__ = ["MAX_BEATS", "SteeredSignature", "connect_steered", "transfer_layout"]
+
+MAX_BEATS = 4
+"""Beats of the longest transfer: ReqNumBeats and RdRspNumBeats have two bits (UALink_200 Tables 2-2, 2-8)."""
+
+
+def transfer_layout(channel: str) -> data.StructLayout:
+    """A ``beat`` of ``channel`` and ``end``: it is the last of its transfer, as counted by NumBeats and nothing else.
+
+    ``end`` is not RdRspLast or OrigDataLast, which the switch passes on without looking: a read response in Single Beat
+    mode is one transfer for each beat (UALink_200 §2.7.8).
+    """
+    return data.StructLayout({"beat": CHANNEL_LAYOUTS[channel], "end": 1})
+
+
+class SteeredSignature(wiring.Signature):
+    """One payload offered to one of ``ways`` queues, seen from the ingress.
+
+    Attributes
+    ----------
+    payload : ``shape``.
+    valid : ``ways`` bit, one-hot or zero: the queue that the payload goes to.
+    ready : ``ways`` bit, from registers of the queues: queue n has room.
+    """
+
+    def __init__(self, shape, ways: int):
+        super().__init__({"payload": Out(shape), "valid": Out(ways), "ready": In(ways)})
+
+
+def connect_steered(m, steered, way: int, stream) -> None:
+    """Connect the input ``stream`` of the queue of ``way`` to ``steered``."""
+    m.d.comb += [
+        stream.payload.eq(steered.payload),
+        stream.valid.eq(steered.valid[way]),
+        steered.ready[way].eq(stream.ready),
+    ]

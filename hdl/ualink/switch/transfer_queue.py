@@ -1,0 +1,49 @@
+"""A queue that offers the beats of a transfer only when it holds them all."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ualink.config import ConfigError
+from ualink.lib.queue import Queue
+from ualink.switch.transfer import MAX_BEATS, transfer_layout
+
+__all__ = ["TransferQueue"]
+
+
+class TransferQueue(wiring.Component):
+    """Queue of up to ``depth`` beats whose reader never finds a gap within a transfer (UALink_200 §2.7.8).
+
+    The first beat of a transfer is offered from the cycle after the one in which its last beat was written.
+
+    Parameters
+    ----------
+    channel : ``"orig_data"``, ``"rd_rsp"`` or ``"wr_rsp"``.
+    depth : int, beats; 4 or more, because a transfer that does not fit would never be offered.
+
+    Attributes
+    ----------
+    input, output : streams of ``transfer_layout(channel)``.
+    """
+
+    def __init__(self, channel: str, depth: int):
+        if isinstance(depth, bool) or not isinstance(depth, int) or depth < MAX_BEATS:
+            raise ConfigError(f"transfer_queue.depth is {depth!r}; it must be a whole number of {MAX_BEATS} or more")
+        self.layout = transfer_layout(channel)
+        self.depth = depth
+        super().__init__({"input": In(stream.Signature(self.layout)), "output": Out(stream.Signature(self.layout))})
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.beats = beats = Queue(self.layout, self.depth)
+        whole = Signal(range(self.depth + 1))  # transfers of which the last beat is inside
+        wiring.connect(m, wiring.flipped(self.input), beats.input)
+        entered = self.input.valid & self.input.ready & self.input.payload.end
+        left = self.output.valid & self.output.ready & self.output.payload.end
+        m.d.sync += whole.eq(whole + entered - left)
+        m.d.comb += [
+            self.output.payload.eq(beats.output.payload),
+            self.output.valid.eq(whole != 0),
+            beats.output.ready.eq(self.output.valid & self.output.ready),
+        ]
+        return m

@@ -1,0 +1,162 @@
+"""Route table: deny after reset, capacity, isolation of ports, atomic writes."""
+
+import random
+
+import pytest
+from amaranth.hdl import Module, ResetInserter, Signal
+
+from switch.bench import run
+from ualink.config import StationConfig, SwitchConfig
+from ualink.switch.route_table import RouteTable, route_entry_layout
+
+DENIED = {"deny": 0b1111, "egress_station": 0, "egress_port": 0}
+
+
+def lookups(dut):
+    return [(plane, port) for plane in ("req", "rd_rsp", "wr_rsp") for port in range(dut.ports)]
+
+
+async def look_up(ctx, dut, ids):
+    """``ids``: one for each of ``lookups(dut)``; ``(egress, denied)`` of each."""
+    ports = [getattr(dut, f"lookup_{plane}")[port] for plane, port in lookups(dut)]
+    for port, identifier in zip(ports, ids, strict=True):
+        ctx.set(port.look, 1)
+        ctx.set(port.dst_phys_acc_id, identifier)
+    await ctx.tick()
+    for port in ports:
+        ctx.set(port.look, 0)
+        ctx.set(port.dst_phys_acc_id, random.getrandbits(10))
+    await ctx.tick()
+    return [(ctx.get(port.egress), ctx.get(port.denied)) for port in ports]
+
+
+async def write(ctx, dut, index, entry):
+    ctx.set(dut.config.index, index)
+    ctx.set(dut.config.write_data, entry)
+    ctx.set(dut.config.write, 1)
+    await ctx.tick()
+    ctx.set(dut.config.write, 0)
+
+
+async def read(ctx, dut, index):
+    ctx.set(dut.config.index, index)
+    await ctx.tick()
+    value = ctx.get(dut.config.read_data)
+    return {"deny": value.deny, "egress_station": value.egress_station, "egress_port": value.egress_port}
+
+
+async def until_ready(ctx, dut):
+    cycles = 0
+    while not ctx.get(dut.config.ready):
+        await ctx.tick()
+        cycles += 1
+    return cycles
+
+
+@pytest.mark.req("SW-055")
+@pytest.mark.parametrize(("stations", "bits"), [(32, 11), (64, 12), (128, 13), (256, 14)])
+def test_entry_bits(stations, bits):
+    assert route_entry_layout(stations).size == bits
+
+
+@pytest.mark.req("SW-056", "SW-057", "SW-058")
+@pytest.mark.parametrize(("depth", "ports"), [(16, 2), (1024, 1)])
+def test_denies_after_every_reset(depth, ports):
+    table = RouteTable(SwitchConfig(stations=3, route_entries=depth, station=StationConfig(ports=ports)))
+    clear = Signal()
+    dut = Module()
+    dut.submodules.table = ResetInserter(clear)(table)
+    count = len(lookups(table))
+
+    async def denies_all(ctx, ids):
+        for identifier in ids:
+            assert [denied for _, denied in await look_up(ctx, table, [identifier] * count)] == [1] * count
+
+    async def bench(ctx):
+        await write(ctx, table, 1, {"deny": 0, "egress_station": 0, "egress_port": 0})
+        await denies_all(ctx, range(4))
+        await until_ready(ctx, table)
+        await denies_all(ctx, random.Random(1).sample(range(1024), 20))
+        for index in range(16):
+            assert await read(ctx, table, index) == DENIED
+            await write(ctx, table, index, {"deny": 0, "egress_station": 1, "egress_port": 0})
+        for index in range(16):
+            assert await look_up(ctx, table, [index] * count) == [(ports, 0)] * count
+        # Memories keep their contents through a reset; the table must not.
+        ctx.set(clear, 1)
+        await ctx.tick()
+        ctx.set(clear, 0)
+        assert not ctx.get(table.config.ready)
+        await denies_all(ctx, range(6))
+        assert await until_ready(ctx, table) == depth - 12
+        await denies_all(ctx, range(16))
+        assert await read(ctx, table, 5) == DENIED
+
+    run(dut, bench)
+
+
+@pytest.mark.req("SW-052", "SW-054", "SW-057", "SW-061", "SW-062", "SW-063")
+@pytest.mark.parametrize(("stations", "ports", "depth"), [(4, 4, 64), (5, 2, 100), (3, 1, 1024)])
+def test_lookups_follow_the_entries(stations, ports, depth):
+    dut = RouteTable(SwitchConfig(stations=stations, route_entries=depth, station=StationConfig(ports=ports)))
+    rng = random.Random(f"{stations} {ports}")
+    station_bits = route_entry_layout(stations)["egress_station"].width
+    entries = {}
+
+    def expected(identifier, port):
+        entry = entries.get(identifier, DENIED)
+        if entry["deny"] >> port & 1 or entry["egress_station"] >= stations or entry["egress_port"] >= ports:
+            return None
+        return entry["egress_station"] * ports + entry["egress_port"]
+
+    async def bench(ctx):
+        await until_ready(ctx, dut)
+        for _ in range(150):
+            index = rng.randrange(min(1024, depth + 20))
+            entry = {
+                "deny": rng.choice([0, 0, rng.getrandbits(4)]),
+                "egress_station": rng.getrandbits(station_bits),
+                "egress_port": rng.getrandbits(2),
+            }
+            await write(ctx, dut, index, entry)
+            if index < depth:
+                entries[index] = entry
+            assert await read(ctx, dut, index) == entries.get(index, DENIED)
+            ids = [rng.choice([*entries, rng.getrandbits(10)]) for _ in lookups(dut)]
+            for identifier, (_, port), (egress, denied) in zip(
+                ids, lookups(dut), await look_up(ctx, dut, ids), strict=True
+            ):
+                assert (None if denied else egress) == expected(identifier, port), (identifier, port)
+
+    run(dut, bench)
+
+
+@pytest.mark.req("SW-054")
+def test_write_is_seen_whole_or_not_at_all():
+    """Ruling C-08: lookups in the cycles around a write give the old or the new entry, and keep it until the next."""
+    dut = RouteTable(SwitchConfig(stations=4, route_entries=16, station=StationConfig(ports=4)))
+    old, new = (
+        {"deny": 0, "egress_station": 1, "egress_port": 2},
+        {"deny": 0, "egress_station": 2, "egress_port": 1},
+    )
+
+    async def bench(ctx):
+        await until_ready(ctx, dut)
+        await write(ctx, dut, 7, old)
+        lookup = dut.lookup_req[0]
+        ctx.set(lookup.look, 1)
+        ctx.set(lookup.dst_phys_acc_id, 7)
+        seen = []
+        ctx.set(dut.config.write_data, new)
+        for cycle in range(6):
+            ctx.set(dut.config.write, cycle == 2)
+            await ctx.tick()
+            assert not ctx.get(lookup.denied)
+            seen.append(ctx.get(lookup.egress))
+        assert set(seen) == {6, 9} and seen == sorted(seen)
+        ctx.set(lookup.look, 0)
+        await write(ctx, dut, 7, old)
+        await ctx.tick().repeat(2)
+        assert ctx.get(lookup.egress) == 9
+
+    run(dut, bench)
