@@ -1,4 +1,4 @@
-"""Captures of DL flits as pcapng: an interface per tap, link type 147, a 640-byte flit a packet, time in picoseconds."""
+"""Captures of DL flits as pcapng: an interface per tap, link type 147, a 640-byte flit a packet, picosecond time."""
 
 import struct
 from collections.abc import Iterator
