@@ -30,17 +30,19 @@ class Port(wiring.Component):
         self._tl = TransactionLayer(config.tl)
         self._dl = DataLink(config.dl)
         channels = ("req", "orig_data", "rd_rsp", "wr_rsp")
-        super().__init__({
-            **{f"tx_{channel}": In(beat_stream(channel)) for channel in channels},
-            **{f"rx_{channel}": Out(beat_stream(channel)) for channel in channels},
-            "tx": Out(stream.Signature(TX_BEAT_LAYOUT)),
-            "rx": In(stream.Signature(RX_BEAT_LAYOUT, always_ready=True)),
-            "local_fault": In(1),
-            "remote_fault": In(1),
-            "dl_config": self._dl.signature.members["config"],
-            "dl_status": self._dl.signature.members["status"],
-            "tl_status": self._tl.signature.members["status"],
-        })
+        super().__init__(
+            {
+                **{f"tx_{channel}": In(beat_stream(channel)) for channel in channels},
+                **{f"rx_{channel}": Out(beat_stream(channel)) for channel in channels},
+                "tx": Out(stream.Signature(TX_BEAT_LAYOUT)),
+                "rx": In(stream.Signature(RX_BEAT_LAYOUT, always_ready=True)),
+                "local_fault": In(1),
+                "remote_fault": In(1),
+                "dl_config": self._dl.signature.members["config"],
+                "dl_status": self._dl.signature.members["status"],
+                "tl_status": self._tl.signature.members["status"],
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()

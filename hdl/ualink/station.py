@@ -17,8 +17,8 @@ __all__ = ["Station"]
 class Station(wiring.Component):
     """A UALink stack component down to the reconciliation sublayer (UALink_200 §1.3, §2.2, §2.5).
 
-    Every cycle belongs to one port of the station, in turn: a x4 station has port 0 always, 2 x x2 has 0, 1, 0, 1, … and
-    4 x x1 has 0, 1, 2, 3, …. Each port's TL and DL advance in the port's own cycles only.
+    Every cycle belongs to one port of the station, in turn: a x4 station has port 0 always, 2 x x2 has 0, 1, 0, 1, …
+    and 4 x x1 has 0, 1, 2, 3, …. Each port's TL and DL advance in the port's own cycles only.
 
     Attributes
     ----------
@@ -36,15 +36,17 @@ class Station(wiring.Component):
         self._originator = Originator(config.upli, config.ports)
         self._ports = [Port(config) for _ in range(config.ports)]
         members = self._ports[0].signature.members
-        super().__init__({
-            "upli_completer": In(UPLISignature()),
-            "upli_originator": Out(UPLISignature()),
-            "rs": Out(RSSignature()),
-            "slot": Out(2),
-            **{name: members[name].array(config.ports) for name in ("dl_config", "dl_status", "tl_status")},
-            "completer_status": self._completer.signature.members["status"],
-            "originator_status": self._originator.signature.members["status"],
-        })
+        super().__init__(
+            {
+                "upli_completer": In(UPLISignature()),
+                "upli_originator": Out(UPLISignature()),
+                "rs": Out(RSSignature()),
+                "slot": Out(2),
+                **{name: members[name].array(config.ports) for name in ("dl_config", "dl_status", "tl_status")},
+                "completer_status": self._completer.signature.members["status"],
+                "originator_status": self._originator.signature.members["status"],
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()

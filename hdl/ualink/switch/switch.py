@@ -5,6 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import Out, connect, flipped
 
 from ualink.config import SwitchConfig
+from ualink.lib.forward import forward_member
 from ualink.phy.interface import RSSignature
 from ualink.station import Station
 from ualink.switch.core import SwitchCore
@@ -17,8 +18,8 @@ __all__ = ["Switch"]
 class Switch(wiring.Component):
     """``config.stations`` stations, each connected to the core by its two UPLI interfaces.
 
-    The core's Completer stands before a station's Originator and takes what the link brought; the core's Originator stands
-    before a station's Completer and hands over what shall leave.
+    The core's Completer stands before a station's Originator and takes what the link brought; the core's Originator
+    stands before a station's Completer and hands over what shall leave.
     """
 
     def __init__(self, config: SwitchConfig):
@@ -57,7 +58,7 @@ class Switch(wiring.Component):
             ]
             connect(m, station.rs, flipped(self.rs[number]))
             for name in self._shown:
-                _connect_all(m, getattr(station, name), getattr(self, name)[number])
+                forward_member(m, station, name, getattr(self, name)[number])
             for port in range(ports):
                 place = number * ports + port
                 connect(m, ingress.req[port], core.in_req[place])
@@ -69,5 +70,5 @@ class Switch(wiring.Component):
                 connect(m, core.out_rd_rsp[place], ingress.rd_rsp[port])
                 connect(m, core.out_wr_rsp[place], ingress.wr_rsp[port])
         for name in self._core_members:
-            _connect_all(m, getattr(core, name), getattr(self, name))
+            forward_member(m, core, name, getattr(self, name))
         return m

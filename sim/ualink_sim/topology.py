@@ -1,0 +1,76 @@
+"""Who is wired to whom in a pod of up to four accelerators around one four-station switch (UALink_200 §1.1, §2.5)."""
+
+from dataclasses import dataclass
+
+__all__ = ["LinkEnd", "RouteEntry", "Topology"]
+
+STATIONS = 4
+
+
+@dataclass(frozen=True)
+class LinkEnd:
+    """A port of an accelerator or of a switch station; ``str`` gives the name used in captures, such as ``sw0.1``."""
+
+    kind: str
+    device: int
+    port: int
+
+    def __str__(self) -> str:
+        return f"{self.kind}{self.device}.{self.port}"
+
+
+@dataclass(frozen=True)
+class RouteEntry:
+    """One entry of a station's route table: bit p of ``deny`` drops what came in on port p."""
+
+    deny: int
+    egress_station: int
+    egress_port: int
+
+
+@dataclass(frozen=True)
+class Topology:
+    """``accelerators`` accelerators with one station of ``ports`` ports each, and virtual pods ``vpods``.
+
+    Port p of every accelerator belongs to logical switch p: all of the physical switch with x4 links, two stations of
+    it with 2 x x2 and one with 4 x x1. Within a logical switch each port faces a different accelerator.
+    """
+
+    accelerators: int
+    ports: int
+    vpods: tuple[tuple[int, ...], ...]
+
+    def switch_end(self, accelerator: int, port: int) -> LinkEnd:
+        """The switch port that port ``port`` of ``accelerator`` is wired to."""
+        first_station = port * (STATIONS // self.ports)
+        return LinkEnd("sw", first_station + accelerator // self.ports, accelerator % self.ports)
+
+    def links(self) -> list[tuple[LinkEnd, LinkEnd]]:
+        """Every link as (accelerator end, switch end)."""
+        return [
+            (LinkEnd("acc", accelerator, port), self.switch_end(accelerator, port))
+            for accelerator in range(self.accelerators)
+            for port in range(self.ports)
+        ]
+
+    def port_for(self, address: int) -> int:
+        """The port on which a source sends: all Requests to one 256-byte block leave on the same one (§2.7.9)."""
+        return address >> 8 & self.ports - 1
+
+    def may_talk(self, source: int, destination: int) -> bool:
+        """Whether some virtual pod has both as members."""
+        return any(source in members and destination in members for members in self.vpods)
+
+    def routes(self, station: int) -> dict[int, RouteEntry]:
+        """Route table of ``station`` by destination accelerator; who is missing stays denied."""
+        sources = {end.port: acc.device for acc, end in self.links() if end.device == station}
+        logical = station // (STATIONS // self.ports)
+        table = {}
+        for destination in range(self.accelerators):
+            deny = sum(
+                1 << port for port in range(4) if port not in sources or not self.may_talk(sources[port], destination)
+            )
+            if deny != 0xF:
+                end = self.switch_end(destination, logical)
+                table[destination] = RouteEntry(deny, end.device, end.port)
+        return table
