@@ -19,8 +19,8 @@ __all__ = ["Bucket", "LinkResult", "Replay", "Results", "Transaction", "write_at
 class Transaction:
     """One request and its fate; ``completed`` is None while it has none.
 
-    ``data`` are the ``len`` bytes that came back (reads and returning atomics), with 00 where a read's byte enables leave
-    a byte out; ``mismatch`` says what differed from the reference memory, empty when nothing did.
+    ``data`` are the ``len`` bytes that came back (reads and returning atomics), with 00 where a read's byte enables
+    leave a byte out; ``mismatch`` says what differed from the reference memory, empty when nothing did.
     """
 
     line: int
@@ -46,8 +46,8 @@ class Bucket:
     """Counts of one direction of a link over ``cycles`` cycles from ``start``.
 
     ``slots`` are flit slots on the wire, ``flits`` the DL flits in them, ``payload_flits`` those with payload, first
-    transmission or replay, ``replayed`` the replays; ``tl_flits`` the TL flits that the data link took, ``data_bytes`` the
-    bytes of data half-flits in them (without byte enables).
+    transmission or replay, ``replayed`` the replays; ``tl_flits`` the TL flits that the data link took, ``data_bytes``
+    the bytes of data half-flits in them (without byte enables).
     """
 
     start: int
@@ -62,7 +62,7 @@ class Bucket:
 
 @dataclass(frozen=True, kw_only=True)
 class Replay:
-    """The receiver of a link asked at ``cycle`` for the flits from ``seq`` on; back in order ``cycles`` later (or None)."""
+    """The receiver of a link asked at ``cycle`` for the flits from ``seq`` on; in order again ``cycles`` later."""
 
     cycle: int
     seq: int
