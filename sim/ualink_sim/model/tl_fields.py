@@ -1,7 +1,7 @@
 """The six control fields of a Control half-flit, bit by bit (UALink_200 §5.9, Tables 5-27 to 5-38).
 
-A field is one little-endian integer over its sectors, so FTYPE is the top nibble of its highest sector. ``WIDTHS`` has the
-members in the order of the tables, most significant first; names are those of the tables with words divided.
+A field is one little-endian integer over its sectors, so FTYPE is the top nibble of its highest sector. ``WIDTHS`` has
+the members in the order of the tables, most significant first; names are those of the tables with words divided.
 """
 
 from collections.abc import Iterable
@@ -129,7 +129,7 @@ class Response(ControlField):
 
 @dataclass(frozen=True, kw_only=True)
 class UncompressedRequest(Request):
-    """FTYPE 1h, sectors 7654 or 3210 (Table 5-29): ``addr`` is ReqAddr[56:2], ``num_beats`` is beats - 1 (ruling D05)."""
+    """FTYPE 1h, sectors 7654 or 3210 (Table 5-29): ``addr`` is ReqAddr[56:2], ``num_beats`` is beats-1 (D05)."""
 
     attr: int = 0
     len: int = 0
