@@ -1,6 +1,6 @@
 """The packing examples of UALink_200 §5.2 to §5.4, §5.6.1 and §5.7, one row a TL flit: lower half | upper half | limit.
 
-A control half-flit lists `sectors field=kind`, sectors not named being NOP fields ("-": all of them); kinds are R, W, WF
+A control half-flit lists `sectors field=kind`, the other sectors being NOP fields ("-": all); kinds are R, W, WF
 (Read, Write, WriteFull), AR, AN (AtomicR, AtomicNR), RR, WR (Read and Write Response), a number of 64-byte beats,
 `!b` for a corrupt beat b, `+` for CLOAD=1. `Req0.3` is a Data half-flit, `Req0.BE` its byte enables, `POISON` a poison
 message, `NOP` a mandatory NOP, `TAGS` an AuthTags half-flit, lowest slot first. Misprints of the tables are set right.
