@@ -1,0 +1,135 @@
+"""The ``ualink`` command. Each subcommand imports what it needs, so that generating Verilog needs no simulator."""
+
+import json
+import sys
+import tomllib
+from pathlib import Path
+
+import click
+
+from ualink import config as configuration
+
+__all__ = ["main"]
+
+
+class _Refusal(click.ClickException):
+    """Bad input: one line on standard error, exit status 2."""
+
+    exit_code = 2
+
+    def show(self, file=None):
+        click.echo(f"ualink: {self.format_message()}", err=True)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="amaranth-ualink")
+def main():
+    """UALink_200 Rev 1.0 controller and switch: simulate, decode, generate, check."""
+
+
+def _simulation_product():
+    try:
+        import cocotb  # noqa: F401
+        import jinja2  # noqa: F401
+        import pcapng  # noqa: F401
+
+        import ualink_sim
+    except ImportError as error:
+        raise _Refusal(f"{error.name} is not installed; run: pip install 'amaranth-ualink[sim]'") from None
+    return ualink_sim
+
+
+@main.command()
+@click.argument("scenario", type=click.Path(dir_okay=False, path_type=Path))
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Folder for the results [out/SCENARIO].")
+@click.option("--seed", type=click.IntRange(0), help="Derive every random choice from this number.")
+@click.option("--json", "as_json", is_flag=True, help="Print summary.json instead of a table.")
+@click.option("--wave", is_flag=True, help="Also write wave.fst (builds a slower model).")
+def sim(scenario: Path, out: Path | None, seed: int | None, as_json: bool, wave: bool):
+    """Simulate the pod of SCENARIO (a TOML file) on RTL.
+
+    Exit status 0 only if every transaction completed and every byte matched.
+    """
+    _simulation_product()
+    from ualink_sim.pod import simulate
+
+    from ualink_sim.scenario import ScenarioError
+    from ualink_sim.simulator import SimulatorError
+    from ualink_sim.summary import show_summary
+
+    try:
+        results, folder = simulate(scenario, out=out, seed=seed, wave=wave, progress=not as_json)
+    except ScenarioError as error:
+        raise _Refusal(str(error)) from None
+    except SimulatorError as error:
+        raise click.ClickException(str(error)) from None
+    if as_json:
+        click.echo(json.dumps(results.summary()))
+    else:
+        show_summary(results, folder)
+    sys.exit(0 if results.passed else 1)
+
+
+@main.command()
+@click.argument("capture", required=False, type=click.Path(dir_okay=False, path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@click.option("--lua", is_flag=True, help="Print the Wireshark dissector instead.")
+def decode(capture: Path | None, as_json: bool, lua: bool):
+    """Print DL flits, TL half-flits and transactions of CAPTURE (pcapng)."""
+    _simulation_product()
+    from ualink_sim import decode_cli
+    from ualink_sim.capture import CaptureError
+
+    if lua:
+        click.echo(decode_cli.lua_dissector(), nl=False)
+        return
+    if capture is None:
+        raise click.UsageError("Missing argument 'CAPTURE'.")
+    try:
+        for line in decode_cli.decode_lines(capture, as_json=as_json):
+            click.echo(line)
+    except CaptureError as error:
+        raise _Refusal(str(error)) from None
+
+
+@main.command()
+@click.argument("what", type=click.Choice(["controller", "station", "switch"]))
+@click.option("--config", "file", type=click.Path(dir_okay=False, path_type=Path), help="TOML file of parameters.")
+@click.option("--ports", type=click.Choice(["1", "2", "4"]), help="Ports per station: 1 x4, 2 x2 or 4 x1 links.")
+@click.option("--stations", type=int, help="Stations of the switch.")
+@click.option("-o", "--out", type=click.Path(file_okay=False, path_type=Path), default=Path("build/verilog"))
+def generate(what: str, file: Path | None, ports: str | None, stations: int | None, out: Path):
+    """Write Verilog of a controller, station or switch, and a JSON with its parameters and ports."""
+    from ualink.generate import generate as write
+
+    values: dict = {}
+    if file is not None:
+        try:
+            values = tomllib.loads(file.read_text())
+        except OSError as error:
+            raise _Refusal(f"{file}: {error.strerror}") from None
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise _Refusal(f"{file}: {error}") from None
+    if stations is not None and what != "switch":
+        raise _Refusal(f"--stations has no meaning for a {what}")
+    try:
+        for path in write(what, values, str(file or "flags"), ports and int(ports), stations, out):
+            click.echo(path)
+    except configuration.ConfigError as error:
+        raise _Refusal(str(error)) from None
+
+
+@main.command()
+@click.option("--json", "as_json", is_flag=True, help="Print the counts as JSON.")
+def compliance(as_json: bool):
+    """Count the requirements of the standard that the tests show, and write docs/compliance.md.
+
+    Exit status 1 when a test that carries a requirement failed.
+    """
+    _simulation_product()
+    from ualink_sim.compliance import ComplianceError, run
+
+    try:
+        sys.exit(run(Path.cwd(), as_json=as_json))
+    except ComplianceError as error:
+        raise _Refusal(str(error)) from None
