@@ -1,0 +1,115 @@
+"""Geometry of the report's drawings: numbers and SVG paths, no markup."""
+
+import math
+from typing import Any
+
+from .results import Bucket, LinkResult, Results
+
+__all__ = ["histogram", "link_chart", "timeline", "topology"]
+
+LINK_WIDTH, LINK_HEIGHT = 320, 72
+BARS = 48
+
+
+def link_chart(link: LinkResult, cycles: int, gbps: float, top: float, points: int) -> dict[str, Any]:
+    """Throughput as an area and TL efficiency as a line over time; replays as ticks."""
+    buckets = _merge([bucket for bucket in link.buckets if bucket.cycles], points)
+    end = max(cycles, 1)
+    area, line, rows, drawing = [f"M0 {LINK_HEIGHT}"], [], [], False
+    for bucket in buckets:
+        left, right = (round(LINK_WIDTH * t / end, 1) for t in (bucket.start, bucket.start + bucket.cycles))
+        rate = bucket.data_bytes / bucket.cycles * gbps
+        height = round(LINK_HEIGHT * (1 - min(1, rate / top)), 1)
+        area.append(f"L{left} {height}L{right} {height}")
+        efficiency = bucket.data_bytes / (64 * bucket.tl_flits) if bucket.tl_flits else None
+        if efficiency is not None:
+            y = round(LINK_HEIGHT * (1 - efficiency), 1)
+            line.append(f"{'L' if drawing else 'M'}{left} {y}L{right} {y}")
+        drawing = efficiency is not None
+        rows.append([bucket.start, round(rate, 1), None if efficiency is None else round(100 * efficiency, 1)])
+    last = round(LINK_WIDTH * (buckets[-1].start + buckets[-1].cycles) / end, 1) if buckets else 0
+    return {
+        "area": "".join(area) + f"L{last} {LINK_HEIGHT}Z",
+        "line": "".join(line),
+        "replays": [round(LINK_WIDTH * replay.cycle / end, 1) for replay in link.replays],
+        "rows": rows,
+    }
+
+
+def _merge(buckets: list[Bucket], most: int) -> list[Bucket]:
+    """At most ``most`` buckets that hold the same counts."""
+    group = math.ceil(len(buckets) / most) if buckets else 1
+    merged = []
+    for first in range(0, len(buckets), group):
+        parts = buckets[first : first + group]
+        counts = {key: sum(getattr(part, key) for part in parts) for key in vars(parts[0]) if key != "start"}
+        merged.append(Bucket(start=parts[0].start, **counts))
+    return merged
+
+
+def topology(results: Results, gbps: float) -> dict[str, Any]:
+    """Places of the accelerators around the switch, and per accelerator the rates of its links together."""
+    count = results.scenario.pod.accelerators
+    vpods = results.scenario.vpods
+    nodes = []
+    for number in range(count):
+        angle = math.pi * (2 * number / count + (0.75 if count == 4 else 1.0 if count == 2 else 0.5) + 0.5)
+        x, y = 210 * math.cos(angle), (118 if count == 4 else 112) * math.sin(angle)
+        if count == 4:
+            x, y = math.copysign(205, x), math.copysign(92, y)
+        rates = {}
+        for way, ends in (("up", (f"acc{number}.", ">sw")), ("down", (">acc", f">acc{number}."))):
+            links = [link for link in results.links if all(end in link.name for end in ends)]
+            if way == "up":
+                links = [link for link in links if link.name.startswith(ends[0])]
+            total = sum(link.total("data_bytes") for link in links)
+            rates[way] = total / results.cycles * gbps if results.cycles else 0.0
+        member_of = next((index for index, members in enumerate(vpods) if number in members), None)
+        nodes.append({"number": number, "x": round(x, 1), "y": round(y, 1), "vpod": member_of, **rates})
+    busiest = max((max(node["up"], node["down"]) for node in nodes), default=0) or 1
+    for node in nodes:
+        node["up_width"], node["down_width"] = (round(1.5 + 6 * node[way] / busiest, 1) for way in ("up", "down"))
+        length = math.hypot(node["x"], node["y"])
+        node["nx"], node["ny"] = round(-node["y"] / length, 4), round(node["x"] / length, 4)
+    return {"nodes": nodes, "vpods": len(vpods)}
+
+
+def histogram(latencies: dict[str, list[int]]) -> dict[str, Any]:
+    """Stacked bars of latencies; the slowest 0.5 % share the last bar when they would stretch the axis."""
+    together = sorted(value for values in latencies.values() for value in values)
+    if not together:
+        return {"bars": [], "top": 0, "ticks": [], "width": 0}
+    low, high = together[0], together[-1]
+    knee = together[math.ceil(0.995 * len(together)) - 1]
+    if high - low > 2 * (knee - low) > 0:
+        high = knee
+    width = max(1, math.ceil((high - low + 1) / BARS))
+    count = (high - low) // width + 1
+    bars: list[dict[str, Any]] = [{"from": low + n * width, "counts": {}} for n in range(count)]
+    for kind, values in latencies.items():
+        for value in values:
+            counts = bars[min(count - 1, (value - low) // width)]["counts"]
+            counts[kind] = counts.get(kind, 0) + 1
+    top = max(sum(bar["counts"].values()) for bar in bars)
+    ticks = [(n, low + n * width) for n in range(0, count, max(1, count // 6))]
+    return {"bars": bars, "top": top, "ticks": ticks, "width": width, "clipped": together[-1] > low + count * width}
+
+
+def timeline(results: Results, most: int) -> dict[str, Any]:
+    """The first transactions by source, each in the first lane that is free; plain data for the page's script."""
+    started = sorted((t for t in results.transactions if t.issued is not None), key=lambda t: (t.issued, t.line))[:most]
+    sources: dict[int, list[int]] = {}
+    rows = []
+    for t in started:
+        free = sources.setdefault(t.src, [])
+        end = results.cycles if t.completed is None else t.completed
+        lane = next((n for n, until in enumerate(free) if until <= (t.issued or 0)), len(free))
+        free[lane : lane + 1] = [end]
+        rows.append([t.line, t.src, t.dst, t.op, f"{t.addr:#x}", t.len, t.status, t.issued, t.completed, lane])
+    replays = sorted((replay.cycle, link.name, replay.seq) for link in results.links for replay in link.replays)
+    return {
+        "rows": rows,
+        "lanes": {source: len(free) for source, free in sorted(sources.items())},
+        "replays": replays[:2000],
+        "cycles": results.cycles,
+    }

@@ -1,0 +1,70 @@
+"""Results as a simulation would hand them over, without simulating."""
+
+import random
+
+import pytest
+
+from ualink_sim.results import Bucket, LinkResult, Replay, Results, Transaction
+from ualink_sim.scenario import parse_scenario
+
+SCENARIO = """
+[pod]
+accelerators = 4
+[link]
+bit_error_rate = 1e-6
+[[workload]]
+kind = "uniform"
+"""
+
+
+def make_results(*, transactions=2400, cycles=9000, accelerators=4, faults=False, seed=1):
+    rng = random.Random(seed)
+    scenario = parse_scenario(SCENARIO.replace("= 4", f"= {accelerators}"), "quickstart.toml")
+    records = []
+    for line in range(1, transactions + 1):
+        src = rng.randrange(accelerators)
+        op = rng.choices(["read", "write", "write_full", "atomic"], [5, 2, 2, 1])[0]
+        issued = 300 + line * (cycles - 1500) // transactions + rng.randrange(40)
+        latency = int(rng.gauss(260, 18) + rng.expovariate(1 / 30)) + 60 * (op == "read")
+        records.append(
+            Transaction(
+                line=line,
+                src=src,
+                dst=(src + rng.randrange(1, accelerators)) % accelerators,
+                op=op,
+                addr=rng.randrange(256) * 256,
+                len=rng.choice([64, 128, 192, 256]),
+                status="OKAY",
+                data=rng.randbytes(64) if op in ("read", "atomic") else None,
+                issued=issued,
+                completed=None if faults and line % 500 == 0 else issued + latency * (4 if rng.random() < 0.003 else 1),
+                mismatch="byte 3 is 00, not 7f" if faults and line % 700 == 0 else "",
+            )
+        )
+    links = []
+    for n in range(accelerators):
+        for name in (f"acc{n}.0>sw{n}.0", f"sw{n}.0>acc{n}.0"):
+            buckets = []
+            for start in range(0, cycles, 50):
+                busy = 300 <= start <= cycles - 1000
+                tl_flits = int(busy * rng.randrange(24, 46))
+                replayed = int(busy and rng.random() < 0.05) * rng.randrange(3, 9)
+                data_bytes = int(tl_flits * 64 * rng.uniform(0.7, 0.9))
+                bucket = Bucket(start=start, cycles=50, slots=5, flits=5, payload_flits=5 * busy, replayed=replayed)
+                bucket.tl_flits, bucket.data_bytes = tl_flits, data_bytes
+                buckets.append(bucket)
+            marks = sorted(rng.randrange(400, cycles - 1000) for _ in range(rng.randrange(4)))
+            replays = [Replay(cycle=cycle, seq=rng.randrange(1, 512), cycles=rng.randrange(90, 160)) for cycle in marks]
+            links.append(LinkResult(name=name, crc_errors=len(marks), lost_flits=0, buckets=buckets, replays=replays))
+    memory = {n: {0x1000: bytes(range(64)), 0x40: bytes(64)} for n in range(accelerators)}
+    return Results(scenario=scenario, cycles=cycles, seconds=12.3456, transactions=records, links=links, memory=memory)
+
+
+@pytest.fixture
+def results():
+    return make_results()
+
+
+@pytest.fixture
+def failed_results():
+    return make_results(transactions=1500, faults=True, accelerators=3)
