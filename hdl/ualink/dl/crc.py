@@ -35,12 +35,13 @@ class CrcAccumulator(wiring.Component):
     """CRC register over the beats of DL flits, before the final complement.
 
     Latency: two enabled cycles from a beat to ``register``. The first holds the XOR of 512 bits, the second the
-    combination with what went before. Flits may follow each other without a gap; cycles without ``valid`` change nothing.
+    combination with what went before. Flits may follow each other without a gap; cycles without ``valid`` change
+    nothing.
 
     Parameters
     ----------
-    field : map of 32 bits to 32 bits, how the last four bytes of the last beat enter the register. The CRC is defined over
-        zeros in their place; a receiver may instead map the CRC it got so that a match leaves one constant.
+    field : map of 32 bits to 32 bits, how the last four bytes of the last beat enter the register. The CRC is defined
+        over zeros in their place; a receiver may instead map the CRC it got so that a match leaves one constant.
 
     Members
     -------
@@ -49,18 +50,20 @@ class CrcAccumulator(wiring.Component):
     register : 32 bits, bit n = coefficient of x^n. Reset value 0.
     """
 
-    enable: In(1)
-    valid: In(1)
-    data: In(_BEAT_BITS)
-    first: In(1)
-    last: In(1)
-    register: Out(CRC_BITS)
-
     def __init__(self, field: LinearMap):
         if (field.inputs, field.outputs) != (CRC_BITS, CRC_BITS):
             raise ConfigError(f"the map of the CRC field is {field.inputs}x{field.outputs} bits; it must be 32x32")
         self._field = field
-        super().__init__()
+        super().__init__(
+            {
+                "enable": In(1),
+                "valid": In(1),
+                "data": In(_BEAT_BITS),
+                "first": In(1),
+                "last": In(1),
+                "register": Out(CRC_BITS),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()

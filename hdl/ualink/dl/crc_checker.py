@@ -32,13 +32,15 @@ class CrcChecker(wiring.Component):
     good : valid with ``done``: all 32 bits agree.
     """
 
-    beat: In(stream.Signature(FLIT_BEAT_LAYOUT, always_ready=True))
-    done: Out(1)
-    good: Out(1)
-
     def __init__(self, covers_zero_field: bool = True):
         self._field = crc_field_map(covers_zero_field).inverse()
-        super().__init__()
+        super().__init__(
+            {
+                "beat": In(stream.Signature(FLIT_BEAT_LAYOUT, always_ready=True)),
+                "done": Out(1),
+                "good": Out(1),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()

@@ -11,8 +11,8 @@ from ualink.phy.interface import TxKind
 __all__ = ["CRC_GENERATOR_INPUT_LAYOUT", "CRC_GENERATOR_OUTPUT_LAYOUT", "CrcGenerator"]
 
 CRC_GENERATOR_INPUT_LAYOUT = data.StructLayout({"data": 512, "first": 1, "last": 1, "kind": TxKind, "invert": 1})
-"""A beat of a DL flit with its headers in place; the bytes of the CRC field are ignored. ``invert``, valid with ``last``,
-inverts all 32 CRC bits so that the partner must reject the flit; ``kind`` only travels along."""
+"""A beat of a DL flit with its headers in place; the bytes of the CRC field are ignored. ``invert``, valid with
+``last``, inverts all 32 CRC bits so that the partner must reject the flit; ``kind`` only travels along."""
 
 CRC_GENERATOR_OUTPUT_LAYOUT = data.StructLayout({"data": 512, "first": 1, "last": 1, "kind": TxKind})
 
@@ -35,13 +35,15 @@ class CrcGenerator(wiring.Component):
     flush : drop the beats inside; the next beat must have ``first`` set.
     """
 
-    beats_in: In(stream.Signature(CRC_GENERATOR_INPUT_LAYOUT))
-    beats_out: Out(stream.Signature(CRC_GENERATOR_OUTPUT_LAYOUT))
-    flush: In(1)
-
     def __init__(self, covers_zero_field: bool = True):
         self._finish = crc_field_map(covers_zero_field)
-        super().__init__()
+        super().__init__(
+            {
+                "beats_in": In(stream.Signature(CRC_GENERATOR_INPUT_LAYOUT)),
+                "beats_out": Out(stream.Signature(CRC_GENERATOR_OUTPUT_LAYOUT)),
+                "flush": In(1),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()

@@ -43,16 +43,19 @@ FLIT_BEAT_LAYOUT = data.StructLayout({"data": 512, "first": 1, "last": 1})
 
 
 class Place(NamedTuple):
-    """What a byte of the DL flit holds: byte ``byte`` of sector ``index`` ("S"), segment header ``index`` ("SH"), or
-    byte ``byte`` of the flit header ("FH") or of the CRC ("CRC")."""
+    """What a byte of the DL flit holds.
+
+    ``kind`` is "S" for byte ``byte`` of sector ``number``, "SH" for segment header ``number``, "FH" or "CRC" for byte
+    ``byte`` of the flit header or of the CRC.
+    """
 
     kind: str
-    index: int
+    number: int
     byte: int
 
 
 def _byte_map() -> tuple[Place, ...]:
-    """Figure 6-4 by its rule: header bytes displace one sector per beat; its bytes fill dword 0 of this beat and the next."""
+    """Figure 6-4 by its rule: header bytes displace one sector per beat, and dword 0 of this and the next beat takes it."""
     places: list[Place] = []
     left: list[Place] = []
     for beat, sectors in enumerate(HALF_SEGMENT_SECTORS):

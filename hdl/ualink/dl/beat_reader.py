@@ -1,0 +1,81 @@
+"""Collects the sectors of half segments from beats (UALink_200 §6.3.1, Figure 6-4)."""
+
+from amaranth.hdl import Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ualink.dl.flit import (
+    BEAT_BYTES,
+    BYTE_MAP,
+    FIRST_SECTOR,
+    HALF_SEGMENT_SECTORS,
+    SECTOR_BYTES,
+    SECTORS_PER_TL_FLIT,
+    SEGMENT_HEADER_OFFSETS,
+    Place,
+)
+from ualink.dl.half_segment import frame_dword
+from ualink.phy.interface import BEATS_PER_FLIT
+
+__all__ = ["BeatReader"]
+
+SEGMENT_HEADER_BYTE = SEGMENT_HEADER_OFFSETS[0] % BEAT_BYTES
+assert all(n % BEAT_BYTES == SEGMENT_HEADER_BYTE for n in SEGMENT_HEADER_OFFSETS)
+
+
+def _frame_sources(half: int) -> dict[int, tuple[int, int]]:
+    """Per byte of the frame of ``half`` its beat, 0 for the own and 1 for the next, and byte there."""
+    sources = {}
+    for sector in range(HALF_SEGMENT_SECTORS[half]):
+        for byte in range(SECTOR_BYTES):
+            offset = BYTE_MAP.index(Place("S", FIRST_SECTOR[half] + sector, byte)) - half * BEAT_BYTES
+            sources[frame_dword(half, sector) * SECTOR_BYTES + byte] = divmod(offset, BEAT_BYTES)
+    return sources
+
+
+class BeatReader(wiring.Component):
+    """Turns a beat, and the one after it for what was split, into the frame of the half segment. Combinational.
+
+    Members
+    -------
+    half : number of the half segment, which is that of ``beat``.
+    beat, next_beat : 64 bytes in wire order, byte n in bits 8n+7..8n; the last half segment needs no ``next_beat``.
+    frame : 16 dwords, turned as ``half_segment`` says; dwords without a sector have no meaning.
+    header : segment header of the segment of ``half``.
+    """
+
+    def __init__(self):
+        super().__init__(
+            {
+                "half": In(range(BEATS_PER_FLIT)),
+                "beat": In(8 * BEAT_BYTES),
+                "next_beat": In(8 * BEAT_BYTES),
+                "frame": Out(8 * BEAT_BYTES),
+                "header": Out(8),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+
+        beats = (self.beat, self.next_beat)
+        sources = [_frame_sources(half) for half in range(BEATS_PER_FLIT)]
+        for byte in range(SECTORS_PER_TL_FLIT * SECTOR_BYTES):
+            target = self.frame.word_select(byte, 8)
+            m.d.comb += target.eq(self.beat.word_select(byte, 8))
+            halves: dict[tuple[int, int], list[int]] = {}
+            for half in range(BEATS_PER_FLIT):
+                if byte in sources[half] and sources[half][byte] != (0, byte):
+                    halves.setdefault(sources[half][byte], []).append(half)
+            with m.Switch(self.half):
+                for (later, n), where in halves.items():
+                    with m.Case(*where):
+                        m.d.comb += target.eq(beats[later].word_select(n, 8))
+
+        # The header comes with the second beat of its segment.
+        with m.If(self.half[0]):
+            m.d.comb += self.header.eq(self.beat.word_select(SEGMENT_HEADER_BYTE, 8))
+        with m.Else():
+            m.d.comb += self.header.eq(self.next_beat.word_select(SEGMENT_HEADER_BYTE, 8))
+
+        return m
