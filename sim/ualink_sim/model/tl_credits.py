@@ -5,7 +5,7 @@ A bucket is None for the Pool or a VC number. Credit returns are Flow Control fi
 
 from collections.abc import Iterable, Mapping
 
-from .tl_fields import ControlField, Credit, FieldError, FlowControl
+from .tl_fields import ControlField, Credit, FieldError, FlowControl, Request, Response
 
 __all__ = [
     "BUCKETS",
@@ -30,10 +30,10 @@ class CreditError(ValueError):
 
 def cost_of(field: ControlField) -> dict[Account, int]:
     """Credits that a Request or Response spends: one command credit and one data credit a beat, from one bucket."""
-    if not (field.is_request or field.is_response):
+    if not isinstance(field, Request | Response):
         return {}
     kind = "req" if field.is_request else "rsp"
-    bucket = None if getattr(field, "pool") else getattr(field, "vchan")  # noqa: B009
+    bucket = None if field.pool else field.vchan
     cost: dict[Account, int] = {(f"{kind}_cmd", bucket): 1}
     if field.data_beats():
         cost[f"{kind}_data", bucket] = field.data_beats()

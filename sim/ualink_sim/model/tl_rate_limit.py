@@ -25,7 +25,7 @@ class RateLimit:
         self.allowance = self.limit
 
     def flit(self, issued: int) -> None:
-        """Count one transmitted TL flit of any kind with ``issued`` of them; the receiver retires one with each flit."""
+        """Count one transmitted TL flit of any kind with ``issued`` of them; the receiver retires one with each."""
         if issued > self.allowance:
             raise RateLimitError(f"{issued} in one flit; {self.allowance} are allowed")
         self.allowance = min(self.limit, self.allowance - issued + 1)
