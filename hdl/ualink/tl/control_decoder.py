@@ -1,0 +1,200 @@
+"""Parser of a Control half-flit: which sectors hold which fields, and what those fields bring along."""
+
+from functools import reduce
+from operator import or_
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from ualink.config import TLConfig
+
+from .fields import (
+    COMPRESSED_REQUEST,
+    COMPRESSED_RESPONSE,
+    CREDIT_CLASSES,
+    FLOW_CONTROL,
+    UNCOMPRESSED_REQUEST,
+    UNCOMPRESSED_RESPONSE,
+    CompressedCmd,
+    FType,
+    has_byte_enables,
+    request_half_flits,
+    response_half_flits,
+)
+from .internal import CREDIT_UPDATE_LAYOUT
+from .receive_error import ReceiveError
+
+__all__ = ["DATA_FIELD_LAYOUT", "DECODED_LAYOUT", "ControlDecoder", "request_field", "response_field"]
+
+SECTORS = 8
+
+DATA_FIELD_LAYOUT = data.StructLayout({"is_request": 1, "byte_enables": 1, "left": 4})
+"""A Data Request Field: ``left`` is the number of Data half-flits that follow its first one (1 to 8); ``byte_enables``:
+the last of them is a byte-enable half-flit."""
+
+DECODED_LAYOUT = data.StructLayout(
+    {
+        "requests": 4,
+        "responses": 8,
+        "data_fields": 8,
+        "data_field": data.ArrayLayout(DATA_FIELD_LAYOUT, 8),
+        "credits": CREDIT_UPDATE_LAYOUT,
+        "error": ReceiveError,
+    }
+)
+"""A decoded Control half-flit. Bit p of ``requests``: a Request has its top in sector 2p+1. Bit s of ``responses`` and
+of ``data_fields``: a Response, a Data Request Field (with ``data_field[s]``) has its top in sector s. ``error`` is NONE
+if all fields are legal."""
+
+
+def request_field(half_flit, pair: int):
+    """The 128 bits whose top is sector ``2 * pair + 1``; of a Compressed Request the upper 64 bits have meaning."""
+    return half_flit[:64].replicate(2) if pair == 0 else half_flit[64 * pair - 64 : 64 * pair + 64]
+
+
+def response_field(half_flit, sector: int):
+    """The 64 bits whose top is ``sector``; of a Compressed Response the upper 32 bits have meaning."""
+    return half_flit[:32].replicate(2) if sector == 0 else half_flit[32 * sector - 32 : 32 * sector + 32]
+
+
+class ControlDecoder(wiring.Component):
+    """Combinational parser of one Control half-flit (UALink_200 §5.1.1, §5.9).
+
+    Fields are found from the top of each quad down, because FTYPE is at the top of a field; the order of processing is
+    the order of the bits of the masks in ``decoded``, low sector first.
+
+    Attributes
+    ----------
+    half_flit : the 32 bytes, whether or not they are a Control half-flit.
+    decoded : what they mean as one.
+    """
+
+    def __init__(self, config: TLConfig):
+        self.config = config
+        super().__init__({"half_flit": In(256), "decoded": Out(DECODED_LAYOUT)})
+
+    def elaborate(self, platform):
+        m = Module()
+        tops = [Signal(name=f"top_{sector}") for sector in range(SECTORS)]
+        ftypes = [self.half_flit[32 * sector + 28 : 32 * sector + 32] for sector in range(SECTORS)]
+        for base in (0, 4):
+            self._find_tops(m, tops[base : base + 4], ftypes[base : base + 4])
+
+        def tops_with(sector, *kinds):
+            return tops[sector] & reduce(or_, (ftypes[sector] == kind.value for kind in kinds))
+
+        unknown, misplaced = Signal(SECTORS), Signal(SECTORS)
+        for sector in range(SECTORS):
+            m.d.comb += unknown[sector].eq(tops[sector] & (ftypes[sector] > FType.COMPRESSED_RESPONSE.value))
+            if sector % 2 == 0:
+                two_sectors = (FType.UNCOMPRESSED_RESPONSE, FType.COMPRESSED_REQUEST)
+                m.d.comb += misplaced[sector].eq(tops_with(sector, FType.UNCOMPRESSED_REQUEST, *two_sectors))
+            elif sector % 4 == 1:
+                m.d.comb += misplaced[sector].eq(tops_with(sector, FType.UNCOMPRESSED_REQUEST))
+
+        reserved, crossing = Signal(4), Signal(4)
+        for pair in range(4):
+            self._decode_request(m, pair, tops_with, reserved, crossing)
+        for sector in range(SECTORS):
+            self._decode_response(m, sector, tops_with)
+        self._decode_credits(m, tops_with)
+
+        with m.If(unknown.any()):
+            m.d.comb += self.decoded.error.eq(ReceiveError.FTYPE)
+        with m.Elif(misplaced.any()):
+            m.d.comb += self.decoded.error.eq(ReceiveError.FOOTPRINT)
+        with m.Elif(reserved.any()):
+            m.d.comb += self.decoded.error.eq(ReceiveError.COMPRESSED_CMD)
+        with m.Elif(crossing.any()):
+            m.d.comb += self.decoded.error.eq(ReceiveError.BLOCK_CROSSING)
+        return m
+
+    def _find_tops(self, m, tops, ftypes):
+        """Mark the sectors of a quad that hold the top of a field."""
+
+        def covers_two(n):
+            return (ftypes[n] == FType.UNCOMPRESSED_RESPONSE.value) | (ftypes[n] == FType.COMPRESSED_REQUEST.value)
+
+        whole = ftypes[3] == FType.UNCOMPRESSED_REQUEST.value
+        m.d.comb += [
+            tops[3].eq(1),
+            tops[2].eq(~whole & ~covers_two(3)),
+            tops[1].eq(~whole),
+            tops[0].eq(~whole & ~covers_two(1)),
+        ]
+
+    def _decode_request(self, m, pair, tops_with, reserved, crossing):
+        sector = 2 * pair + 1
+        compressed = tops_with(sector, FType.COMPRESSED_REQUEST)
+        uncompressed = tops_with(sector, FType.UNCOMPRESSED_REQUEST) if pair % 2 else 0
+        m.d.comb += self.decoded.requests[pair].eq(compressed | uncompressed)
+
+        field = request_field(self.half_flit, pair)
+        short = data.View(COMPRESSED_REQUEST, field[64:])
+        writes = (short.cmd == CompressedCmd.WRITE.value) | (short.cmd == CompressedCmd.WRITE_FULL.value)
+        brings = self.decoded.data_field[sector]
+        with m.If(compressed):
+            byte_enables = short.cmd == CompressedCmd.WRITE.value
+            m.d.comb += [
+                reserved[pair].eq(~writes & (short.cmd != CompressedCmd.READ.value)),
+                crossing[pair].eq((short.addr[:2] + short.len) > 3),
+                self.decoded.data_fields[sector].eq(writes),
+                brings.is_request.eq(1),
+                brings.byte_enables.eq(byte_enables),
+                brings.left.eq(2 * short.len + 1 + byte_enables),
+            ]
+        if pair % 2:
+            long = data.View(UNCOMPRESSED_REQUEST, field)
+            option = {"uwm_has_byte_enables": self.config.uwm_has_byte_enables}
+            with m.If(uncompressed):
+                m.d.comb += [
+                    self.decoded.data_fields[sector].eq(long.cmd[5]),
+                    brings.is_request.eq(1),
+                    brings.byte_enables.eq(has_byte_enables(long.cmd, **option)),
+                    brings.left.eq(request_half_flits(long.cmd, long.num_beats, **option) - 1),
+                ]
+
+    def _decode_response(self, m, sector, tops_with):
+        kinds = [FType.COMPRESSED_SINGLE_BEAT_READ_RESPONSE, FType.COMPRESSED_RESPONSE]
+        if sector % 2:
+            kinds.append(FType.UNCOMPRESSED_RESPONSE)
+        m.d.comb += self.decoded.responses[sector].eq(tops_with(sector, *kinds))
+
+        field = response_field(self.half_flit, sector)
+        short = data.View(COMPRESSED_RESPONSE, field[32:])
+        brings = self.decoded.data_field[sector]
+        with m.If(tops_with(sector, FType.COMPRESSED_SINGLE_BEAT_READ_RESPONSE)):
+            m.d.comb += [self.decoded.data_fields[sector].eq(1), brings.left.eq(response_half_flits(1, 0) - 1)]
+        with m.If(tops_with(sector, FType.COMPRESSED_RESPONSE)):
+            m.d.comb += [
+                self.decoded.data_fields[sector].eq(short.rd_wr),
+                brings.left.eq(response_half_flits(short.rd_wr, short.len) - 1),
+            ]
+        if sector % 2:
+            long = data.View(UNCOMPRESSED_RESPONSE, field)
+            with m.If(tops_with(sector, FType.UNCOMPRESSED_RESPONSE)):
+                m.d.comb += [
+                    self.decoded.data_fields[sector].eq(long.rd_wr),
+                    brings.left.eq(response_half_flits(long.rd_wr, long.len) - 1),
+                ]
+
+    def _decode_credits(self, m, tops_with):
+        """OR the counts of all FC fields per class and bucket: at most one of them is not zero (UALink_200 §5.7)."""
+        fields = []
+        for sector in range(SECTORS):
+            field = data.View(FLOW_CONTROL, self.half_flit[32 * sector : 32 * sector + 32])
+            fields.append((field, tops_with(sector, FType.FLOW_CONTROL)))
+        for credit_class in CREDIT_CLASSES:
+            buckets = self.decoded.credits[credit_class]
+            returns = [(field[credit_class], present) for field, present in fields]
+            width = len(returns[0][0]["count"])
+
+            def total(chosen, returns=returns, width=width):
+                return reduce(or_, ((chosen(r) & present).replicate(width) & r["count"] for r, present in returns))
+
+            m.d.comb += buckets.pool.eq(total(lambda r: ~r["is_vc"]))
+            for vc in range(4):
+                m.d.comb += buckets.vc[vc].eq(total(lambda r, vc=vc: r["is_vc"] & (r["vc"] == vc)))
+        counts = [self.decoded.credits[credit_class].as_value().any() for credit_class in CREDIT_CLASSES]
+        m.d.comb += self.decoded.credits.valid.eq(reduce(or_, counts))

@@ -1,0 +1,63 @@
+"""64-byte data buffers of one class behind the TL receiver."""
+
+from amaranth.hdl import Module
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ualink.lib.queue import Queue
+
+__all__ = ["BEAT_LAYOUT", "HALF_BEAT_LAYOUT", "DataBuffer"]
+
+HALF_BEAT_LAYOUT = data.StructLayout({"data": 256, "poison": 1})
+"""One Data half-flit: lanes 0..31 or 32..63 of a beat."""
+
+BEAT_LAYOUT = data.StructLayout({"data": 512, "error": 1})
+"""One 64-byte beat; ``data`` is 0 if ``error``."""
+
+
+class DataBuffer(wiring.Component):
+    """Queue of ``depth`` 64-byte beats in two half memories, so that the two Data half-flits of a flit, which may
+    belong to two beats, are written in one cycle. A beat is offered one cycle after its later half was written.
+
+    A beat is poisoned if either half is; then its lanes are zero (UALink_200 §9.5.5, ruling D30).
+
+    Attributes
+    ----------
+    low, high : halves of the beats, each in beat order; ``ready`` is low when all buffers are taken.
+    beat : the oldest beat.
+    half_poisoned : level, the beat that is offered had only one poisoned half.
+    """
+
+    def __init__(self, depth: int):
+        self.depth = depth
+        super().__init__(
+            {
+                "low": In(stream.Signature(HALF_BEAT_LAYOUT)),
+                "high": In(stream.Signature(HALF_BEAT_LAYOUT)),
+                "beat": Out(stream.Signature(BEAT_LAYOUT)),
+                "half_poisoned": Out(1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.low_half = low = Queue(HALF_BEAT_LAYOUT, self.depth)
+        m.submodules.high_half = high = Queue(HALF_BEAT_LAYOUT, self.depth)
+        wiring.connect(m, low.input, wiring.flipped(self.low))
+        wiring.connect(m, high.input, wiring.flipped(self.high))
+
+        halves = low.output.payload, high.output.payload
+        taken = self.beat.valid & self.beat.ready
+        m.d.comb += [
+            self.beat.valid.eq(low.output.valid & high.output.valid),
+            self.beat.payload.error.eq(halves[0].poison | halves[1].poison),
+            self.half_poisoned.eq(self.beat.valid & (halves[0].poison ^ halves[1].poison)),
+            low.output.ready.eq(taken),
+            high.output.ready.eq(taken),
+        ]
+        with m.If(~self.beat.payload.error):
+            m.d.comb += [
+                self.beat.payload.data[:256].eq(halves[0].data),
+                self.beat.payload.data[256:].eq(halves[1].data),
+            ]
+        return m

@@ -1,0 +1,375 @@
+"""Drives a TL receiver with flits and collects what it gives: legal random traffic, consumers, expected beats."""
+
+import random
+from dataclasses import dataclass, field
+
+from amaranth.sim import Simulator
+
+from ualink.tl.receive import Receive
+from ualink.tl.receive_error import ReceiveError
+from ualink_sim.model.tl_fields import (
+    CompressedReadResponse,
+    CompressedResponse,
+    Credit,
+    FlowControl,
+    UncompressedRequest,
+    UncompressedResponse,
+)
+from ualink_sim.model.tl_sequence import NOP_MESSAGE, Issue, TransmitSequence, message_half_flit
+
+CHANNELS = ("req", "orig_data", "rd_rsp", "wr_rsp")
+CLASSES = ("req_cmd", "rsp_cmd", "req_data", "rsp_data")
+COMMANDS = (0x03, 0x08, 0x0F, 0x28, 0x29, 0x2A, 0x2C, 0x2F, 0x30, 0x32, 0x3C, 0x3F)
+ALL_ONES = (1 << 64) - 1
+
+
+@dataclass
+class Got:
+    """What came out: beats with the cycle of their transfer, credits, pulses, and the error with its cycle."""
+
+    req: list = field(default_factory=list)
+    orig_data: list = field(default_factory=list)
+    rd_rsp: list = field(default_factory=list)
+    wr_rsp: list = field(default_factory=list)
+    offered: dict = field(default_factory=lambda: {channel: [] for channel in CHANNELS})
+    fc: list = field(default_factory=list)
+    releases: list = field(default_factory=list)
+    unknown_messages: int = 0
+    half_poisoned: int = 0
+    error: ReceiveError | None = None
+    error_cycle: int | None = None
+    peer_init_done: int = 0
+    peer_shared_data: int = 0
+
+    def beats(self, channel):
+        return [beat for _, beat in getattr(self, channel)]
+
+
+class Consumer:
+    """Ready signals: ``free`` always, ``agent`` stalls between transfers only, ``random`` anywhere, ``never``."""
+
+    def __init__(self, mode, seed=0):
+        self.mode = mode
+        self.random = random.Random(seed)
+        self.in_burst = {"orig_data": False, "rd_rsp": False}
+
+    def readies(self):
+        if self.mode == "free":
+            return dict.fromkeys(CHANNELS, 1)
+        if self.mode == "never":
+            return dict.fromkeys(CHANNELS, 0)
+        if self.mode == "random":
+            return {channel: int(self.random.random() < 0.5) for channel in CHANNELS}
+        start = int(self.random.random() < 0.4)
+        return {
+            "req": start,
+            "orig_data": int(start or self.in_burst["orig_data"]),
+            "rd_rsp": int(self.in_burst["rd_rsp"] or self.random.random() < 0.4),
+            "wr_rsp": int(self.random.random() < 0.4),
+        }
+
+    def saw(self, channel, beat):
+        if channel in self.in_burst:
+            beats_to_come = channel == "orig_data" or beat["num_beats"]
+            self.in_burst[channel] = bool(beats_to_come and not beat["last"])
+
+
+def run(config, flits, *, consumer="free", seed=0, drain=40, online=lambda cycle: 1, watch=None):
+    """Feed ``flits`` ((64 bytes, message bits), with an ``error`` bit as third or None for an idle cycle), then drain."""
+    dut = Receive(config)
+    got = Got()
+    consume = consumer if isinstance(consumer, Consumer) else Consumer(consumer, seed)
+
+    async def bench(ctx):
+        source, cycle, left = iter(flits), 0, drain
+        while left:
+            ctx.set(dut.online, online(cycle))
+            item = next(source, StopIteration)
+            if item is StopIteration:
+                left -= 1
+                item = None
+            ctx.set(dut.rx_flit.valid, int(item is not None))
+            if item is not None:
+                ctx.set(dut.rx_flit.payload.data, int.from_bytes(item[0], "little"))
+                ctx.set(dut.rx_flit.payload.message, item[1])
+                ctx.set(dut.rx_flit.payload.error, item[2] if len(item) > 2 else 0)
+            readies = consume.readies()
+            for channel in CHANNELS:
+                out = getattr(dut, f"rx_{channel}")
+                ctx.set(out.ready, readies[channel])
+            for channel in CHANNELS:
+                out = getattr(dut, f"rx_{channel}")
+                if ctx.get(out.valid):
+                    got.offered[channel].append(cycle)
+                    if readies[channel]:
+                        payload = ctx.get(out.payload)
+                        beat = {name: payload[name] for name, _ in out.payload.shape()}
+                        getattr(got, channel).append((cycle, beat))
+                        consume.saw(channel, beat)
+            status = ctx.get(dut.status.release)
+            for name in ("req_cmd", "rd_rsp_cmd", "wr_rsp_cmd", "req_data", "rsp_data"):
+                if status[name].valid:
+                    event = status[name]
+                    got.releases.append((name.replace("rd_", "").replace("wr_", ""), event.pool, event.vc, event.count))
+                    if watch:
+                        watch(*got.releases[-1])
+            credits = ctx.get(dut.status.fc)
+            if credits.valid:
+                got.fc.append({name: (credits[name].pool, *credits[name].vc) for name in CLASSES})
+            got.unknown_messages += ctx.get(dut.unknown_message)
+            got.half_poisoned += ctx.get(dut.half_poisoned)
+            got.peer_init_done = ctx.get(dut.status.peer_init_done)
+            got.peer_shared_data = ctx.get(dut.status.peer_shared_data)
+            if ctx.get(dut.error_valid) and got.error is None:
+                got.error, got.error_cycle = ReceiveError(ctx.get(dut.error)), cycle
+            await ctx.tick()
+            cycle += 1
+
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-9)
+    simulator.add_testbench(bench)
+    simulator.run()
+    return got
+
+
+@dataclass
+class Expected:
+    """Beats that legal traffic must give, per channel in order, and the credits that its FC fields return."""
+
+    req: list = field(default_factory=list)
+    orig_data: list = field(default_factory=list)
+    rd_rsp: list = field(default_factory=list)
+    wr_rsp: list = field(default_factory=list)
+    fc: list = field(default_factory=list)
+
+    def add(self, issue, uwm_has_byte_enables=True):
+        """The beats of ``issue`` (UALink_200 §5.9, rulings D04, D05, D07)."""
+        control = issue.field
+        if control.is_request:
+            self._request(issue, control, uwm_has_byte_enables)
+        elif control.is_response:
+            self._response(issue, control)
+
+    def _beats(self, issue):
+        for n in range(issue.field.data_beats()):
+            poisoned = n in issue.poisoned
+            data = 0 if poisoned else int.from_bytes(issue.data[64 * n : 64 * n + 64], "little")
+            yield n, n == issue.field.data_beats() - 1, data, int(poisoned)
+
+    def _request(self, issue, control, uwm_has_byte_enables):
+        self.req.append(
+            {
+                "asi": control.asi,
+                "auth_tag": 0,
+                "src_phys_acc_id": control.src_acc_id,
+                "dst_phys_acc_id": control.dst_acc_id,
+                "tag": control.tag,
+                "num_beats": 0 if control.cmd == 0x03 else control.num_beats,
+                "addr": control.addr << 2,
+                "cmd": control.cmd,
+                "len": control.len,
+                "attr": control.attr,
+                "meta_data": control.meta_data,
+                "vc": control.vchan,
+            }
+        )
+        for n, last, data, error in self._beats(issue):
+            start = 8 * (((control.addr >> 4) + n) % 4)
+            enables = int.from_bytes(issue.byte_enables[start : start + 8], "little")
+            has_enables = control.has_byte_enables(uwm_has_byte_enables)
+            self.orig_data.append(
+                {
+                    "data": data,
+                    "byte_en": enables if has_enables else ALL_ONES,
+                    "offset": n,
+                    "last": int(last),
+                    "error": error,
+                    "vc": control.vchan,
+                }
+            )
+
+    def _response(self, issue, control):
+        common = {
+            "auth_tag": 0,
+            "src_phys_acc_id": getattr(control, "src_acc_id", 0),
+            "dst_phys_acc_id": control.dst_acc_id,
+            "tag": control.tag,
+            "status": getattr(control, "status", 0),
+            "vc": control.vchan,
+        }
+        if not control.is_read:
+            self.wr_rsp.append(common)
+        beats = control.data_beats()
+        for n, last, data, error in self._beats(issue):
+            alone = beats == 1 and not isinstance(control, CompressedResponse)
+            self.rd_rsp.append(
+                {
+                    **common,
+                    "num_beats": beats - 1,
+                    "data": data,
+                    "offset": control.offset if alone else n,
+                    "last": control.last if alone else int(last),
+                    "data_error": error,
+                }
+            )
+
+
+class Traffic:
+    """Endless legal random flits within credits and source rate limits; ``expected`` grows with them."""
+
+    def __init__(self, config, seed, *, density=0.8, messages=0.1, poison=0.1, idle=0.0):
+        self.random = random.Random(seed)
+        self.config = config
+        self.density, self.messages, self.poison, self.idle = density, messages, poison, idle
+        self.sequence = TransmitSequence(uwm_has_byte_enables=config.uwm_has_byte_enables)
+        self.credits = {name: [*getattr(config, name).vc, getattr(config, name).pool] for name in CLASSES}
+        self.allow = {"req": 4, "rsp": 8}
+        self.expected = Expected()
+
+    def release(self, name, pool, vc, count):
+        self.credits[name][4 if pool else vc] += count
+
+    def flits(self, count):
+        """``count`` flits that may start something, then as many as the owed data need."""
+        while count > 0 or len(self.sequence.owed):
+            count -= 1
+            yield None if self.random.random() < self.idle else self.flit(count >= 0)
+
+    def flit(self, active=True):
+        rng, sequence = self.random, self.sequence
+        lower = upper = None
+        if active and rng.random() < self.messages:
+            lower = self._message()
+        if active and rng.random() < self.messages:
+            upper = self._message()
+        issues = []
+        if active and lower is None and sequence.control_slot:
+            issues = self._issues()
+        for issue in issues:
+            self.expected.add(issue, self.config.uwm_has_byte_enables)
+        requests = sum(issue.field.is_request for issue in issues)
+        responses = sum(issue.field.is_response for issue in issues)
+        self.allow["req"] = min(4, self.allow["req"] - requests + 1)
+        self.allow["rsp"] = min(8, self.allow["rsp"] - responses + 1)
+        total = {name: [0] * 5 for name in CLASSES}
+        for issue in issues:
+            if isinstance(issue.field, FlowControl):
+                for name in CLASSES:
+                    credit = getattr(issue.field, name)
+                    total[name][0 if credit.vc is None else 1 + credit.vc] += credit.count
+        if any(any(counts) for counts in total.values()):
+            self.expected.fc.append({name: tuple(counts) for name, counts in total.items()})
+        return sequence.send(issues, lower, upper)
+
+    def _message(self):
+        return message_half_flit(NOP_MESSAGE, self.random.randbytes(31))
+
+    def _issues(self):
+        self.left = dict(self.allow)
+        self.returned = set()
+        issues = []
+        for quad in (0, 4):
+            issue = self._try(quad, self._request()) if self.random.random() < 0.4 else None
+            if issue:
+                issues.append(issue)
+                continue
+            for pair in (quad, quad + 2):
+                issue = self._try(pair, self._uncompressed_response()) if self.random.random() < 0.3 else None
+                if issue:
+                    issues.append(issue)
+                    continue
+                issues += filter(None, (self._try(sector, self._single()) for sector in (pair, pair + 1)))
+        return issues
+
+    def _try(self, sector, control):
+        """An Issue of ``control`` if allowance and credits suffice and luck wants it."""
+        rng = self.random
+        if control is None or rng.random() > self.density:
+            return None
+        if isinstance(control, FlowControl):
+            return Issue(sector, control)
+        kind = "req" if control.is_request else "rsp"
+        bucket = 4 if control.pool else control.vchan
+        beats = control.data_beats()
+        cmd, data = self.credits[f"{kind}_cmd"], self.credits[f"{kind}_data"]
+        if not self.left[kind] or not cmd[bucket] or data[bucket] < beats:
+            return None
+        self.left[kind] -= 1
+        cmd[bucket] -= 1
+        data[bucket] -= beats
+        enables = control.has_byte_enables(self.config.uwm_has_byte_enables)
+        return Issue(
+            sector,
+            control,
+            rng.randbytes(64 * beats),
+            rng.randbytes(32) if enables else b"",
+            frozenset(n for n in range(beats) if rng.random() < self.poison),
+        )
+
+    def _common(self):
+        rng = self.random
+        return {"vchan": rng.randrange(4), "tag": rng.randrange(1 << 11), "pool": rng.randrange(2)}
+
+    def _request(self):
+        rng = self.random
+        cmd = rng.choice(COMMANDS)
+        return UncompressedRequest(
+            **self._common(),
+            cmd=cmd,
+            asi=rng.randrange(4),
+            attr=rng.randrange(256),
+            len=rng.randrange(64),
+            meta_data=rng.randrange(256),
+            addr=rng.randrange(1 << 55),
+            src_acc_id=rng.randrange(1 << 10),
+            dst_acc_id=rng.randrange(1 << 10),
+            cload=rng.randrange(2),
+            cway=rng.randrange(4),
+            num_beats=0 if cmd in (0x30, 0x32) else rng.randrange(4),
+        )
+
+    def _uncompressed_response(self):
+        rng = self.random
+        return UncompressedResponse(
+            **self._common(),
+            len=rng.randrange(4),
+            offset=rng.randrange(4),
+            status=rng.randrange(16),
+            rd_wr=rng.randrange(2),
+            last=rng.randrange(2),
+            src_acc_id=rng.randrange(1 << 10),
+            dst_acc_id=rng.randrange(1 << 10),
+        )
+
+    def _single(self):
+        rng = self.random
+        match rng.randrange(4):
+            case 0:
+                return CompressedReadResponse(
+                    **self._common(), dst_acc_id=rng.randrange(1 << 10), offset=rng.randrange(4), last=rng.randrange(2)
+                )
+            case 1:
+                rd_wr = rng.randrange(2)
+                return CompressedResponse(
+                    **self._common(), dst_acc_id=rng.randrange(1 << 10), len=rng.randrange(4) * rd_wr, rd_wr=rd_wr
+                )
+            case 2:
+                return FlowControl(**{name: self._credit(name) for name in CLASSES})
+        return None
+
+    def _credit(self, name):
+        vc = self.random.choice((None, 0, 1, 2, 3))
+        if (name, vc) in self.returned:
+            return Credit(0, vc)
+        self.returned.add((name, vc))
+        return Credit(self.random.randrange(8 if name.endswith("cmd") else 32), vc)
+
+
+def check(got, expected):
+    """Everything expected came, in order, bit for bit, and nothing else."""
+    for channel in CHANNELS:
+        want, have = getattr(expected, channel), got.beats(channel)
+        for n, (wanted, had) in enumerate(zip(want, have)):
+            assert had == wanted, f"{channel} beat {n}"
+        assert len(have) == len(want), channel
+    assert got.fc == expected.fc
