@@ -1,0 +1,86 @@
+"""The time division calendar of an interface: port 0, 1, … in turn (UALink_200 §2.5)."""
+
+from amaranth.hdl import Const, Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ualink.config import ConfigError
+
+__all__ = ["Calendar", "CalendarCheck", "check_ports"]
+
+
+def check_ports(owner: str, ports: int) -> int:
+    """``ports`` when it is a bifurcation of a station, ConfigError naming ``owner`` otherwise."""
+    if isinstance(ports, bool) or ports not in (1, 2, 4):
+        raise ConfigError(f"{owner}.ports is {ports!r}; it must be 1, 2 or 4")
+    return ports
+
+
+class Calendar(wiring.Component):
+    """Gives every cycle to one port, in ascending order from port 0 after reset; always port 0 with ``ports`` = 1.
+
+    Attributes
+    ----------
+    slot : port that owns the groups that this device sends in this cycle.
+    """
+
+    def __init__(self, ports: int):
+        self.ports = check_ports("calendar", ports)
+        super().__init__(
+            {
+                "slot": Out(2),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        if self.ports > 1:
+            m.d.sync += self.slot.eq(_modulo(self.slot + 1, self.ports))
+        return m
+
+
+class CalendarCheck(wiring.Component):
+    """Learns the phase of a group from its first beat and checks every beat against it (UALink_200 §2.5, requirement
+    90).
+
+    Outputs are of the same cycle. With ``ports`` = 1 there is no phase, no register, and only ``port_id`` 0 is right.
+
+    Attributes
+    ----------
+    vld, port_id : the beat that sets the phase: Req for the {Req, OrigData} group, RdRsp or WrRsp for its own.
+    known : 1 bit, the phase is set, by this cycle's beat or an earlier one.
+    slot : port that owns this cycle, valid with ``known``.
+    error : 1 bit, this cycle's beat belongs to another port's slot or to a port that does not exist.
+    """
+
+    def __init__(self, ports: int):
+        self.ports = check_ports("calendar", ports)
+        super().__init__(
+            {
+                "vld": In(1),
+                "port_id": In(2),
+                "known": Out(1),
+                "slot": Out(2),
+                "error": Out(1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        m.d.comb += self.error.eq(self.vld & (self.port_id != self.slot))
+        if self.ports == 1:
+            m.d.comb += [self.known.eq(1), self.slot.eq(Const(0))]
+            return m
+
+        locked = Signal()
+        following = Signal(2)
+        m.d.comb += [self.known.eq(locked | self.vld), self.slot.eq(following)]
+        with m.If(~locked):
+            m.d.comb += self.slot.eq(_modulo(self.port_id, self.ports))
+        m.d.sync += [locked.eq(self.known), following.eq(_modulo(self.slot + 1, self.ports))]
+        return m
+
+
+def _modulo(value, ports: int):
+    """``value`` modulo a power of two ``ports``."""
+    return value & (ports - 1)

@@ -1,0 +1,105 @@
+"""The sending side of one channel (UALink_200 §2.5-2.7)."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ualink.config import UPLIConfig
+from ualink.upli.calendar import check_ports
+from ualink.upli.channels import (
+    CHANNEL_LAYOUTS,
+    OrigDataSignature,
+    RdRspSignature,
+    ReqSignature,
+    WrRspSignature,
+)
+from ualink.upli.credits import SenderCredits
+from ualink.upli.parity import beat_parity, even_parity, with_port
+
+__all__ = ["CHANNEL_SIGNATURES", "POISON", "Sender"]
+
+CHANNEL_SIGNATURES = {
+    "req": ReqSignature,
+    "orig_data": OrigDataSignature,
+    "rd_rsp": RdRspSignature,
+    "wr_rsp": WrRspSignature,
+}
+
+POISON = {"orig_data": "error", "rd_rsp": "data_error"}
+"""The field of a data channel that marks a beat's data as corrupt."""
+
+
+class Sender(wiring.Component):
+    """Drives one channel from registers: a beat given in cycle t is on the interface in cycle t + 1.
+
+    Parity is generated here. AuthTag is 0 without a beat (requirements 150, 228, 264), the data of a poisoned beat is 0
+    (ruling A-44 of UPLI); other fields keep their last value without a beat. Whoever uses this block decides when a
+    beat goes: in the slot of its port, contiguous, and only as many as ``available`` allows.
+
+    Parameters
+    ----------
+    channel : ``"req"``, ``"orig_data"``, ``"rd_rsp"`` or ``"wr_rsp"``.
+    ports : 1, 2 or 4.
+
+    Attributes
+    ----------
+    upli : the channel.
+    connected : 1 bit, both directions of the interface are open; ``listen``: credits may come in.
+    slot : port that owns this cycle.
+    beat : what would be sent for that port; ``available`` credits (0 to 4, 4 meaning 4 or more) are there for its VC.
+    send : 1 bit, it is sent; only with ``available``.
+    control_error, protocol_error : 1 bit, of this cycle's credit return: wrong parity; more credits than can be
+    counted.
+    """
+
+    def __init__(self, channel: str, config: UPLIConfig, ports: int):
+        self.channel = channel
+        self.config = config
+        self.ports = check_ports("sender", ports)
+        super().__init__(
+            {
+                "upli": Out(CHANNEL_SIGNATURES[channel]()),
+                "connected": In(1),
+                "listen": In(1),
+                "slot": In(2),
+                "beat": In(CHANNEL_LAYOUTS[channel]),
+                "available": Out(3),
+                "send": In(1),
+                "control_error": Out(1),
+                "protocol_error": Out(1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.credits = credits = SenderCredits(self.ports, self.config.init_done_qualification)
+        wiring.connect(m, credits.credit, wiring.flipped(self.upli.credit))
+        m.d.comb += [
+            credits.listen.eq(self.listen),
+            credits.port.eq(self.slot),
+            credits.vc.eq(self.beat.vc),
+            credits.spend.eq(self.send),
+            self.available.eq(Mux(self.connected, credits.available, 0)),
+            self.control_error.eq(credits.control_error),
+            self.protocol_error.eq(credits.overflow),
+        ]
+        layout = CHANNEL_LAYOUTS[self.channel]
+        coming = Signal(layout)
+        m.d.comb += coming.eq(self.beat)
+        if self.channel in POISON:
+            with m.If(self.beat[POISON[self.channel]]):
+                m.d.comb += coming.data.eq(0)
+
+        driven = [("port_id", self.slot), ("pool", credits.pool)]
+        driven += [(name, coming[name]) for name, _ in layout if name != "auth_tag"]
+        driven += beat_parity(self.channel, with_port(coming, self.slot)).items()
+        for name, value in driven:
+            output = getattr(self.upli, name)
+            register = Signal.like(output, name=name, reset_less=True)
+            m.d.comb += output.eq(register)
+            with m.If(self.send):
+                m.d.sync += register.eq(value)
+        m.d.sync += [self.upli.vld.eq(self.send), self.upli.vld_parity.eq(even_parity(self.send))]
+        if "auth_tag" in layout.members:
+            m.d.sync += self.upli.auth_tag.eq(Mux(self.send, coming.auth_tag, 0))
+        return m
