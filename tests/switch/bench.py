@@ -80,7 +80,7 @@ class Source:
             ctx.set(self.stream.valid, 1)
             ctx.set(self.stream.payload.as_value(), self.beats[self.sent])
             while True:
-                (accepted,) = await ctx.tick().sample(self.stream.ready)
+                _, _, accepted = await ctx.tick().sample(self.stream.ready)
                 if accepted:
                     break
             self.sent += 1
@@ -102,10 +102,82 @@ class Sink:
         while True:
             ready = self.random.random() < self.rate
             ctx.set(self.stream.ready, ready)
-            valid, payload = await ctx.tick().sample(self.stream.valid, self.stream.payload.as_value())
+            _, _, valid, payload = await ctx.tick().sample(self.stream.valid, self.stream.payload.as_value())
             if waiting is not None:
                 assert valid and payload == waiting, "an offered beat was withdrawn or changed"
             waiting = payload if valid and not ready else None
             if valid and ready:
                 self.received.append((self.cycle, payload))
             self.cycle += 1
+
+
+class RequestSink:
+    """Takes Requests and OrigData as a UPLI Originator does, in a slot with probability ``rate``.
+
+    It checks that a data-bearing Request comes with its first beat, that the other beats stand ready in every slot
+    after it, and that no data is offered without a Request. ``received`` keeps ``(request, [beats])``.
+    """
+
+    def __init__(self, req, orig_data, seed, rate: float = 1.0):
+        self.req, self.orig_data, self.rate, self.random = req, orig_data, rate, random.Random(f"requests {seed}")
+        self.received: list[tuple[int, list[int]]] = []
+        self.beats = 0
+
+    async def process(self, ctx):
+        left, data = 0, []
+        while True:
+            slot, credit = self.random.random() < self.rate, self.random.random() < max(self.rate, 0.7)
+            request = ctx.get(self.req.payload.as_value()) if ctx.get(self.req.valid) else None
+            beat = ctx.get(self.orig_data.payload.as_value()) if ctx.get(self.orig_data.valid) else None
+            fields = unpack("req", request) if request is not None else {"cmd": 0}
+            bearing = bool(fields["cmd"] & 0x20)
+            take_req, take_data = slot and credit and request is not None, False
+            if left:
+                assert not bearing, "a data-bearing Request is offered within a transfer"
+                take_data = slot
+            else:
+                assert (beat is not None) == bearing, "data and its Request are not offered together"
+                take_data = take_req and bearing
+            ctx.set(self.req.ready, take_req)
+            ctx.set(self.orig_data.ready, take_data)
+            await ctx.tick()
+            if take_data:
+                assert beat is not None, "a gap within a transfer"
+                left = left - 1 if left else fields["num_beats"]
+            if take_req:
+                data = [] if bearing else data
+                self.received.append((request, data if bearing else []))
+            if take_data:
+                data.append(beat)
+                self.beats += 1
+
+
+class ResponseSink:
+    """Takes responses in a slot with probability ``rate`` and checks that a Multi-Beat one has no gap.
+
+    ``received`` keeps the list of beats of each transfer.
+    """
+
+    def __init__(self, channel, stream, seed, rate: float = 1.0):
+        self.channel, self.stream, self.rate = channel, stream, rate
+        self.random = random.Random(f"responses {seed}")
+        self.received: list[list[int]] = []
+        self.beats = 0
+
+    async def process(self, ctx):
+        left = 0
+        while True:
+            slot = self.random.random() < self.rate
+            ctx.set(self.stream.ready, slot)
+            _, _, valid, value = await ctx.tick().sample(self.stream.valid, self.stream.payload.as_value())
+            if not slot:
+                continue
+            assert valid or not left, "a gap within a transfer"
+            if valid:
+                self.beats += 1
+                if left:
+                    left -= 1
+                    self.received[-1].append(value)
+                else:
+                    left = unpack(self.channel, value).get("num_beats", 0)
+                    self.received.append([value])

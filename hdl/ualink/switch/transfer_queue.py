@@ -19,7 +19,8 @@ class TransferQueue(wiring.Component):
     Parameters
     ----------
     channel : ``"orig_data"``, ``"rd_rsp"`` or ``"wr_rsp"``.
-    depth : int, beats; 4 or more, because a transfer that does not fit would never be offered.
+    depth : int, beats that fit; 1 or more for ``"wr_rsp"``, 4 or more for the others, because a transfer that does not
+        fit would never be offered.
 
     Attributes
     ----------
@@ -27,8 +28,9 @@ class TransferQueue(wiring.Component):
     """
 
     def __init__(self, channel: str, depth: int):
-        if isinstance(depth, bool) or not isinstance(depth, int) or depth < MAX_BEATS:
-            raise ConfigError(f"transfer_queue.depth is {depth!r}; it must be a whole number of {MAX_BEATS} or more")
+        least = 1 if channel == "wr_rsp" else MAX_BEATS
+        if isinstance(depth, bool) or not isinstance(depth, int) or depth < least:
+            raise ConfigError(f"{channel} queue depth is {depth!r}; it must be a whole number of {least} or more")
         self.layout = transfer_layout(channel)
         self.depth = depth
         super().__init__({"input": In(stream.Signature(self.layout)), "output": Out(stream.Signature(self.layout))})
