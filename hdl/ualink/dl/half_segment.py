@@ -1,8 +1,8 @@
 """Half segments as packer and unpacker handle them: in frames of 16 dwords.
 
-A frame is turned so that nearly every sector stands where its beat has it on the wire: sector n of the half segment is
-dword n where the beat starts with it, and dword n + 1 (mod 16) where dword 0 holds header bytes, which brings the sector
-that is split between two beats into dword 0.
+A frame is turned so that nearly every sector stands where its beat has it on the wire: sector n of the half segment
+is dword n where the beat starts with it, and dword n + 1 (mod 16) where dword 0 holds header bytes, which brings the
+sector that is split between two beats into dword 0.
 """
 
 from amaranth.hdl import Mux, Value
@@ -30,7 +30,9 @@ def frame_dword(half: int, sector: int) -> int:
 
 
 def sectors_beyond(position: Value, room: Value, starts: Value) -> Value:
-    """Sectors that do not fit in a half segment of ``room`` sectors (14 to 16) of which ``position`` are spoken for by what
-    comes first, when a TL flit ``starts`` there or none does."""
+    """Sectors that do not fit in a half segment of ``room`` sectors (14 to 16).
+
+    ``position`` sectors are spoken for by what comes first; ``starts``: a TL flit starts behind them.
+    """
     excess = position - room
     return Mux(starts, position + SECTORS_PER_TL_FLIT - room, Mux(excess > 0, excess, 0))

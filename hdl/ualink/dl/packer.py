@@ -30,8 +30,8 @@ class Packer(wiring.Component):
     """Fills a half segment per beat: DL message, then what the half segment before had no room for, then a TL flit.
 
     A TL flit or message taken in cycle t is in the beat offered from cycle t + 1. The packer makes a beat whenever it
-    has no other to offer, with or without anything to put into it: DL flits follow each other without end. A tick of the
-    standard is a cycle in which a beat is made.
+    has no other to offer, with or without anything to put into it: DL flits follow each other without end. A tick of
+    the standard is a cycle in which a beat is made.
 
     Members
     -------
