@@ -78,7 +78,7 @@ def histogram(latencies: dict[str, list[int]]) -> dict[str, Any]:
     """Stacked bars of latencies; the slowest 0.5 % share the last bar when they would stretch the axis."""
     together = sorted(value for values in latencies.values() for value in values)
     if not together:
-        return {"bars": [], "top": 0, "ticks": [], "width": 0}
+        return {"bars": [], "top": 0, "ticks": [], "width": 0, "clipped": False}
     low, high = together[0], together[-1]
     knee = together[math.ceil(0.995 * len(together)) - 1]
     if high - low > 2 * (knee - low) > 0:
