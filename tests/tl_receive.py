@@ -75,7 +75,7 @@ class Consumer:
 
 
 def run(config, flits, *, consumer="free", seed=0, drain=40, online=lambda cycle: 1, watch=None):
-    """Feed ``flits`` ((64 bytes, message bits), with an ``error`` bit as third or None for an idle cycle), then drain."""
+    """Feed ``flits`` ((64 bytes, message bits), with an ``error`` bit third, None: an idle cycle), then drain."""
     dut = Receive(config)
     got = Got()
     consume = consumer if isinstance(consumer, Consumer) else Consumer(consumer, seed)

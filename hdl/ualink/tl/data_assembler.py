@@ -27,17 +27,22 @@ class DataAssembler(wiring.Component):
     refused : bit 0: a half-flit of a Request, bit 1: of a Response found its memory full.
     """
 
-    slots: In(data.ArrayLayout(DATA_SLOT_LAYOUT, 2))
-    half_flits: In(data.ArrayLayout(256, 2))
-    accept: In(1)
-    request_low: Out(stream.Signature(HALF_BEAT_LAYOUT))
-    request_high: Out(stream.Signature(HALF_BEAT_LAYOUT))
-    response_low: Out(stream.Signature(HALF_BEAT_LAYOUT))
-    response_high: Out(stream.Signature(HALF_BEAT_LAYOUT))
-    byte_enables: Out(stream.Signature(256))
-    request_done: Out(1)
-    response_done: Out(1)
-    refused: Out(2)
+    def __init__(self):
+        super().__init__(
+            {
+                "slots": In(data.ArrayLayout(DATA_SLOT_LAYOUT, 2)),
+                "half_flits": In(data.ArrayLayout(256, 2)),
+                "accept": In(1),
+                "request_low": Out(stream.Signature(HALF_BEAT_LAYOUT)),
+                "request_high": Out(stream.Signature(HALF_BEAT_LAYOUT)),
+                "response_low": Out(stream.Signature(HALF_BEAT_LAYOUT)),
+                "response_high": Out(stream.Signature(HALF_BEAT_LAYOUT)),
+                "byte_enables": Out(stream.Signature(256)),
+                "request_done": Out(1),
+                "response_done": Out(1),
+                "refused": Out(2),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()

@@ -45,19 +45,24 @@ class ReceiveSequence(wiring.Component):
     error : ``MANDATORY_NOP``, ``POISON_SLOT`` or ``NONE``; qualified with ``valid``.
     """
 
-    valid: In(1)
-    message: In(2)
-    lower_type: In(8)
-    upper_type: In(8)
-    upper_is_zero: In(1)
-    data_fields: In(8)
-    data_field: In(data.ArrayLayout(DATA_FIELD_LAYOUT, 8))
-    control: Out(1)
-    lower: Out(DATA_SLOT_LAYOUT)
-    upper: Out(DATA_SLOT_LAYOUT)
-    initial_credits: Out(2)
-    unknown_message: Out(1)
-    error: Out(ReceiveError)
+    def __init__(self):
+        super().__init__(
+            {
+                "valid": In(1),
+                "message": In(2),
+                "lower_type": In(8),
+                "upper_type": In(8),
+                "upper_is_zero": In(1),
+                "data_fields": In(8),
+                "data_field": In(data.ArrayLayout(DATA_FIELD_LAYOUT, 8)),
+                "control": Out(1),
+                "lower": Out(DATA_SLOT_LAYOUT),
+                "upper": Out(DATA_SLOT_LAYOUT),
+                "initial_credits": Out(2),
+                "unknown_message": Out(1),
+                "error": Out(ReceiveError),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()

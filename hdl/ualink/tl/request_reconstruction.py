@@ -29,9 +29,14 @@ class RequestReconstruction(wiring.Component):
     missing : the offered field is a Compressed Request whose address is not known; it gives no Request.
     """
 
-    field: In(stream.Signature(128, always_ready=True))
-    request: Out(stream.Signature(REQUEST_ENTRY_LAYOUT, always_ready=True))
-    missing: Out(1)
+    def __init__(self):
+        super().__init__(
+            {
+                "field": In(stream.Signature(128, always_ready=True)),
+                "request": Out(stream.Signature(REQUEST_ENTRY_LAYOUT, always_ready=True)),
+                "missing": Out(1),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()

@@ -43,9 +43,14 @@ class ResponseReconstruction(wiring.Component):
     read, write : the Responses; each field gives one of them.
     """
 
-    field: In(stream.Signature(64, always_ready=True))
-    read: Out(stream.Signature(READ_RESPONSE_ENTRY_LAYOUT, always_ready=True))
-    write: Out(stream.Signature(WRITE_RESPONSE_ENTRY_LAYOUT, always_ready=True))
+    def __init__(self):
+        super().__init__(
+            {
+                "field": In(stream.Signature(64, always_ready=True)),
+                "read": Out(stream.Signature(READ_RESPONSE_ENTRY_LAYOUT, always_ready=True)),
+                "write": Out(stream.Signature(WRITE_RESPONSE_ENTRY_LAYOUT, always_ready=True)),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
