@@ -20,7 +20,7 @@ def generate(
     """Write ``ualink_<what>.v`` and ``ualink_<what>.json`` into ``folder`` and yield their paths.
 
     ``values`` are keys of the station's (``controller``, ``station``) or the switch's configuration, ``where`` names
-    them in complaints; ``ports`` and ``stations`` override them. Nothing is written when a value is refused (ConfigError).
+    them in complaints; ``ports`` and ``stations`` override them. Nothing is written when a value is refused.
     """
     config: StationConfig | SwitchConfig
     if what == "switch":

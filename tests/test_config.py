@@ -1,0 +1,63 @@
+"""Configurations refuse what cannot be built, naming key, value and reason."""
+
+import pytest
+
+from ualink.config import ConfigError, Credits, DLConfig, StationConfig, SwitchConfig, TLConfig, UPLIConfig, from_dict
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: StationConfig(ports=3), ("station.ports", "3", "1, 2, 4")),
+        (lambda: DLConfig(replay_depth=256), ("dl.replay_depth", "256", "255")),
+        (lambda: DLConfig(explicit_cadence=0), ("dl.explicit_cadence", "0")),
+        (lambda: Credits(pool=-1), ("credits.pool", "-1")),
+        (lambda: Credits(vc=(1, 2, 3)), ("credits.vc", "four")),
+        (lambda: UPLIConfig(orig_data=Credits(pool=3)), ("upli.orig_data", "3", "4")),
+        (lambda: UPLIConfig(init_done_qualification=1), ("init_done_qualification", "1")),
+        (lambda: TLConfig(req_data=Credits(pool=1, vc=(3, 3, 3, 3))), ("tl.req_data", "4")),
+        (
+            lambda: TLConfig(req_cmd=Credits(pool=9), rsp_cmd=Credits(pool=20), cmd_counter_bits=4),
+            ("tl.rsp_cmd", "4 bits"),
+        ),
+        (lambda: SwitchConfig(stations=64, route_entries=128), ("route_entries", "128", "256")),
+        (lambda: DLConfig(replay_depth=True), ("dl.replay_depth", "True")),
+    ],
+)
+def test_refusal_names_key_value_and_reason(make, words):
+    with pytest.raises(ConfigError) as refusal:
+        make()
+    assert all(word in str(refusal.value) for word in words)
+    assert "\n" not in str(refusal.value)
+
+
+def test_replace_checks_again():
+    config = StationConfig()
+    assert config.replace(ports=4).ports == 4
+    with pytest.raises(ConfigError):
+        config.replace(ports=5)
+
+
+def test_from_dict_builds_nested_values():
+    config = from_dict(
+        SwitchConfig,
+        {"stations": 8, "station": {"dl": {"replay_depth": 9}, "tl": {"req_cmd": {"vc": [9, 0, 0, 0]}}}},
+        "x",
+    )
+    assert (config.stations, config.station.dl.replay_depth) == (8, 9)
+    assert config.station.tl.req_cmd == Credits(pool=0, vc=(9, 0, 0, 0))
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"sations": 4}, ("x.toml", "'sations'", "stations")),
+        ({"station": {"dl": {"replay_depth": 1}}}, ("x.toml.station.dl", "replay_depth")),
+        ({"station": 4}, ("x.toml.station", "table")),
+        ({"station": {"dl": {"crc_covers_zero_field": 1}}}, ("crc_covers_zero_field", "true or false")),
+    ],
+)
+def test_from_dict_refusals_name_the_place(values, words):
+    with pytest.raises(ConfigError) as refusal:
+        from_dict(SwitchConfig, values, "x.toml")
+    assert all(word in str(refusal.value) for word in words)
