@@ -1,7 +1,7 @@
 """One frozen configuration, validated when it is made and handed down whole.
 
-Every number that a build may choose stands here; what firmware may choose at run time is a signal of the block it belongs to.
-Uncertain readings of the standard that are build choices are here too, each named in ``docs/rulings.md``.
+Every number that a build may choose stands here; what firmware may choose at run time is a signal of the block it
+belongs to. Uncertain readings of the standard that are build choices are here too, each named in ``docs/rulings.md``.
 """
 
 from dataclasses import dataclass, field, fields, replace
@@ -54,8 +54,9 @@ class Credits(_Config):
 class UPLIConfig(_Config):
     """UPLI agents of a station (UALink_200 §2.5-2.6).
 
-    ``req`` … ``wr_rsp`` are the buffers, per port, behind the channel that this side receives; ``init_done_qualification``
-    is the number of consecutive cycles in which CreditInitDone must be seen (ruling A-09 of UPLI), at least 2.
+    ``req`` … ``wr_rsp`` are the buffers, per port, behind the channel that this side receives;
+    ``init_done_qualification`` is the number of consecutive cycles in which CreditInitDone must be seen (ruling A-09
+    of UPLI), at least 2.
     """
 
     req: Credits = Credits(pool=16)
@@ -77,8 +78,8 @@ class UPLIConfig(_Config):
 class TLConfig(_Config):
     """Transaction layer of one port (UALink_200 §5).
 
-    ``req_cmd``, ``rsp_cmd`` count fields, ``req_data``, ``rsp_data`` count 64-byte buffers of the receiver; the rulings are
-    those of ``docs/rulings.md``: ``uwm_has_byte_enables`` (D03), ``cmd_counter_bits`` and ``data_counter_bits`` (counter widths).
+    ``req_cmd``, ``rsp_cmd`` count fields, ``req_data``, ``rsp_data`` count 64-byte buffers of the receiver; the rulings
+    are those of ``docs/rulings.md``: ``uwm_has_byte_enables`` (D03), ``cmd_counter_bits`` and ``data_counter_bits``.
     """
 
     req_cmd: Credits = Credits(pool=64)
@@ -97,7 +98,7 @@ class TLConfig(_Config):
             bits = self.cmd_counter_bits if name.endswith("cmd") else self.data_counter_bits
             if max(credits.pool, *credits.vc) >= 1 << bits:
                 raise ConfigError(f"tl.{name} does not fit in counters of {bits} bits")
-            # All buffers a transfer needs come from one bucket, so one bucket must be able to hold the largest transfer.
+            # A transfer takes its buffers from one bucket, so one bucket must be able to hold the largest transfer.
             if max(credits.pool, *credits.vc) < least:
                 raise ConfigError(f"tl.{name} needs {least} or more credits in its pool or in one VC")
 

@@ -30,9 +30,9 @@ def render(result: req.Compliance, rows: dict[str, req.Requirement], waivers: di
     lines = [
         "# Compliance",
         "",
-        "Written by `ualink compliance` after `make test`; do not edit. A requirement is *covered* when a test or a proof",
-        "that carries its number passed, *waived* when neither RTL, model nor simulation can show it (the reason stands",
-        "below), *open* otherwise. The texts are in [`requirements/`](requirements).",
+        "Written by `ualink compliance` after `make test`; do not edit. A requirement is *covered* when a test or a",
+        "proof that carries its number passed, *waived* when neither RTL, model nor simulation can show it (the reason",
+        "stands below), *open* otherwise. The texts are in [`requirements/`](requirements).",
         "",
         "| Chapter | Total | Covered | Failing | Waived | Open |",
         "|---|---:|---:|---:|---:|---:|",

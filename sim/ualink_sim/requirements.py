@@ -17,7 +17,7 @@ CHAPTERS = ("UPLI", "RAS", "RST", "TL", "DL", "PHY", "SEC", "SW")
 
 @dataclass(frozen=True)
 class Requirement:
-    """One requirement: ``identifier`` such as DL-101, the ``section`` it stands in, its modal ``level`` and its text."""
+    """One requirement: its number, the ``section`` it stands in, its modal ``level`` and its text."""
 
     identifier: str
     section: str

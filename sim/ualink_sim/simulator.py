@@ -1,4 +1,4 @@
-"""Build a Verilated model once and run cocotb test modules on it, with nothing but what pip installs (and g++ and make)."""
+"""Build a Verilated model once and run cocotb test modules on it, with what pip installs, g++ and make."""
 
 import contextlib
 import hashlib

@@ -26,8 +26,8 @@ class SlotStatus(enum.Enum, shape=2):
 
 
 TX_BEAT_LAYOUT = data.StructLayout({"data": 512, "port": 2, "first": 1, "last": 1, "kind": TxKind})
-"""64 bytes in wire order, byte n in bits 8n+7..8n; ``first`` and ``last`` frame the ten beats of a flit slot and ``kind``
-is constant over them."""
+"""64 bytes in wire order, byte n in bits 8n+7..8n; ``first`` and ``last`` frame the ten beats of a flit slot and
+``kind`` is constant over them."""
 
 RX_BEAT_LAYOUT = data.StructLayout({"data": 512, "port": 2, "first": 1, "last": 1, "status": SlotStatus})
 """As ``TX_BEAT_LAYOUT``; ``status`` is valid with ``last``, ``data`` has meaning only in GOOD slots."""
@@ -40,7 +40,7 @@ class RSSignature(wiring.Signature):
     ----------
     tx : stream of ``TX_BEAT_LAYOUT``. The DL offers a beat in every cycle; the RS takes none (``ready`` low) where it
         inserts alignment markers or adapts rates.
-    rx : stream of ``RX_BEAT_LAYOUT``, always ready; a cycle without ``valid`` is one that the RS deleted or is stalled in.
+    rx : stream of ``RX_BEAT_LAYOUT``, always ready; a cycle without ``valid`` is one in which the RS has no beat.
     local_fault, remote_fault : 4 bit each, bit n for port n: the link-fault state of the RS (UALink_200 §7.2).
     """
 

@@ -1,8 +1,8 @@
 """The UPLI channels as typed interfaces (UALink_200 §2.7, Tables 2-1, 2-2, 2-8, 2-11, 2-14).
 
 Names are the standard's, with the channel prefix turned into a path: ReqSrcPhysAccID is ``req.src_phys_acc_id``,
-RdRspCreditPort2Num is ``rd_rsp.credit.port_num[2]``. ``*_LAYOUT`` is what one beat tells apart from valid, port, pool and
-parity: the payload of the streams on the inner side of a UPLI agent.
+RdRspCreditPort2Num is ``rd_rsp.credit.port_num[2]``. ``*_LAYOUT`` is what one beat tells apart from valid, port, pool
+and parity: the payload of the streams on the inner side of a UPLI agent.
 """
 
 from amaranth.lib import data, stream, wiring
@@ -161,7 +161,7 @@ class UPLISignature(wiring.Signature):
     Attributes
     ----------
     req, orig_data : the Originator's channels; rd_rsp, wr_rsp : the Completer's channels.
-    orig_clk_req, comp_clk_ack, comp_clk_req, orig_clk_ack : the connection handshake (UALink_200 §4.3); low after reset.
+    orig_clk_req, comp_clk_ack, comp_clk_req, orig_clk_ack : connection handshake (UALink_200 §4.3); low after reset.
     """
 
     def __init__(self):
