@@ -1,0 +1,70 @@
+"""Checks received flit slots and takes out the flit header (UALink_200 §6.3.7, §6.6.6.2)."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ualink.dl.crc_checker import CrcChecker
+from ualink.dl.flit import BEAT_BYTES, FLIT_HEADER_OFFSET
+from ualink.phy.interface import RX_BEAT_LAYOUT, SlotStatus
+
+__all__ = ["FlitCheck"]
+
+HEADER_BIT = 8 * (FLIT_HEADER_OFFSET % BEAT_BYTES)
+HEADER_BITS = 24
+
+
+class FlitCheck(wiring.Component):
+    """Says of every received slot what it was, two cycles after its last beat.
+
+    A slot that the RS gave up counts like one with bad CRC (ruling A-06 (DL)).
+
+    Members
+    -------
+    rx : beats from the RS, watched only.
+    ended : pulse, one per slot.
+    status : valid with ``ended``: GOOD with FEC and CRC good, else BAD, or CONTROL.
+    lost : valid with ``ended``: the RS gave the slot up; ``status`` is BAD.
+    header : valid with ``ended`` of a GOOD slot: flit header.
+    """
+
+    def __init__(self, crc_covers_zero_field: bool = True):
+        self._covers_zero_field = crc_covers_zero_field
+        super().__init__(
+            {
+                "rx": In(stream.Signature(RX_BEAT_LAYOUT, always_ready=True)),
+                "ended": Out(1),
+                "status": Out(SlotStatus),
+                "lost": Out(1),
+                "header": Out(HEADER_BITS),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.crc = crc = CrcChecker(self._covers_zero_field)
+        m.d.comb += [
+            crc.beat.valid.eq(self.rx.valid),
+            crc.beat.p.data.eq(self.rx.p.data),
+            crc.beat.p.first.eq(self.rx.p.first),
+            crc.beat.p.last.eq(self.rx.p.last),
+        ]
+
+        # As deep as the CRC checker.
+        status = [Signal(SlotStatus, name=f"status_{n}", reset_less=True) for n in range(2)]
+        header = [Signal(HEADER_BITS, name=f"header_{n}", reset_less=True) for n in range(2)]
+        m.d.sync += [
+            status[0].eq(self.rx.p.status),
+            status[1].eq(status[0]),
+            header[0].eq(self.rx.p.data[HEADER_BIT : HEADER_BIT + HEADER_BITS]),
+            header[1].eq(header[0]),
+        ]
+        m.d.comb += [
+            self.ended.eq(crc.done),
+            self.status.eq(status[1]),
+            self.lost.eq(status[1] == SlotStatus.BAD),
+            self.header.eq(header[1]),
+        ]
+        with m.If((status[1] == SlotStatus.GOOD) & ~crc.good):
+            m.d.comb += self.status.eq(SlotStatus.BAD)
+        return m
