@@ -1,7 +1,7 @@
 """Bit layouts of the control fields, message types and what each field brings along (UALink_200 §5.1.1, §5.9).
 
-A field is one little-endian integer over its sectors, so FTYPE is the top nibble of its highest sector. Names are those of
-the tables with words divided: NUMBEATS is ``num_beats``, SRCACCID is ``src_acc_id``, RD/WR is ``rd_wr``.
+A field is one little-endian integer over its sectors, so FTYPE is the top nibble of its highest sector. Names are those
+of the tables with words divided: NUMBEATS is ``num_beats``, SRCACCID is ``src_acc_id``, RD/WR is ``rd_wr``.
 """
 
 from amaranth.hdl import Mux

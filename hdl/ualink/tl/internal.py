@@ -16,12 +16,12 @@ def _buckets(credit_class):
 CREDIT_UPDATE_LAYOUT = data.StructLayout(
     {"valid": 1, **{credit_class: _buckets(credit_class) for credit_class in CREDIT_CLASSES}}
 )
-"""Credits that the FC fields of one Control half-flit returned, OR-reduced per class and bucket (UALink_200 §5.7); counts
-have meaning with ``valid``, at most one update per flit."""
+"""Credits that the FC fields of one Control half-flit returned, OR-reduced per class and bucket (UALink_200 §5.7);
+counts have meaning with ``valid``, at most one update per flit."""
 
 RELEASE_LAYOUT = data.StructLayout({"valid": 1, "pool": 1, "vc": 2, "count": 3})
-"""``count`` (1 to 4) receive buffers of one bucket became free in this cycle; ``pool`` and ``vc`` are POOL and VCHAN of the
-Request or Response that had taken them."""
+"""``count`` (1 to 4) receive buffers of one bucket became free in this cycle; ``pool`` and ``vc`` are POOL and VCHAN of
+the Request or Response that had taken them."""
 
 CREDIT_RELEASE_LAYOUT = data.StructLayout(
     {name: RELEASE_LAYOUT for name in ("req_cmd", "rd_rsp_cmd", "wr_rsp_cmd", "req_data", "rsp_data")}

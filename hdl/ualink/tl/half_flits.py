@@ -1,0 +1,65 @@
+"""What the blocks of the transmitter hand to each other: fields, data jobs, Control half-flits and half-flits."""
+
+from amaranth.lib import data, enum
+
+__all__ = [
+    "CONTROL_HALF_FLIT_LAYOUT",
+    "DATA_JOB_LAYOUT",
+    "HALF_FLIT_LAYOUT",
+    "ORIG_DATA_BEAT_LAYOUT",
+    "READ_DATA_BEAT_LAYOUT",
+    "REQUEST_FIELD_LAYOUT",
+    "RESPONSE_FIELD_LAYOUT",
+    "SECTORS",
+    "DataSource",
+]
+
+SECTORS = 8
+"""Sectors of a half-flit."""
+
+
+class DataSource(enum.Enum, shape=1):
+    """Where the data of a field come from."""
+
+    ORIG_DATA = 0
+    RD_RSP = 1
+
+
+DATA_JOB_LAYOUT = data.StructLayout(
+    {
+        "half_flits": 4,
+        "source": DataSource,
+        "num_beats": 2,
+        "byte_enables": 1,
+        "slot": 2,
+    }
+)
+"""The data that one field owes: ``half_flits`` (0 = none) out of ``num_beats`` + 1 beats; with ``byte_enables`` the
+last one is the byte enables, those of the first beat in quarter ``slot`` of the half-flit (ruling D04)."""
+
+REQUEST_FIELD_LAYOUT = data.StructLayout({"field": 128, "job": DATA_JOB_LAYOUT})
+"""A Request that holds its credits; a shorter field is in the low bits of ``field``."""
+
+RESPONSE_FIELD_LAYOUT = data.StructLayout({"field": 64, "job": DATA_JOB_LAYOUT})
+"""A Response that holds its credits; a shorter field is in the low bits of ``field``."""
+
+CONTROL_HALF_FLIT_LAYOUT = data.StructLayout(
+    {
+        "data": 256,
+        "message": 1,
+        "requests": range(5),
+        "responses": range(9),
+        "half_flits": range(73),
+    }
+)
+"""A Control half-flit with the number of its Requests and Responses and the data half-flits they owe together, or, with
+``message``, a Message half-flit that takes the place of one."""
+
+HALF_FLIT_LAYOUT = data.StructLayout({"data": 256, "message": 1})
+"""A half-flit that is data or byte enables, or, with ``message``, a Poisoned Data message in the place of data."""
+
+ORIG_DATA_BEAT_LAYOUT = data.StructLayout({"data": 512, "byte_en": 64, "error": 1})
+"""What the link carries of an OrigData beat."""
+
+READ_DATA_BEAT_LAYOUT = data.StructLayout({"data": 512, "error": 1})
+"""What the link carries of the data of a Read Response beat."""

@@ -1,0 +1,192 @@
+"""The transmit half of the transaction layer of one port (UALink_200 §5.5, Figure 5-2)."""
+
+from amaranth.hdl import Module, ResetInserter
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ualink.config import TLConfig
+from ualink.dl.interface import tl_flit_signature
+from ualink.lib.queue import Queue
+from ualink.upli.channels import ORIG_DATA_LAYOUT, RD_RSP_LAYOUT, beat_stream
+
+from .credit_release import CreditRelease
+from .credits import TransmitCredits
+from .data_gearbox import DataGearbox
+from .half_flit_sequence import HalfFlitSequence
+from .half_flits import (
+    ORIG_DATA_BEAT_LAYOUT,
+    READ_DATA_BEAT_LAYOUT,
+    REQUEST_FIELD_LAYOUT,
+    RESPONSE_FIELD_LAYOUT,
+)
+from .internal import ReceiveStatusSignature
+from .look_ahead import LookAheadQueue
+from .packer import REQUESTS_IN_SIGHT, RESPONSES_IN_SIGHT, Packer
+from .rate_limit import REQUEST_LIMIT, RESPONSE_LIMIT, SourceRateLimit
+from .request_intake import RequestIntake
+from .residue import ResidueDrain
+from .response_intake import ResponseIntake
+
+__all__ = ["Transmit"]
+
+ORIG_DATA_BEATS = 4
+READ_DATA_BEATS = 16
+
+# Requests that have left their stream and whose data may not have: those in sight and those of one Control half-flit.
+REQUESTS_UNDER_WAY = REQUESTS_IN_SIGHT + 4
+
+
+class Transmit(wiring.Component):
+    """Turns UPLI beats into TL flits: intake with credits, packing, half-flit sequence. Latency 3 cycles, one flit a
+    cycle.
+
+    Nothing but FC fields and Message half-flits leaves before both initial credit releases are complete (ruling D16).
+    While ``online`` is low everything is in its reset state, no beat is accepted and no flit offered, except that the
+    beats still to come of transfers already begun are taken and dropped (ruling D18).
+
+    Attributes
+    ----------
+    online : channel 0 of the link is online.
+    tx_req, tx_orig_data, tx_rd_rsp, tx_wr_rsp : beats to send; the beats of a Request's data may come any time after
+    it.
+    tx_flit : flits to the DL.
+    status : what the receiver tells of itself and of the partner.
+    credits_ready : both initial credit releases are complete.
+    protocol_error : sticky until the link goes down, the partner returned more credits than it had given.
+    """
+
+    def __init__(self, config: TLConfig):
+        self.config = config
+        super().__init__(
+            {
+                "online": In(1),
+                "tx_req": In(beat_stream("req")),
+                "tx_orig_data": In(beat_stream("orig_data")),
+                "tx_rd_rsp": In(beat_stream("rd_rsp")),
+                "tx_wr_rsp": In(beat_stream("wr_rsp")),
+                "tx_flit": Out(tl_flit_signature()),
+                "status": In(ReceiveStatusSignature()),
+                "credits_ready": Out(1),
+                "protocol_error": Out(1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self.config
+        in_link = ResetInserter(~self.online)
+
+        request_intake = RequestIntake(config)
+        response_intake = ResponseIntake()
+        requests = LookAheadQueue(REQUEST_FIELD_LAYOUT, REQUESTS_IN_SIGHT)
+        responses = LookAheadQueue(RESPONSE_FIELD_LAYOUT, RESPONSES_IN_SIGHT)
+        orig_data = Queue(ORIG_DATA_BEAT_LAYOUT, ORIG_DATA_BEATS)
+        rd_data = Queue(READ_DATA_BEAT_LAYOUT, READ_DATA_BEATS)
+        credits = TransmitCredits(config)
+        release = CreditRelease(config)
+        request_limit = SourceRateLimit(REQUEST_LIMIT)
+        response_limit = SourceRateLimit(RESPONSE_LIMIT)
+        packer = Packer()
+        gearbox = DataGearbox()
+        sequence = HalfFlitSequence()
+        orig_residue = ResidueDrain(ORIG_DATA_LAYOUT, most=4 * REQUESTS_UNDER_WAY, first_beats=False)
+        rd_residue = ResidueDrain(RD_RSP_LAYOUT, most=3, first_beats=True)
+
+        m.submodules.request_intake = in_link(request_intake)
+        m.submodules.response_intake = in_link(response_intake)
+        m.submodules.requests = in_link(requests)
+        m.submodules.responses = in_link(responses)
+        m.submodules.orig_data = in_link(orig_data)
+        m.submodules.rd_data = in_link(rd_data)
+        m.submodules.credits = in_link(credits)
+        m.submodules.release = in_link(release)
+        m.submodules.request_limit = in_link(request_limit)
+        m.submodules.response_limit = in_link(response_limit)
+        m.submodules.packer = in_link(packer)
+        m.submodules.gearbox = in_link(gearbox)
+        m.submodules.sequence = in_link(sequence)
+        m.submodules.orig_residue = orig_residue
+        m.submodules.rd_residue = rd_residue
+
+        # Beats into the queues.
+        wiring.connect(m, request_intake.claim, credits.request)
+        wiring.connect(m, response_intake.claim, credits.response)
+        wiring.connect(m, wiring.flipped(self.tx_req), request_intake.req)
+        wiring.connect(m, wiring.flipped(self.tx_orig_data), orig_residue.i)
+        wiring.connect(m, wiring.flipped(self.tx_rd_rsp), rd_residue.i)
+        wiring.connect(m, rd_residue.o, response_intake.rd_rsp)
+        wiring.connect(m, wiring.flipped(self.tx_wr_rsp), response_intake.wr_rsp)
+        m.d.comb += [
+            request_intake.enable.eq(self.online & ~orig_residue.draining),
+            request_intake.room.eq(requests.i.ready),
+            requests.i.valid.eq(request_intake.push),
+            requests.i.payload.eq(request_intake.field),
+            orig_residue.online.eq(self.online),
+            orig_residue.start.eq(request_intake.push),
+            orig_residue.beats.eq(request_intake.claim.beats),
+            orig_residue.o.ready.eq(orig_data.input.ready),
+            orig_data.input.valid.eq(orig_residue.o.valid),
+            orig_data.input.p.data.eq(orig_residue.o.p.data),
+            orig_data.input.p.byte_en.eq(orig_residue.o.p.byte_en),
+            orig_data.input.p.error.eq(orig_residue.o.p.error),
+            response_intake.enable.eq(self.online),
+            response_intake.room.eq(responses.i.ready),
+            responses.i.valid.eq(response_intake.push),
+            responses.i.payload.eq(response_intake.field),
+            response_intake.data_room.eq(rd_data.input.ready),
+            rd_data.input.valid.eq(response_intake.data_push),
+            rd_data.input.payload.eq(response_intake.rd_data),
+            rd_residue.online.eq(self.online),
+            rd_residue.start.eq(response_intake.rd_start),
+            rd_residue.beats.eq(response_intake.rd_rsp.p.num_beats),
+        ]
+
+        # Credits in both directions.
+        m.d.comb += [
+            credits.update.eq(self.status.fc),
+            credits.peer_init_done.eq(self.status.peer_init_done),
+            credits.peer_shared_data.eq(self.status.peer_shared_data),
+            credits.enable.eq(release.init_sent),
+            release.release.eq(self.status.release),
+            self.status.init_sent.eq(release.init_sent),
+            self.credits_ready.eq(release.init_sent & self.status.peer_init_done),
+            self.protocol_error.eq(credits.protocol_error),
+        ]
+
+        # Control half-flits.
+        wiring.connect(m, packer.control, sequence.control)
+        m.d.comb += [
+            packer.pack.eq(sequence.control_next),
+            packer.request_count.eq(requests.count),
+            requests.take.eq(packer.request_take),
+            packer.request_allowance.eq(request_limit.allowance),
+            packer.response_count.eq(responses.count),
+            responses.take.eq(packer.response_take),
+            packer.response_allowance.eq(response_limit.allowance),
+            packer.fc_valid.eq(release.valid),
+            release.take.eq(packer.fc_take),
+            packer.complete.eq(release.complete),
+            release.complete_taken.eq(packer.complete_taken),
+            request_limit.flit.eq(sequence.flit),
+            request_limit.issued.eq(sequence.requests),
+            response_limit.flit.eq(sequence.flit),
+            response_limit.issued.eq(sequence.responses),
+            gearbox.load.eq(packer.load),
+        ]
+        m.d.comb += [sink.eq(source) for sink, source in zip(packer.requests, requests.entries, strict=True)]
+        m.d.comb += [sink.eq(source) for sink, source in zip(packer.responses, responses.entries, strict=True)]
+        m.d.comb += [sink.eq(source) for sink, source in zip(packer.fc, release.fields, strict=True)]
+        m.d.comb += [sink.eq(source) for sink, source in zip(gearbox.jobs, packer.jobs, strict=True)]
+
+        # Data half-flits and flits.
+        wiring.connect(m, orig_data.output, gearbox.orig_data)
+        wiring.connect(m, rd_data.output, gearbox.rd_data)
+        m.d.comb += [sink.eq(source) for sink, source in zip(sequence.window, gearbox.window, strict=True)]
+        m.d.comb += [
+            sequence.available.eq(gearbox.available),
+            gearbox.take.eq(sequence.take),
+            self.tx_flit.p.eq(sequence.tx_flit.p),
+            self.tx_flit.valid.eq(sequence.tx_flit.valid & self.online),
+            sequence.tx_flit.ready.eq(self.tx_flit.ready),
+        ]
+        return m

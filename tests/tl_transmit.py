@@ -1,0 +1,319 @@
+"""Drives a TL transmitter with beats and plays the partner with the executable model, which checks every flit it takes."""
+
+import random
+from collections import deque
+from dataclasses import dataclass, field, replace
+
+from amaranth.sim import Simulator
+
+from ualink.tl.transmit import Transmit
+from ualink_sim.model.tl_credits import ReceiveCredits, TransmitCredits, check_flow_control, combine
+from ualink_sim.model.tl_fields import FlowControl, UncompressedRequest, UncompressedResponse
+from ualink_sim.model.tl_rate_limit import REQUEST_LIMIT, RESPONSE_LIMIT, RateLimit
+from ualink_sim.model.tl_sequence import (
+    INITIAL_CREDIT_RELEASE_COMPLETE,
+    ControlFields,
+    DataHalfFlit,
+    Message,
+    ProtocolError,
+    ReceiveSequence,
+)
+
+CHANNELS = ("req", "orig_data", "rd_rsp", "wr_rsp")
+CLASSES = ("req_cmd", "rsp_cmd", "req_data", "rsp_data")
+READ, WRITE, WRITE_FULL, UWM, ATOMIC_R, ATOMIC_NR = 0x03, 0x28, 0x29, 0x2A, 0x30, 0x32
+COMMANDS = (READ, WRITE, WRITE_FULL, UWM, ATOMIC_R, ATOMIC_NR, 0x08, 0x0F, 0x2C, 0x2F, 0x3C, 0x3F)
+PLENTY = {(kind, None): 500 for kind in CLASSES}
+
+
+def request(cmd, *, beats=1, errors=(), rng=random, **members):
+    """A Request beat and its OrigData beats with random contents; ``members`` fix some of the former."""
+    beats = 1 if cmd in (ATOMIC_R, ATOMIC_NR) else beats
+    req = {
+        "asi": rng.getrandbits(2),
+        "src_phys_acc_id": rng.getrandbits(10),
+        "dst_phys_acc_id": rng.getrandbits(10),
+        "tag": rng.getrandbits(11),
+        "num_beats": 0 if cmd == READ else beats - 1,
+        "addr": rng.getrandbits(57) & ~3,
+        "cmd": cmd,
+        "len": rng.getrandbits(6),
+        "attr": rng.getrandbits(8),
+        "meta_data": rng.getrandbits(8),
+        "vc": rng.getrandbits(2),
+        **members,
+    }
+    data = [
+        {
+            "data": rng.getrandbits(512),
+            "byte_en": rng.getrandbits(64),
+            "offset": n,
+            "last": int(n == beats - 1),
+            "error": int(n in errors),
+            "vc": req["vc"],
+        }
+        for n in range(beats if cmd & 0x20 else 0)
+    ]
+    return req, data
+
+
+def read_response(beats=1, *, errors=(), rng=random, **members):
+    """The beats of a Read Response; one beat has a random offset, as in single-beat mode."""
+    common = {
+        "src_phys_acc_id": rng.getrandbits(10),
+        "dst_phys_acc_id": rng.getrandbits(10),
+        "tag": rng.getrandbits(11),
+        "num_beats": beats - 1,
+        "status": rng.choice((0, 2, 3)),
+        "vc": rng.getrandbits(2),
+        **members,
+    }
+    return [
+        {
+            **common,
+            "data": rng.getrandbits(512),
+            "offset": n if beats > 1 else rng.getrandbits(2),
+            "last": int(n == beats - 1) if beats > 1 else rng.getrandbits(1),
+            "data_error": int(n in errors),
+        }
+        for n in range(beats)
+    ]
+
+
+def write_response(*, rng=random, **members):
+    """A Write Response beat."""
+    return {
+        "src_phys_acc_id": rng.getrandbits(10),
+        "dst_phys_acc_id": rng.getrandbits(10),
+        "tag": rng.getrandbits(11),
+        "status": rng.choice((0, 2, 6)),
+        "vc": rng.getrandbits(2),
+        **members,
+    }
+
+
+def request_field(req, pool=0):
+    """The field that a Request beat must become (UALink_200 Table 5-29)."""
+    return UncompressedRequest(
+        cmd=req["cmd"],
+        vchan=req["vc"],
+        asi=req["asi"],
+        tag=req["tag"],
+        pool=pool,
+        attr=req["attr"],
+        len=req["len"],
+        meta_data=req["meta_data"],
+        addr=req["addr"] >> 2,
+        src_acc_id=req["src_phys_acc_id"],
+        dst_acc_id=req["dst_phys_acc_id"],
+        num_beats=req["num_beats"],
+    )
+
+
+def response_field(beats, pool=0):
+    """The field that the beats of a Read Response, or a Write Response beat, must become (UALink_200 Table 5-30)."""
+    first = beats[0] if isinstance(beats, list) else beats
+    common = {
+        "vchan": first["vc"],
+        "tag": first["tag"],
+        "pool": pool,
+        "status": first["status"],
+        "src_acc_id": first["src_phys_acc_id"],
+        "dst_acc_id": first["dst_phys_acc_id"],
+    }
+    if first is beats:
+        return UncompressedResponse(**common)
+    burst = first["num_beats"] > 0
+    return UncompressedResponse(
+        **common,
+        rd_wr=1,
+        len=first["num_beats"],
+        offset=0 if burst else first["offset"],
+        last=1 if burst else first["last"],
+    )
+
+
+@dataclass
+class Stimulus:
+    """Transfers to send, in order, and how: probabilities that a stream is valid and that the DL is ready."""
+
+    requests: list = field(default_factory=list)
+    reads: list = field(default_factory=list)
+    writes: list = field(default_factory=list)
+    valid: float = 1.0
+    ready: float = 1.0
+
+    def beats(self):
+        """Beats per channel."""
+        return {
+            "req": deque(req for req, _ in self.requests),
+            "orig_data": deque(beat for _, data in self.requests for beat in data),
+            "rd_rsp": deque(beat for beats in self.reads for beat in beats),
+            "wr_rsp": deque(self.writes),
+        }
+
+
+class Partner:
+    """The far end of the link: decodes and checks flits, keeps credits, gives them back."""
+
+    def __init__(self, buffers, *, shared=False, free_delay=0, rng=None):
+        self.sequence = ReceiveSequence()
+        self.receive_credits = ReceiveCredits(buffers)
+        self.transmit_credits = TransmitCredits()
+        self.limits = {"req": RateLimit(REQUEST_LIMIT), "rsp": RateLimit(RESPONSE_LIMIT)}
+        self.shared = shared
+        self.free_delay = free_delay
+        self.rng = rng
+        self.released = False
+        self.fields, self.data, self.flow_control, self.flits = [], {}, [], []
+        self.messages = []
+        self.to_free = []
+
+    def flit(self, cycle, data, message):
+        """Take a flit, raising an error for any broken rule."""
+        events = self.sequence.receive(data, message)
+        fields = []
+        for event in events:
+            assert not isinstance(event, ProtocolError), event
+            if isinstance(event, ControlFields):
+                fields = event.fields
+            elif isinstance(event, DataHalfFlit):
+                self.data.setdefault(event.owed.serial, []).append(event)
+            elif isinstance(event, Message):
+                self.messages.append((cycle, event.type, event.payload))
+                if event.type == INITIAL_CREDIT_RELEASE_COMPLETE:
+                    self.transmit_credits.release_complete(bool(event.payload[0] & 1))
+        self.flits.append((cycle, fields, events))
+        self.limits["req"].flit(sum(f.is_request for _, f in fields))
+        self.limits["rsp"].flit(sum(f.is_response for _, f in fields))
+        controls = [f for _, f in fields]
+        check_flow_control(controls)
+        self.transmit_credits.receive(controls)
+        for control in controls:
+            if isinstance(control, FlowControl):
+                self.flow_control.append((cycle, control))
+                continue
+            assert self.transmit_credits.release_received and self.released, "traffic before the credits"
+            self.receive_credits.receive(control, self.shared)
+            self.fields.append((cycle, control))
+            self.to_free.append((cycle + (self.rng.randrange(self.free_delay + 1) if self.rng else 0), control))
+
+    def grant(self, cycle, limit=2):
+        """Credits of this cycle's received flit, by (class, bucket)."""
+        for due, control in list(self.to_free):
+            if due <= cycle:
+                self.to_free.remove((due, control))
+                self.receive_credits.free(control)
+        return combine(self.receive_credits.flow_control_fields(limit))
+
+
+@dataclass
+class Run:
+    """What a run gave: the partner, handshakes per channel (cycle, beat number), the last cycle."""
+
+    partner: Partner
+    accepted: dict
+    cycles: int
+    protocol_error: int
+
+
+def run(
+    config, stimulus, buffers=None, *, partner=None, cycles=4000, seed=0, grant_probability=1.0, releases=(), drain=20
+):
+    """Send ``stimulus``; stop when all has arrived and ``drain`` cycles have passed, or after ``cycles``.
+
+    ``releases`` is called as releases(cycle, partner) and gives (name, pool, vc, count) of buffers freed.
+    """
+    rng = random.Random(seed)
+    dut = Transmit(config)
+    partner = partner or Partner(buffers or PLENTY, rng=rng)
+    accepted = {channel: [] for channel in CHANNELS}
+    result = Run(partner, accepted, 0, 0)
+    waiting = stimulus.beats()
+    total = len(stimulus.requests) + len(stimulus.reads) + len(stimulus.writes)
+
+    async def bench(ctx):
+        ctx.set(dut.online, 1)
+        streams = {channel: getattr(dut, f"tx_{channel}") for channel in CHANNELS}
+        offered = dict.fromkeys(CHANNELS, False)
+        drained = 0
+        for cycle in range(cycles):
+            result.cycles = cycle
+            for channel, port in streams.items():
+                if not offered[channel] and waiting[channel] and rng.random() < stimulus.valid:
+                    ctx.set(port.payload, waiting[channel][0])
+                    offered[channel] = True
+                ctx.set(port.valid, offered[channel])
+            ctx.set(dut.tx_flit.ready, rng.random() < stimulus.ready)
+            _drive_status(ctx, dut, partner, cycle, rng, grant_probability, releases)
+            for channel, port in streams.items():
+                if offered[channel] and ctx.get(port.ready):
+                    accepted[channel].append(cycle)
+                    waiting[channel].popleft()
+                    offered[channel] = False
+            if ctx.get(dut.tx_flit.valid) and ctx.get(dut.tx_flit.ready):
+                flit = ctx.get(dut.tx_flit.payload)
+                partner.flit(cycle, flit.data.to_bytes(64, "little"), flit.message)
+            result.protocol_error = ctx.get(dut.protocol_error)
+            await ctx.tick()
+            done = len(partner.fields) == total and not partner.sequence.owed and not any(waiting.values())
+            drained = drained + 1 if done else 0
+            if drained > drain:
+                break
+
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-9)
+    simulator.add_testbench(bench)
+    simulator.run()
+    return result
+
+
+def _drive_status(ctx, dut, partner, cycle, rng, grant_probability, releases):
+    counts = partner.grant(cycle) if cycle >= 2 and rng.random() < grant_probability else {}
+    ctx.set(
+        dut.status.fc,
+        {
+            "valid": bool(counts),
+            **{
+                kind: {"pool": counts.get((kind, None), 0), "vc": [counts.get((kind, vc), 0) for vc in range(4)]}
+                for kind in CLASSES
+            },
+        },
+    )
+    if cycle >= 2 and not partner.released and not partner.receive_credits.any_pending:
+        partner.released = True
+    ctx.set(dut.status.peer_init_done, partner.released)
+    ctx.set(dut.status.peer_shared_data, partner.released and partner.shared)
+    freed = {}
+    if releases:
+        for name, pool, vc, count in releases(cycle, partner):
+            freed[name] = {"valid": 1, "pool": pool, "vc": vc, "count": count}
+    ctx.set(dut.status.release, freed)
+
+
+def check(stimulus, partner):
+    """Every transfer of ``stimulus`` arrived once, in order, with its data, errors and byte enables."""
+    requests = [f for _, f in partner.fields if f.is_request]
+    reads = [f for _, f in partner.fields if f.is_response and f.is_read]
+    writes = [f for _, f in partner.fields if f.is_response and not f.is_read]
+    assert [replace(f, pool=0) for f in requests] == [request_field(req) for req, _ in stimulus.requests]
+    assert [replace(f, pool=0) for f in reads] == [response_field(beats) for beats in stimulus.reads]
+    assert [replace(f, pool=0) for f in writes] == [response_field(beat) for beat in stimulus.writes]
+    orig = [(req, data) for req, data in stimulus.requests if data]
+    carried = {True: iter(orig), False: iter([(None, beats) for beats in stimulus.reads])}
+    for half_flits in partner.data.values():
+        control = half_flits[0].owed.field
+        req, beats = next(carried[control.is_request])
+        expected = []
+        for beat in beats:
+            poisoned = bool(beat.get("error", 0) or beat.get("data_error", 0))
+            data = 0 if poisoned else beat["data"]
+            for low in (0, 256):
+                expected.append((data >> low & ((1 << 256) - 1), poisoned))
+        if control.is_request and control.has_byte_enables():
+            enables = 0
+            for n, beat in enumerate(beats):
+                enables |= beat["byte_en"] << 64 * (((req["addr"] >> 6) + n) % 4)
+            expected.append((enables, False))
+        assert [(int.from_bytes(h.data, "little"), h.poisoned) for h in half_flits] == expected
+    assert not any(next(rest, None) for rest in carried.values())
