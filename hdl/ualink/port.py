@@ -8,9 +8,33 @@ from ualink.config import StationConfig
 from ualink.dl.layer import DataLink
 from ualink.phy.interface import RX_BEAT_LAYOUT, TX_BEAT_LAYOUT
 from ualink.tl.layer import TransactionLayer
+from ualink.tl.receive_error import ReceiveError
 from ualink.upli.channels import beat_stream
 
-__all__ = ["Port"]
+__all__ = ["CHANNELS", "Port", "TLStatusSignature"]
+
+CHANNELS = ("req", "orig_data", "rd_rsp", "wr_rsp")
+
+
+class TLStatusSignature(wiring.Signature):
+    """The transaction layer as firmware sees it.
+
+    Members
+    -------
+    credits_ready : both initial credit releases are complete.
+    transmit_error : the partner returned more credits than it had given; sticky until the link goes down.
+    receive_error_valid, receive_error : the first fatal error of the receiver since the link came up.
+    """
+
+    def __init__(self):
+        super().__init__(
+            {
+                "credits_ready": Out(1),
+                "transmit_error": Out(1),
+                "receive_error_valid": Out(1),
+                "receive_error": Out(ReceiveError),
+            }
+        )
 
 
 class Port(wiring.Component):
@@ -29,18 +53,17 @@ class Port(wiring.Component):
         self.config = config
         self._tl = TransactionLayer(config.tl)
         self._dl = DataLink(config.dl)
-        channels = ("req", "orig_data", "rd_rsp", "wr_rsp")
         super().__init__(
             {
-                **{f"tx_{channel}": In(beat_stream(channel)) for channel in channels},
-                **{f"rx_{channel}": Out(beat_stream(channel)) for channel in channels},
+                **{f"tx_{channel}": In(beat_stream(channel)) for channel in CHANNELS},
+                **{f"rx_{channel}": Out(beat_stream(channel)) for channel in CHANNELS},
                 "tx": Out(stream.Signature(TX_BEAT_LAYOUT)),
                 "rx": In(stream.Signature(RX_BEAT_LAYOUT, always_ready=True)),
                 "local_fault": In(1),
                 "remote_fault": In(1),
                 "dl_config": self._dl.signature.members["config"],
                 "dl_status": self._dl.signature.members["status"],
-                "tl_status": self._tl.signature.members["status"],
+                "tl_status": Out(TLStatusSignature()),
             }
         )
 
@@ -59,8 +82,9 @@ class Port(wiring.Component):
         connect(m, flipped(self.rx), dl.rx)
         connect(m, flipped(self.dl_config), dl.config)
         connect(m, dl.status, flipped(self.dl_status))
-        connect(m, tl.status, flipped(self.tl_status))
-        for channel in ("req", "orig_data", "rd_rsp", "wr_rsp"):
+        for name in TLStatusSignature().members:
+            m.d.comb += getattr(self.tl_status, name).eq(getattr(tl, name))
+        for channel in CHANNELS:
             connect(m, flipped(getattr(self, f"tx_{channel}")), getattr(tl, f"tx_{channel}"))
             connect(m, getattr(tl, f"rx_{channel}"), flipped(getattr(self, f"rx_{channel}")))
         return m

@@ -6,12 +6,25 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ualink.config import StationConfig
 from ualink.phy.interface import RSSignature
-from ualink.port import Port
+from ualink.port import CHANNELS, Port
 from ualink.upli.channels import UPLISignature
 from ualink.upli.completer import Completer
 from ualink.upli.originator import Originator
 
-__all__ = ["Station"]
+__all__ = ["AgentStatusSignature", "Station"]
+
+
+class AgentStatusSignature(wiring.Signature):
+    """A UPLI agent as firmware sees it.
+
+    Members
+    -------
+    connected : both directions of the interface are open.
+    data_error, control_error, protocol_error : an error of that class was seen since reset (UALink_200 §3.1.2).
+    """
+
+    def __init__(self):
+        super().__init__({name: Out(1) for name in ("connected", "data_error", "control_error", "protocol_error")})
 
 
 class Station(wiring.Component):
@@ -27,7 +40,7 @@ class Station(wiring.Component):
     rs : the reconciliation sublayer; a beat for port p is taken and given in the cycles of port p.
     slot : the port that this cycle belongs to.
     dl_config, dl_status, tl_status : one each per port.
-    upli_status : status of the two agents.
+    completer_status, originator_status : status of the two agents.
     """
 
     def __init__(self, config: StationConfig):
@@ -43,8 +56,8 @@ class Station(wiring.Component):
                 "rs": Out(RSSignature()),
                 "slot": Out(2),
                 **{name: members[name].array(config.ports) for name in ("dl_config", "dl_status", "tl_status")},
-                "completer_status": self._completer.signature.members["status"],
-                "originator_status": self._originator.signature.members["status"],
+                "completer_status": Out(AgentStatusSignature()),
+                "originator_status": Out(AgentStatusSignature()),
             }
         )
 
@@ -54,8 +67,9 @@ class Station(wiring.Component):
         m.submodules.originator = originator = self._originator
         connect(m, flipped(self.upli_completer), completer.upli)
         connect(m, originator.upli, flipped(self.upli_originator))
-        connect(m, completer.status, flipped(self.completer_status))
-        connect(m, originator.status, flipped(self.originator_status))
+        for agent, status in ((completer, self.completer_status), (originator, self.originator_status)):
+            for name in AgentStatusSignature().members:
+                m.d.comb += getattr(status, name).eq(getattr(agent, name))
 
         if self.config.ports > 1:
             slot = Signal(range(self.config.ports))
@@ -63,6 +77,7 @@ class Station(wiring.Component):
             m.d.comb += self.slot.eq(slot)
         m.d.comb += [completer.slot.eq(self.slot), originator.slot.eq(self.slot)]
 
+        m.d.comb += self.rs.rx.ready.eq(1)
         for number, port in enumerate(self._ports):
             here = self.slot == number
             m.submodules[f"port{number}"] = port if self.config.ports == 1 else EnableInserter(here)(port)
@@ -76,8 +91,8 @@ class Station(wiring.Component):
         """Queues of the agents hold beats at any time; a port that stands still in this cycle must not take one."""
         completer, originator = m.submodules.completer, m.submodules.originator
         for agent, received, sent in (
-            (completer, ("req", "orig_data"), ("rd_rsp", "wr_rsp")),
-            (originator, ("rd_rsp", "wr_rsp"), ("req", "orig_data")),
+            (completer, CHANNELS[:2], CHANNELS[2:]),
+            (originator, CHANNELS[2:], CHANNELS[:2]),
         ):
             for channel in received:
                 source, sink = getattr(agent, channel)[number], getattr(port, f"tx_{channel}")

@@ -40,7 +40,7 @@ class RSSignature(wiring.Signature):
     ----------
     tx : stream of ``TX_BEAT_LAYOUT``. The DL offers a beat in every cycle; the RS takes none (``ready`` low) where it
         inserts alignment markers or adapts rates.
-    rx : stream of ``RX_BEAT_LAYOUT``, always ready; a cycle without ``valid`` is one in which the RS has no beat.
+    rx : stream of ``RX_BEAT_LAYOUT``, ``ready`` is always 1; in a cycle without ``valid`` the RS has no beat.
     local_fault, remote_fault : 4 bit each, bit n for port n: the link-fault state of the RS (UALink_200 §7.2).
     """
 
@@ -48,7 +48,7 @@ class RSSignature(wiring.Signature):
         super().__init__(
             {
                 "tx": Out(stream.Signature(TX_BEAT_LAYOUT)),
-                "rx": In(stream.Signature(RX_BEAT_LAYOUT, always_ready=True)),
+                "rx": In(stream.Signature(RX_BEAT_LAYOUT)),
                 "local_fault": In(4),
                 "remote_fault": In(4),
             }
