@@ -1,0 +1,314 @@
+"""Decoded captures: what went in comes out, through replays, errors and damage; the Wireshark dissector agrees."""
+
+import io
+import json
+import random
+import shutil
+import subprocess
+
+import pytest
+
+from ualink_sim.capture import CaptureWriter
+from ualink_sim.decode_cli import decode_capture, decoded_rows, dissector
+from ualink_sim.model.dl_header import CommandHeader, ExplicitHeader
+from ualink_sim.model.dl_packing import Packer
+from ualink_sim.model.dl_sequence import next_seq
+from ualink_sim.model.tl_byte_enables import encode_byte_enables
+from ualink_sim.model.tl_fields import (
+    CompressedReadResponse,
+    CompressedRequest,
+    CompressedResponse,
+    Credit,
+    FlowControl,
+    UncompressedRequest,
+    UncompressedResponse,
+)
+from ualink_sim.model.tl_sequence import Issue, TransmitSequence, message_half_flit
+
+UP, DOWN = "acc0.0>sw0.0", "sw0.0>acc0.0"
+NAMES = [f"{UP}/tx", f"{UP}/rx", f"{DOWN}/tx", f"{DOWN}/rx"]
+DL_MESSAGES = [0x7A120100, 0x80050140, 0x00480120, 0x08000004, 0xDEADBEEF, 0x12345678, 0x00000044]
+
+
+class Direction:
+    """A transmitter that turns issues into flits and knows what a decoder must find in them."""
+
+    def __init__(self, rng):
+        self.rng = rng
+        self.sequence, self.packer = TransmitSequence(), Packer()
+        self.seq, self.flits = 511, []
+        self.issues, self.messages, self.dl_messages = [], [], []
+
+    def issue(self, field, **more):
+        beats = field.data_beats()
+        enables = encode_byte_enables(0, [(1 << 64) - 1] * beats) if field.has_byte_enables() else b""
+        self.issues.append(Issue(0, field, self.rng.randbytes(64 * beats), enables, **more))
+
+    def tl_flit(self):
+        rng = self.rng
+        issues, sector = [], 0
+        while self.sequence.control_slot and self.issues and rng.random() < 0.8:
+            size = self.issues[0].field.sectors
+            sector = -(-sector // size) * size
+            if sector + size > 8:
+                break
+            issue = self.issues.pop(0)
+            issues.append(Issue(sector, issue.field, issue.data, issue.byte_enables, issue.poisoned))
+            sector += size
+        lower = message_half_flit(0) if not issues and rng.random() < 0.1 else None
+        upper = message_half_flit(1, b"\1") if rng.random() < 0.1 else None
+        return self.sequence.send(issues, lower, upper)
+
+    def payload(self):
+        ticks = [self.tl_flit() if self.rng.random() < 0.8 else None for _ in range(10)]
+        messages = [self.dl_messages.pop(0) if self.dl_messages and self.rng.random() < 0.4 else None for _ in range(5)]
+        packed = self.packer.pack(ticks, messages)
+        # The random stimulus always finds room on both ticks, or the flit goes into the next one.
+        for tick, accepted in zip(ticks, packed.accepted):
+            assert tick is None or accepted
+        self.seq = next_seq(self.seq)
+        self.flits.append((packed, self.seq))
+        return packed, self.seq
+
+    def done(self):
+        return not self.issues and not self.sequence.owed and not self.dl_messages
+
+
+def header(rng, seq, replay=False, first=False):
+    if first or replay or rng.random() < 0.3:
+        return ExplicitHeader(True, replay, seq)
+    return CommandHeader(True, rng.random() < 0.1, rng.randrange(1, 512), seq & 7)
+
+
+def traffic(path, seed=1, errors=True):
+    """A capture of both directions with requests, responses, messages, NOP flits, errors and replays."""
+    rng = random.Random(seed)
+    up, down = Direction(rng), Direction(rng)
+    asked = []
+    for tag in range(40):
+        cmd, beats, length = rng.choice([(0x03, 0, 64), (0x28, 2, 32), (0x29, 4, 64), (0x30, 1, 2), (0x32, 1, 2)])
+        if tag == 7:
+            cmd, beats, length = 0x28, 2, 32
+        request = UncompressedRequest(
+            cmd=cmd,
+            tag=tag,
+            attr=0x55,
+            len=length - 1,
+            addr=rng.getrandbits(55) & ~0x3F,
+            src_acc_id=0,
+            dst_acc_id=1 + tag % 3,
+            num_beats=max(beats - 1, 0),
+        )
+        up.issue(request, poisoned=frozenset({0}) if tag == 7 else frozenset())
+        asked.append(request)
+    up.issue(CompressedRequest(cmd=0, tag=100, len=3, addr=0x40, src_acc_id=0, dst_acc_id=2))
+    up.issue(FlowControl(req_cmd=Credit(5), rsp_cmd=Credit(7, 2), req_data=Credit(20), rsp_data=Credit(31, 3)))
+    for request in asked[:-1]:
+        common = {"tag": request.tag, "dst_acc_id": 0, "pool": 1}
+        if request.cmd in (0x28, 0x29, 0x32):
+            down.issue(CompressedResponse(**common))
+        elif request.cmd == 0x30:
+            down.issue(CompressedReadResponse(**common, last=1))
+        else:
+            full = UncompressedResponse(**common, len=3, rd_wr=1, last=1, status=3, src_acc_id=1)
+            down.issue(rng.choice([CompressedResponse(**common, len=3, rd_wr=1), full]))
+    up.dl_messages = list(DL_MESSAGES)
+    with path.open("wb") as stream:
+        writer = CaptureWriter(stream, NAMES, 1562.5)
+        cycle = 0
+        for tx, direction in ((0, up), (2, down)):
+            first = True
+            while first or not direction.done():
+                packed, seq = direction.payload()
+                sent = [(packed, seq, header(rng, seq, first=first))]
+                first = False
+                hurt = errors and rng.random() < 0.15
+                if hurt:
+                    replay = direction.flits[-3:]
+                    sent += [(old, n, header(rng, n, replay=index == 0)) for index, (old, n) in enumerate(replay)]
+                for index, (body, _, head) in enumerate(sent):
+                    flit = body.flit(head.encode()).encode()
+                    writer.write(tx, cycle, flit)
+                    if hurt and index == 0:
+                        position = rng.randrange(640)
+                        flit = flit[:position] + bytes([flit[position] ^ 1 << rng.randrange(8)]) + flit[position + 1 :]
+                    writer.write(tx + 1, cycle + 40, flit)
+                    cycle += 10
+                if rng.random() < 0.3:
+                    nop = direction.packer.nop().flit(ExplicitHeader(False, False, seq).encode()).encode()
+                    writer.write(tx, cycle, nop)
+                    writer.write(tx + 1, cycle + 40, nop)
+                    cycle += 10
+    return asked
+
+
+@pytest.fixture(scope="module")
+def capture(tmp_path_factory):
+    path = tmp_path_factory.mktemp("decode") / "capture.pcapng"
+    return path, traffic(path), list(decoded_rows(path))
+
+
+def controls(rows, interface):
+    for row in rows:
+        if row["type"] == "flit" and row["interface"] == interface:
+            for flit in row["tl_flits"]:
+                for half in flit["half_flits"]:
+                    if half["kind"] == "control":
+                        yield from half["fields"]
+
+
+def test_both_taps_of_a_link_show_the_same_requests_once(capture):
+    _, asked, rows = capture
+    for tap in ("tx", "rx"):
+        found = [control for control in controls(rows, f"{UP}/{tap}") if control["field"] == "UncompressedRequest"]
+        assert [control["tag"] for control in found] == [request.tag for request in asked]
+        assert [control["addr"] for control in found] == [request.addr for request in asked]
+    assert any(not row["crc_ok"] for row in rows if row["type"] == "flit" and row["interface"].endswith("rx"))
+    assert not any(
+        half["kind"] == "error" for row in rows for flit in row.get("tl_flits", ()) for half in flit["half_flits"]
+    )
+
+
+def test_messages_are_named_once_and_uart_payload_is_told_apart(capture):
+    _, _, rows = capture
+    names = [m["name"] for row in rows if row.get("interface") == f"{UP}/tx" for m in row.get("messages", ())]
+    assert names == [
+        "TL Rate Notification request, 1562500 kHz",
+        "Device ID request, switch 5",
+        "Channel negotiation request, target channel 0 online, response channel 0 offline",
+        "UART Stream Transport, stream 0, 2 dwords follow",
+        "UART payload",
+        "UART payload",
+        "UART Stream Credit Update, stream 0, DataFCSeq 0",
+    ]
+
+
+def test_transactions_are_complete_and_in_their_own_direction(capture):
+    _, asked, rows = capture
+    found = {row["tag"]: row for row in rows if row["type"] == "transaction"}
+    assert sorted(found) == [*range(40), 100]
+    for request in asked[:-1]:
+        row = found[request.tag]
+        assert row["status"] in ("OKAY", "DECODE_ERROR")
+        assert (row["src"], row["dst"], row["addr"]) == (0, request.dst_acc_id, f"{request.byte_address:#x}")
+        assert len(row["sent"]) == 128 * request.data_beats()
+        assert len(row["received"]) == 128 * {0x03: 4, 0x30: 1}.get(request.cmd, 0)
+        assert row["poisoned"] == (request.tag == 7)
+    assert found[39]["status"] is None
+    assert found[100]["status"] is None
+
+
+def test_text_and_json_lines(capture):
+    path, _, rows = capture
+    text, lines = io.StringIO(), io.StringIO()
+    decode_capture(path, out=text)
+    decode_capture(path, as_json=True, out=lines)
+    assert [json.loads(line) for line in lines.getvalue().splitlines()] == json.loads(json.dumps(rows))
+    for word in (
+        "CRC BAD",
+        "UncompressedRequest",
+        "replay",
+        "POISONED",
+        "credits   req_cmd 5 pool",
+        "byte en",
+        "= read",
+    ):
+        assert word in text.getvalue()
+
+
+def test_a_restarted_link_is_followed(tmp_path):
+    path = tmp_path / "restart.pcapng"
+    with path.open("wb") as stream:
+        writer = CaptureWriter(stream, NAMES, 1562.5)
+        for life in range(2):
+            direction = Direction(random.Random(life))
+            direction.issue(CompressedResponse(tag=life))
+            for n in range(3):
+                packed, seq = direction.payload()
+                head = header(direction.rng, seq, first=n == 0)
+                writer.write(0, 1000 * life + 10 * n, packed.flit(head.encode()).encode())
+    rows = list(decoded_rows(path))
+    assert [row["seq"] for row in rows] == [1, 2, 3, 1, 2, 3]
+    assert all(row["new"] for row in rows)
+    assert [control["tag"] for control in controls(rows, f"{UP}/tx")] == [0, 1]
+
+
+def tshark(path, tmp_path, fields):
+    if shutil.which("tshark") is None:
+        pytest.skip("tshark is not installed")
+    script = tmp_path / "ualink.lua"
+    script.write_text(dissector())
+    arguments = [part for field in fields for part in ("-e", field)]
+    command = [
+        "tshark",
+        "-X",
+        f"lua_script:{script}",
+        "-r",
+        str(path),
+        "-T",
+        "fields",
+        "-E",
+        "aggregator=;",
+        *arguments,
+    ]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert "Lua" not in run.stderr, run.stderr
+    return [dict(zip(fields, line.split("\t"))) for line in run.stdout.splitlines()]
+
+
+def joined(values):
+    return ";".join(str(value) for value in values)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_the_dissector_agrees_with_the_model(tmp_path, seed):
+    path = tmp_path / "capture.pcapng"
+    traffic(path, seed)
+    rows = [row for row in decoded_rows(path) if row["type"] == "flit"]
+    names = ["crc_ok", "seq", "new", "flit_seq_no", "ack_req_seq", "payload", "message", "segment_header", "problem"]
+    names += [
+        "tl.half_flit",
+        "tl.tag",
+        "tl.addr",
+        "tl.len",
+        "tl.dst_acc_id",
+        "tl.credits",
+        "tl.data",
+        "tl.byte_enables",
+    ]
+    names += ["tl.command", "tl.status", "tl.poisoned", "tl.message"]
+    fields = [f"ualink.{name}" for name in names]
+    seen = tshark(path, tmp_path, fields)
+    assert len(seen) == len(rows)
+    for row, line in zip(rows, seen):
+        get = {name: line[f"ualink.{name}"] for name in names}
+        assert get["crc_ok"] in ("1", "True") if row["crc_ok"] else get["crc_ok"] in ("0", "False")
+        assert get["segment_header"] == joined(f"0x{value}" for value in row["segment_headers"])
+        if not row["crc_ok"]:
+            assert get["seq"] == get["tl.half_flit"] == ""
+            continue
+        assert get["seq"] == str(row["seq"])
+        assert (get["new"] in ("1", "True")) == row["new"]
+        assert get["flit_seq_no"] == str(row["header"].get("flit_seq_no", ""))
+        assert get["ack_req_seq"] == str(row["header"].get("ack_req_seq", ""))
+        assert get["message"] == joined(f"0x{message['dword']}" for message in row["messages"])
+        halves = [half for flit in row["tl_flits"] for half in flit["half_flits"]]
+        kinds = [kind for kind in get["tl.half_flit"].split(";") if kind not in ("", "NOP")]
+        assert [kind for kind in kinds if kind != "control"] == [
+            half["kind"].replace("_", " ") for half in halves if half["kind"] != "control"
+        ]
+        found = [control for half in halves if half["kind"] == "control" for control in half["fields"]]
+        tagged = [control for control in found if "tag" in control]
+        assert get["tl.tag"] == joined(control["tag"] for control in tagged)
+        assert get["tl.dst_acc_id"] == joined(control["dst_acc_id"] for control in tagged)
+        assert get["tl.len"] == joined(control["len"] for control in tagged if "len" in control)
+        assert [int(text, 0) for text in get["tl.addr"].split(";") if text] == [
+            int(control.get("byte_address", hex(control["addr"] * 64)), 0) for control in tagged if "addr" in control
+        ]
+        assert get["tl.status"] == joined(control["status"] for control in tagged if "status" in control)
+        good = [half for half in halves if not half.get("poisoned")]
+        assert get["tl.data"].replace(":", "") == joined(half["bytes"] for half in good if half["kind"] == "data")
+        assert get["tl.byte_enables"] == joined(half["bytes"] for half in good if half["kind"] == "byte_enables")
+        assert get["tl.poisoned"].count("1") + get["tl.poisoned"].count("True") == len(halves) - len(good)
+        assert bool(get["tl.credits"]) == any(control["field"] == "FlowControl" for control in found)
+        assert get["problem"] == ""
