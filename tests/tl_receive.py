@@ -1,5 +1,6 @@
 """Drives a TL receiver with flits and collects what it gives: legal random traffic, consumers, expected beats."""
 
+import functools
 import random
 from dataclasses import dataclass, field
 
@@ -20,12 +21,18 @@ from ualink_sim.model.tl_sequence import NOP_MESSAGE, Issue, TransmitSequence, m
 CHANNELS = ("req", "orig_data", "rd_rsp", "wr_rsp")
 CLASSES = ("req_cmd", "rsp_cmd", "req_data", "rsp_data")
 COMMANDS = (0x03, 0x08, 0x0F, 0x28, 0x29, 0x2A, 0x2C, 0x2F, 0x30, 0x32, 0x3C, 0x3F)
+READS = (0x03, 0x08)
 ALL_ONES = (1 << 64) - 1
+OFFLINE = "offline"
+"""In the place of a flit: ``online`` is low in this cycle."""
 
 
 @dataclass
 class Got:
-    """What came out: beats with the cycle of their transfer, credits, pulses, and the error with its cycle."""
+    """What came out: beats with the cycle of their transfer, credits, pulses, errors with the cycle they rose in.
+
+    ``offered`` has the cycles with valid, ``peer`` (peer_init_done, peer_shared_data) of every cycle.
+    """
 
     req: list = field(default_factory=list)
     orig_data: list = field(default_factory=list)
@@ -36,10 +43,8 @@ class Got:
     releases: list = field(default_factory=list)
     unknown_messages: int = 0
     half_poisoned: int = 0
-    error: ReceiveError | None = None
-    error_cycle: int | None = None
-    peer_init_done: int = 0
-    peer_shared_data: int = 0
+    errors: list = field(default_factory=list)
+    peer: list = field(default_factory=list)
 
     def beats(self, channel):
         return [beat for _, beat in getattr(self, channel)]
@@ -74,62 +79,93 @@ class Consumer:
             self.in_burst[channel] = bool(beats_to_come and not beat["last"])
 
 
-def run(config, flits, *, consumer="free", seed=0, drain=40, online=lambda cycle: 1, watch=None):
-    """Feed ``flits`` ((64 bytes, message bits), with an ``error`` bit third, None: an idle cycle), then drain."""
-    dut = Receive(config)
-    got = Got()
-    consume = consumer if isinstance(consumer, Consumer) else Consumer(consumer, seed)
+class _Bench:
+    """One receiver and its simulator, compiled once and reset for every run."""
 
-    async def bench(ctx):
-        source, cycle, left = iter(flits), 0, drain
-        while left:
-            ctx.set(dut.online, online(cycle))
-            item = next(source, StopIteration)
-            if item is StopIteration:
-                left -= 1
-                item = None
-            ctx.set(dut.rx_flit.valid, int(item is not None))
-            if item is not None:
-                ctx.set(dut.rx_flit.payload.data, int.from_bytes(item[0], "little"))
-                ctx.set(dut.rx_flit.payload.message, item[1])
-                ctx.set(dut.rx_flit.payload.error, item[2] if len(item) > 2 else 0)
-            readies = consume.readies()
+    def __init__(self, config):
+        self.dut = Receive(config)
+        self.used = False
+        self.simulator = Simulator(self.dut)
+        self.simulator.add_clock(1e-9)
+        self.simulator.add_testbench(self.drive)
+
+    def run(self, flits, consumer, drain, watch):
+        self.source, self.consumer, self.left, self.watch = iter(flits), consumer, drain, watch
+        self.got, self.failed = Got(), 0
+        if self.used:
+            self.simulator.reset()
+        self.used = True
+        self.simulator.run()
+        return self.got
+
+    async def drive(self, ctx):
+        cycle = 0
+        while self.left:
+            self.feed(ctx, next(self.source, StopIteration))
+            readies = self.consumer.readies()
             for channel in CHANNELS:
-                out = getattr(dut, f"rx_{channel}")
-                ctx.set(out.ready, readies[channel])
+                ctx.set(getattr(self.dut, f"rx_{channel}").ready, readies[channel])
             for channel in CHANNELS:
-                out = getattr(dut, f"rx_{channel}")
-                if ctx.get(out.valid):
-                    got.offered[channel].append(cycle)
-                    if readies[channel]:
-                        payload = ctx.get(out.payload)
-                        beat = {name: payload[name] for name, _ in out.payload.shape()}
-                        getattr(got, channel).append((cycle, beat))
-                        consume.saw(channel, beat)
-            status = ctx.get(dut.status.release)
-            for name in ("req_cmd", "rd_rsp_cmd", "wr_rsp_cmd", "req_data", "rsp_data"):
-                if status[name].valid:
-                    event = status[name]
-                    got.releases.append((name.replace("rd_", "").replace("wr_", ""), event.pool, event.vc, event.count))
-                    if watch:
-                        watch(*got.releases[-1])
-            credits = ctx.get(dut.status.fc)
-            if credits.valid:
-                got.fc.append({name: (credits[name].pool, *credits[name].vc) for name in CLASSES})
-            got.unknown_messages += ctx.get(dut.unknown_message)
-            got.half_poisoned += ctx.get(dut.half_poisoned)
-            got.peer_init_done = ctx.get(dut.status.peer_init_done)
-            got.peer_shared_data = ctx.get(dut.status.peer_shared_data)
-            if ctx.get(dut.error_valid) and got.error is None:
-                got.error, got.error_cycle = ReceiveError(ctx.get(dut.error)), cycle
+                self.collect(ctx, channel, readies[channel], cycle)
+            self.observe(ctx, cycle)
             await ctx.tick()
             cycle += 1
 
-    simulator = Simulator(dut)
-    simulator.add_clock(1e-9)
-    simulator.add_testbench(bench)
-    simulator.run()
-    return got
+    def feed(self, ctx, item):
+        if item is StopIteration:
+            self.left -= 1
+            item = None
+        ctx.set(self.dut.online, int(item is not OFFLINE))
+        flit = self.dut.rx_flit
+        present = item is not None and item is not OFFLINE
+        ctx.set(flit.valid, int(present))
+        if present:
+            ctx.set(flit.payload.data, int.from_bytes(item[0], "little"))
+            ctx.set(flit.payload.message, item[1])
+            ctx.set(flit.payload.error, item[2] if len(item) > 2 else 0)
+
+    def collect(self, ctx, channel, ready, cycle):
+        out = getattr(self.dut, f"rx_{channel}")
+        if not ctx.get(out.valid):
+            return
+        self.got.offered[channel].append(cycle)
+        if ready:
+            payload = ctx.get(out.payload)
+            beat = {name: payload[name] for name, _ in out.payload.shape()}
+            getattr(self.got, channel).append((cycle, beat))
+            self.consumer.saw(channel, beat)
+
+    def observe(self, ctx, cycle):
+        got, status = self.got, self.dut.status
+        if ctx.get(status.release.as_value()):
+            for name, event in ((name, ctx.get(status.release[name])) for name, _ in status.release.shape()):
+                if event.valid:
+                    release = name.replace("rd_", "").replace("wr_", ""), event.pool, event.vc, event.count
+                    got.releases.append(release)
+                    if self.watch:
+                        self.watch(*release)
+        if ctx.get(status.fc.valid):
+            credits = ctx.get(status.fc)
+            got.fc.append({name: (credits[name].pool, *credits[name].vc) for name in CLASSES})
+        got.unknown_messages += ctx.get(self.dut.unknown_message)
+        got.half_poisoned += ctx.get(self.dut.half_poisoned)
+        got.peer.append((ctx.get(status.peer_init_done), ctx.get(status.peer_shared_data)))
+        failed = ctx.get(self.dut.error_valid)
+        if failed and not self.failed:
+            got.errors.append((cycle, ReceiveError(ctx.get(self.dut.error))))
+        self.failed = failed
+
+
+_bench = functools.cache(_Bench)
+
+
+def run(config, flits, *, consumer="free", seed=0, drain=40, watch=None):
+    """Feed ``flits`` ((64 bytes, message bits), with an ``error`` bit third, None: an idle cycle), then drain.
+
+    ``watch`` is called with (class, pool, vc, count) of each release, in the cycle in which it comes.
+    """
+    consumer = consumer if isinstance(consumer, Consumer) else Consumer(consumer, seed)
+    return _bench(config).run(flits, consumer, drain, watch)
 
 
 @dataclass
@@ -217,10 +253,12 @@ class Expected:
 class Traffic:
     """Endless legal random flits within credits and source rate limits; ``expected`` grows with them."""
 
-    def __init__(self, config, seed, *, density=0.8, messages=0.1, poison=0.1, idle=0.0):
+    def __init__(self, config, seed, *, density=0.8, messages=0.1, poison=0.1, idle=0.0, data=True, requests=0.4):
         self.random = random.Random(seed)
         self.config = config
-        self.density, self.messages, self.poison, self.idle = density, messages, poison, idle
+        self.density, self.messages, self.poison, self.idle, self.data = density, messages, poison, idle, data
+        self.requests = requests
+        self.spent = []
         self.sequence = TransmitSequence(uwm_has_byte_enables=config.uwm_has_byte_enables)
         self.credits = {name: [*getattr(config, name).vc, getattr(config, name).pool] for name in CLASSES}
         self.allow = {"req": 4, "rsp": 8}
@@ -269,7 +307,7 @@ class Traffic:
         self.returned = set()
         issues = []
         for quad in (0, 4):
-            issue = self._try(quad, self._request()) if self.random.random() < 0.4 else None
+            issue = self._try(quad, self._request()) if self.random.random() < self.requests else None
             if issue:
                 issues.append(issue)
                 continue
@@ -297,6 +335,8 @@ class Traffic:
         self.left[kind] -= 1
         cmd[bucket] -= 1
         data[bucket] -= beats
+        self.spent.append((f"{kind}_cmd", control.pool, control.vchan, 1))
+        self.spent += [(f"{kind}_data", control.pool, control.vchan, 1)] * beats
         enables = control.has_byte_enables(self.config.uwm_has_byte_enables)
         return Issue(
             sector,
@@ -312,7 +352,7 @@ class Traffic:
 
     def _request(self):
         rng = self.random
-        cmd = rng.choice(COMMANDS)
+        cmd = rng.choice(COMMANDS if self.data else READS)
         return UncompressedRequest(
             **self._common(),
             cmd=cmd,
@@ -335,7 +375,7 @@ class Traffic:
             len=rng.randrange(4),
             offset=rng.randrange(4),
             status=rng.randrange(16),
-            rd_wr=rng.randrange(2),
+            rd_wr=rng.randrange(2) & self.data,
             last=rng.randrange(2),
             src_acc_id=rng.randrange(1 << 10),
             dst_acc_id=rng.randrange(1 << 10),
@@ -344,12 +384,12 @@ class Traffic:
     def _single(self):
         rng = self.random
         match rng.randrange(4):
-            case 0:
+            case 0 if self.data:
                 return CompressedReadResponse(
                     **self._common(), dst_acc_id=rng.randrange(1 << 10), offset=rng.randrange(4), last=rng.randrange(2)
                 )
-            case 1:
-                rd_wr = rng.randrange(2)
+            case 0 | 1:
+                rd_wr = rng.randrange(2) & self.data
                 return CompressedResponse(
                     **self._common(), dst_acc_id=rng.randrange(1 << 10), len=rng.randrange(4) * rd_wr, rd_wr=rd_wr
                 )
@@ -366,7 +406,8 @@ class Traffic:
 
 
 def check(got, expected):
-    """Everything expected came, in order, bit for bit, and nothing else."""
+    """Everything expected came, in order, bit for bit, without an error, and nothing else."""
+    assert got.errors == []
     for channel in CHANNELS:
         want, have = getattr(expected, channel), got.beats(channel)
         for n, (wanted, had) in enumerate(zip(want, have)):
