@@ -14,7 +14,7 @@ SPLIT_BITS = 8 * SECTOR_BYTES
 
 
 def _source(beat: int, byte: int) -> tuple[str, int]:
-    """Source of ``byte`` of ``beat``: a byte of the frame, of the sector that the beat before split, or of the header."""
+    """Where ``byte`` of ``beat`` comes from: the frame, the sector that the beat before split, or the header."""
     place = BYTE_MAP[beat * BEAT_BYTES + byte]
     if place.kind == "SH":
         return "header", 0
