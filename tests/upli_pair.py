@@ -65,14 +65,14 @@ class Pair(Elaboratable):
         own = dict(members(self.originator.upli))
         theirs = dict(members(self.completer.upli))
         for path, seen in members(self.upli):
-            from_originator = self._driven_by_originator(path)
+            from_originator = self.driven_by_originator(path)
             driver, sink = (own, theirs) if from_originator else (theirs, own)
             flips = self.faults[path][: len(seen)] if path in self.faults else 0
             m.d.comb += [seen.eq(driver[path] ^ flips), sink[path].eq(seen)]
         return m
 
     @staticmethod
-    def _driven_by_originator(path):
+    def driven_by_originator(path):
         if len(path) == 1:
             return path[0].startswith("orig")
         return (path[0] in ("req", "orig_data")) != ("credit" in path)
@@ -198,22 +198,26 @@ class Traffic:
             self.drive(ctx, more=more)
             if self.judge:
                 self.rules.step(sample(ctx, self.pair.upli))
-            self.collect(ctx)
-            await ctx.tick()
-            for key, offered in self.offered.items():
-                if not offered:
-                    ctx.set(self.senders[key[0]][key[1]].valid, 0)
+            await self.finish(ctx)
+
+    async def finish(self, ctx):
+        """End a cycle that ``drive`` began."""
+        self.collect(ctx)
+        await ctx.tick()
+        for (channel, port), offered in self.offered.items():
+            if not offered:
+                ctx.set(self.senders[channel][port].valid, 0)
 
     def check_order(self, *, complete):
         for (channel, port), sent in self.accepted.items():
-            expected = [_poisoned(channel, beat) for beat in sent]
+            expected = [arrives_as(channel, beat) for beat in sent]
             received = self.received[channel, port]
             if complete:
                 assert received == expected, f"{channel} of port {port}"
             assert received == expected[: len(received)], f"{channel} of port {port}"
 
 
-def _poisoned(channel, beat):
+def arrives_as(channel, beat):
     """What arrives of a sent beat: the data of a poisoned one is 0."""
     if channel in POISON and field(channel, beat, POISON[channel]):
         place = CHANNEL_LAYOUTS[channel]["data"]
@@ -221,8 +225,10 @@ def _poisoned(channel, beat):
     return beat
 
 
-def simulate(dut, bench):
+def simulate(dut, bench, *, clock=True):
+    """Run ``bench`` on ``dut``; without ``clock`` for a block that has no registers."""
     simulator = Simulator(dut)
-    simulator.add_clock(1e-6)
+    if clock:
+        simulator.add_clock(1e-6)
     simulator.add_testbench(bench)
     simulator.run()

@@ -13,6 +13,7 @@ from ualink.config import ConfigError
 from ualink.lib.queue import Queue
 
 
+@pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
 @pytest.mark.parametrize("depth", [0, -1, True, 2.0, None])
 def test_refuses_depth(depth):
     with pytest.raises(ConfigError, match=f"queue.depth is {depth!r}"):

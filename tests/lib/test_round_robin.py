@@ -13,6 +13,7 @@ from ualink.config import ConfigError
 from ualink.lib.round_robin import RoundRobinArbiter
 
 
+@pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
 @pytest.mark.parametrize("count", [0, -3, True, 1.5])
 def test_refuses_count(count):
     with pytest.raises(ConfigError, match=f"round_robin.count is {count!r}"):

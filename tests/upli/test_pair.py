@@ -22,6 +22,104 @@ MIXED = UPLIConfig(
 CONFIGS = {"pool": POOL_ONLY, "vc": VC_ONLY, "mixed": MIXED}
 
 
+@pytest.mark.req(
+    "UPLI-051",
+    "UPLI-065",
+    "UPLI-081",
+    "UPLI-084",
+    "UPLI-085",
+    "UPLI-086",
+    "UPLI-087",
+    "UPLI-088",
+    "UPLI-089",
+    "UPLI-090",
+)
+@pytest.mark.req(
+    "UPLI-093",
+    "UPLI-094",
+    "UPLI-095",
+    "UPLI-097",
+    "UPLI-098",
+    "UPLI-103",
+    "UPLI-104",
+    "UPLI-105",
+    "UPLI-106",
+    "UPLI-107",
+)
+@pytest.mark.req(
+    "UPLI-108",
+    "UPLI-109",
+    "UPLI-111",
+    "UPLI-112",
+    "UPLI-115",
+    "UPLI-116",
+    "UPLI-117",
+    "UPLI-119",
+    "UPLI-120",
+    "UPLI-121",
+)
+@pytest.mark.req(
+    "UPLI-138",
+    "UPLI-139",
+    "UPLI-155",
+    "UPLI-169",
+    "UPLI-171",
+    "UPLI-172",
+    "UPLI-173",
+    "UPLI-174",
+    "UPLI-175",
+    "UPLI-184",
+)
+@pytest.mark.req(
+    "UPLI-185",
+    "UPLI-232",
+    "UPLI-235",
+    "UPLI-236",
+    "UPLI-241",
+    "UPLI-243",
+    "UPLI-244",
+    "UPLI-245",
+    "UPLI-246",
+    "UPLI-247",
+)
+@pytest.mark.req(
+    "UPLI-273",
+    "UPLI-275",
+    "UPLI-276",
+    "UPLI-277",
+    "UPLI-278",
+    "UPLI-285",
+    "UPLI-286",
+    "UPLI-288",
+    "UPLI-289",
+    "UPLI-291",
+)
+@pytest.mark.req(
+    "UPLI-292",
+    "UPLI-293",
+    "UPLI-294",
+    "UPLI-295",
+    "UPLI-296",
+    "UPLI-300",
+    "UPLI-301",
+    "UPLI-302",
+    "UPLI-303",
+    "UPLI-304",
+)
+@pytest.mark.req(
+    "UPLI-305",
+    "UPLI-306",
+    "UPLI-307",
+    "UPLI-309",
+    "UPLI-310",
+    "UPLI-311",
+    "UPLI-313",
+    "UPLI-351",
+    "UPLI-375",
+    "UPLI-376",
+)
+@pytest.mark.req("UPLI-377")
+@pytest.mark.req("RST-018", "RST-019", "RST-030", "RST-037", "RAS-018", "RAS-031", "RAS-032", "RAS-033")
 @pytest.mark.parametrize("ports", [1, 2, 4])
 @pytest.mark.parametrize("credits", CONFIGS)
 def test_random_traffic(ports, credits):
