@@ -76,8 +76,6 @@ class CatchBuffer(wiring.Component):
                     m.d.sync += entry[n].eq(entry[n + 1])
             with m.Else():
                 places = [remaining + before[i] == n for i in range(self.entries)]
-                chosen = [
-                    (place & self.valid[i]).replicate(self.width) & self.field[i] for i, place in enumerate(places)
-                ]
+                chosen = [Mux(place & self.valid[i], self.field[i], 0) for i, place in enumerate(places)]
                 m.d.sync += entry[n].eq(reduce(or_, chosen))
         return m
