@@ -51,7 +51,7 @@ def topology(results: Results, gbps: float) -> dict[str, Any]:
     """Places of the accelerators around the switch, and per accelerator the rates of its links together."""
     count = results.scenario.pod.accelerators
     vpods = results.scenario.vpods
-    nodes = []
+    nodes: list[dict[str, Any]] = []
     for number in range(count):
         angle = math.pi * (2 * number / count + (0.75 if count == 4 else 1.0 if count == 2 else 0.5) + 0.5)
         x, y = 210 * math.cos(angle), (118 if count == 4 else 112) * math.sin(angle)

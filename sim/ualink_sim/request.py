@@ -3,12 +3,21 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
-__all__ = ["OPERATIONS", "Fault", "Request", "check", "element_bytes", "read_attr", "read_byte_en"]
+from .model.memory import ADDRESS_BITS
+from .model.memory import OPERATIONS as ATOMIC_OPERATIONS
+from .model.upli import ELEMENT_BYTES, ReqCmd, op_type
 
-OPERATIONS = {"read": 0x03, "write": 0x28, "write_full": 0x29, "atomic": 0x30, "atomic_nr": 0x32}
+__all__ = ["OPERATIONS", "Fault", "Request", "check", "operand_count", "read_attr", "read_byte_en"]
+
+OPERATIONS = {
+    "read": ReqCmd.READ,
+    "write": ReqCmd.WRITE,
+    "write_full": ReqCmd.WRITE_FULL,
+    "atomic": ReqCmd.ATOMIC_R,
+    "atomic_nr": ReqCmd.ATOMIC_NR,
+}
 """Operation names of traces and reports, with their ReqCmd codes."""
 
-ADDRESS_BITS = 57
 BLOCK_BYTES = 256
 MAX_OUTSTANDING = 2048
 """Tags of a port (ReqTag has 11 bits)."""
@@ -46,7 +55,7 @@ class Request:
     window: int = 256
 
     @property
-    def cmd(self) -> int:
+    def cmd(self) -> ReqCmd:
         """ReqCmd."""
         return OPERATIONS[self.op]
 
@@ -64,6 +73,10 @@ class Request:
     def is_atomic(self) -> bool:
         return self.op in ("atomic", "atomic_nr")
 
+    @property
+    def has_two_operands(self) -> bool:
+        return self.is_atomic and operand_count(self.attr) == 2
+
 
 class Fault(NamedTuple):
     """What is wrong with a request: the key at fault and one reason."""
@@ -72,9 +85,10 @@ class Fault(NamedTuple):
     reason: str
 
 
-def element_bytes(attr: int) -> int:
-    """Bytes of an atomic element: OpSize, ReqAttr[3:2]."""
-    return (4, 8, 2, 1)[attr >> 2 & 3]
+def operand_count(attr: int) -> int:
+    """Operands that an atomic with ReqAttr ``attr`` takes; an OpType without meaning is laid out like one with one."""
+    operation = ATOMIC_OPERATIONS.get(op_type(attr))
+    return operation.operands if operation else 1
 
 
 def read_attr(byte_en: int, length: int) -> int:
@@ -93,8 +107,8 @@ def read_byte_en(attr: int, length: int) -> int:
     return (1 << length) - 1 & ~0xF & ~(0xF << length - 4) | attr & 0xF | (attr >> 4) << length - 4
 
 
-def check(request: Request, *, double_operand: bool = False) -> Fault | None:
-    """The first rule that ``request`` breaks, or None; ``double_operand`` says how many operands its OpType takes."""
+def check(request: Request) -> Fault | None:
+    """The first rule that ``request`` breaks, or None."""
     addr, length = request.addr, request.len
     if addr >> ADDRESS_BITS or addr < 0:
         return Fault("addr", f"{addr:#x} does not fit in {ADDRESS_BITS} bits")
@@ -110,7 +124,7 @@ def check(request: Request, *, double_operand: bool = False) -> Fault | None:
     if not 0 <= request.attr <= 0xFF:
         return Fault("attr", f"{request.attr} does not fit in 8 bits")
     if request.is_atomic:
-        return _check_double(request) if double_operand else _check_single(request)
+        return _check_double(request) if request.has_two_operands else _check_single(request)
     if addr % BLOCK_BYTES + length > BLOCK_BYTES:
         return Fault("len", f"{length} bytes at {addr:#x} cross a boundary of {BLOCK_BYTES} bytes")
     if request.op == "write_full":
@@ -126,7 +140,7 @@ def check(request: Request, *, double_operand: bool = False) -> Fault | None:
 
 
 def _check_single(request: Request) -> Fault | None:
-    size = element_bytes(request.attr)
+    size = ELEMENT_BYTES[request.attr >> 2 & 3]
     if request.addr % 64 + request.len > 64:
         return Fault("len", f"{request.len} bytes at {request.addr:#x} cross a boundary of 64 bytes")
     if request.addr % size:
@@ -143,7 +157,7 @@ def _check_double(request: Request) -> Fault | None:
         return Fault("addr", f"{request.addr:#x} is not a multiple of 32, as an atomic with two operands needs")
     if request.byte_en >> 32 != request.byte_en & 0xFFFFFFFF:
         return Fault("byte_en", "differs between the first and the second operand")
-    return _check_elements(request, element_bytes(request.attr))
+    return _check_elements(request, ELEMENT_BYTES[request.attr >> 2 & 3])
 
 
 def _check_elements(request: Request, size: int) -> Fault | None:

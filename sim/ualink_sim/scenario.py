@@ -4,22 +4,19 @@ import re
 import tomllib
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from ualink.config import ConfigError, DLConfig, StationConfig, SwitchConfig, TLConfig, from_dict
+from ualink.config import DLConfig, StationConfig, SwitchConfig, TLConfig
 
-from .request import ADDRESS_BITS, BLOCK_BYTES, MAX_OUTSTANDING, OPERATIONS
+from .model.memory import ADDRESS_BITS
+from .request import BLOCK_BYTES, MAX_OUTSTANDING, OPERATIONS
 from .toml_lines import KeyLines
+from .toml_table import ScenarioError, Table
 
 __all__ = ["Link", "Mix", "Pod", "Scenario", "ScenarioError", "Workload", "load_scenario", "parse_scenario"]
 
 KINDS = ("uniform", "neighbour", "alltoall", "trace")
 BIFURCATIONS = {"x4": 1, "2x2": 2, "4x1": 4}
 STATIONS = 4
-
-
-class ScenarioError(ValueError):
-    """A scenario or trace cannot be used; the message is one line, ``file:line: key: reason``."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,7 +121,7 @@ def parse_scenario(text: str, path: str | Path) -> Scenario:
         line = int(place[1]) if place else max(1, len(text.splitlines()))
         reason = re.sub(r"\s*\(at .*\)$", "", str(error))
         raise ScenarioError(f"{path}:{line}: not TOML: {reason}") from None
-    root = _Table(values, (), path, KeyLines(text))
+    root = Table(values, (), path, KeyLines(text))
     root.known("pod", "link", "tl", "dl", "switch", "vpod", "workload")
     pod = _pod(root.table("pod", required=True))
     link = _link(root.table("link"))
@@ -140,78 +137,7 @@ def parse_scenario(text: str, path: str | Path) -> Scenario:
     )
 
 
-class _Table:
-    """One table of the file, with typed access that complains with the key's line."""
-
-    def __init__(self, values: dict[str, Any], where: tuple[str | int, ...], path: str | Path, lines: KeyLines):
-        self.values, self.where, self.path, self.lines = values, where, path, lines
-
-    def fail(self, key: str, reason: str) -> ScenarioError:
-        names = [str(part) for part in (*self.where, key) if isinstance(part, str) and part]
-        return ScenarioError(f"{self.path}:{self.line(key)}: {'.'.join(names)}: {reason}")
-
-    def line(self, key: str) -> int:
-        return self.lines.line(*self.where, key)
-
-    def known(self, *names: str) -> None:
-        for key in self.values:
-            if key not in names:
-                raise self.fail(key, f"unknown key; known are {', '.join(names)}")
-
-    def table(self, key: str, *, required: bool = False) -> "_Table":
-        if required and key not in self.values:
-            raise self.fail(key, "is missing")
-        value = self.values.get(key, {})
-        if not isinstance(value, dict):
-            raise self.fail(key, f"is {value!r}; it must be a table")
-        return _Table(value, (*self.where, key), self.path, self.lines)
-
-    def tables(self, key: str, *, required: bool = False) -> list["_Table"]:
-        value = self.values.get(key, [])
-        if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-            raise self.fail(key, f"must be an array of tables, [[{key}]]")
-        if required and not value:
-            raise self.fail(key, "is missing; the scenario asks for nothing")
-        return [_Table(item, (*self.where, key, index), self.path, self.lines) for index, item in enumerate(value)]
-
-    def integer(self, key: str, default: int | None, low: int, high: int) -> int:
-        value = self._value(key, default)
-        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            raise self.fail(key, f"is {value!r}; it must be a whole number from {low} to {high}")
-        return value
-
-    def number(self, key: str, default: float, low: float, high: float) -> float:
-        value = self._value(key, default)
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not low <= value <= high:
-            raise self.fail(key, f"is {value!r}; it must be a number from {low:g} to {high:g}")
-        return float(value)
-
-    def choice(self, key: str, default: str | None, choices: tuple[str, ...]) -> str:
-        value = self._value(key, default)
-        if value not in choices:
-            raise self.fail(key, f"is {value!r}; it must be one of {', '.join(choices)}")
-        return value
-
-    def config(self, kind: type, values: dict[str, Any]) -> Any:
-        """Build configuration ``kind`` from this table and ``values``, checking key by key to name the one at fault."""
-        name = ".".join(str(part) for part in self.where)
-        for key, value in self.values.items():
-            try:
-                from_dict(kind, {key: value}, name)
-            except ConfigError as error:
-                raise self.fail(key, re.sub(rf"^{re.escape(name)}(\.{re.escape(key)})?:? ", "", str(error))) from None
-        try:
-            return from_dict(kind, {**self.values, **values}, name)
-        except ConfigError as error:
-            raise self.fail("", str(error)) from None
-
-    def _value(self, key: str, default: Any) -> Any:
-        if key not in self.values and default is None:
-            raise self.fail(key, "is missing")
-        return self.values.get(key, default)
-
-
-def _pod(table: _Table) -> Pod:
+def _pod(table: Table) -> Pod:
     table.known("accelerators", "bifurcation", "clock_mhz")
     return Pod(
         accelerators=table.integer("accelerators", None, 2, STATIONS),
@@ -220,7 +146,7 @@ def _pod(table: _Table) -> Pod:
     )
 
 
-def _link(table: _Table) -> Link:
+def _link(table: Table) -> Link:
     table.known("latency_cycles", "bit_error_rate", "burst", "drop_rate", "seed")
     return Link(
         latency_cycles=table.integer("latency_cycles", 40, 1, 100_000),
@@ -231,23 +157,23 @@ def _link(table: _Table) -> Link:
     )
 
 
-def _tl(table: _Table) -> TLConfig:
+def _tl(table: Table) -> TLConfig:
     compression = table.values.get("compression", False)
     if not isinstance(compression, bool):
         raise table.fail("compression", f"is {compression!r}; it must be true or false")
     if compression:
         raise table.fail("compression", "is not built into this version; it must be false")
     rest = {key: value for key, value in table.values.items() if key != "compression"}
-    return _Table(rest, table.where, table.path, table.lines).config(TLConfig, {})
+    return Table(rest, table.where, table.path, table.lines).config(TLConfig, {})
 
 
-def _switch(table: _Table, station: StationConfig) -> SwitchConfig:
+def _switch(table: Table, station: StationConfig) -> SwitchConfig:
     table.known("route_entries")
     entries = table.integer("route_entries", 1024, STATIONS * 4, 1024)
     return SwitchConfig(stations=STATIONS, route_entries=entries, station=station)
 
 
-def _vpods(root: _Table, accelerators: int) -> tuple[tuple[int, ...], ...]:
+def _vpods(root: Table, accelerators: int) -> tuple[tuple[int, ...], ...]:
     tables = root.tables("vpod")
     if not tables:
         return (tuple(range(accelerators)),)
@@ -269,7 +195,7 @@ def _vpods(root: _Table, accelerators: int) -> tuple[tuple[int, ...], ...]:
     return tuple(vpods)
 
 
-def _workload(table: _Table) -> Workload:
+def _workload(table: Table) -> Workload:
     kind = table.choice("kind", None, KINDS)
     if kind == "trace":
         return _trace(table)
@@ -278,6 +204,10 @@ def _workload(table: _Table) -> Workload:
     mix = _mix(table.table("mix")) if "mix" in table.values else Workload.mix
     if mix.write_full and not any(size % 64 == 0 for size in sizes):
         raise table.fail("sizes", "write_full needs a size that is a multiple of 64")
+    base = _base(table)
+    footprint = table.integer("footprint", Workload.footprint, BLOCK_BYTES, 1 << ADDRESS_BITS)
+    if base + footprint > 1 << ADDRESS_BITS:
+        raise table.fail("footprint", f"{footprint} bytes at {base:#x} do not fit in {ADDRESS_BITS} bits")
     return Workload(
         kind=kind,
         line=table.line("kind"),
@@ -285,15 +215,17 @@ def _workload(table: _Table) -> Workload:
         sizes=sizes,
         mix=mix,
         outstanding=table.integer("outstanding", 64, 1, MAX_OUTSTANDING),
-        base=_base(table),
-        footprint=table.integer("footprint", 0x10000, BLOCK_BYTES, 1 << 40),
+        base=base,
+        footprint=footprint,
         seed=table.integer("seed", 1, 0, (1 << 63) - 1),
     )
 
 
-def _trace(table: _Table) -> Workload:
+def _trace(table: Table) -> Workload:
     table.known("kind", "trace", "outstanding")
-    name = table.values.get("trace")
+    if "trace" not in table.values:
+        raise table.fail("trace", "is missing")
+    name = table.values["trace"]
     if not isinstance(name, str) or not name:
         raise table.fail("trace", f"is {name!r}; it must name a file")
     path = Path(table.path).parent / name
@@ -303,7 +235,7 @@ def _trace(table: _Table) -> Workload:
     return Workload(kind="trace", line=table.line("kind"), outstanding=outstanding, trace=path)
 
 
-def _sizes(table: _Table) -> tuple[int, ...]:
+def _sizes(table: Table) -> tuple[int, ...]:
     sizes = table.values.get("sizes", list(Workload.sizes))
     if not isinstance(sizes, list) or not sizes:
         raise table.fail("sizes", f"is {sizes!r}; it must list sizes in bytes")
@@ -313,7 +245,7 @@ def _sizes(table: _Table) -> tuple[int, ...]:
     return tuple(sizes)
 
 
-def _mix(table: _Table) -> Mix:
+def _mix(table: Table) -> Mix:
     table.known(*OPERATIONS)
     fractions = {key: table.number(key, 0.0, 0, 1) for key in table.values}
     if abs(sum(fractions.values()) - 1) > 1e-6:
@@ -321,7 +253,7 @@ def _mix(table: _Table) -> Mix:
     return Mix(**fractions)
 
 
-def _base(table: _Table) -> int:
+def _base(table: Table) -> int:
     value = table.values.get("base", 0)
     try:
         base = int(value, 0) if isinstance(value, str) else value

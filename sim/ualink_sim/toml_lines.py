@@ -28,6 +28,7 @@ class KeyLines:
                     if header[1] == "[[":
                         index = counts.get(table, 0)
                         counts[table] = index + 1
+                        self._lines.setdefault(table, number)
                         table = (*table, index)
                     elif counts.get(table[:1]):
                         table = (table[0], counts[table[:1]] - 1, *table[1:])

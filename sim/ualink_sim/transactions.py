@@ -76,9 +76,7 @@ class TransactionTracker:
             found = self.outstanding.get(key)
             if found is None:
                 return
-            full = isinstance(control, FullResponse)
-            single = isinstance(control, CompressedReadResponse) or (full and control.is_read and not control.len)
-            last = bool(control.last) if single else True  # type: ignore[attr-defined]
+            last = _is_last(control)
             found.status = control.status if isinstance(control, FullResponse) else 0
             found.responded_ps = decoded.packet.time_ps
             if last:
@@ -107,6 +105,13 @@ class TransactionTracker:
             del self._owners[id(event.owed.field)]
             if owner.last:
                 done.append(transaction)
+
+
+def _is_last(control: Response) -> bool:
+    """Whether the response ends its transaction: only beats returned one by one have others after them."""
+    if isinstance(control, FullResponse):
+        return not control.is_read or bool(control.len or control.last)
+    return not isinstance(control, CompressedReadResponse) or bool(control.last)
 
 
 def _begin(control: Request, decoded: DecodedFlit) -> CapturedTransaction:

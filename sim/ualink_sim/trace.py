@@ -1,0 +1,161 @@
+"""Traces: one request a line in JSON, every rule checked, complaints with file and line number.
+
+``{"src": 0, "dst": 1, "op": "read" | "write" | "write_full" | "atomic" | "atomic_nr", "addr": "0x1000", "len": 256,
+"data": "hex", "byte_en": "hex", "attr": 0, "at": cycle, "after": [line, ...]}``
+
+``src`` to ``len`` are needed, and ``data`` (``len`` bytes in hex, byte at ``addr`` first) where the operation sends it.
+
+``byte_en`` is one number in hex: bit i enables byte i of the transfer, so ``"f"`` enables the first four bytes; missing
+means all. Reads can leave out bytes of their first and last doubleword only, for ReqAttr has enables for these alone;
+the trace may give a read's ``attr`` instead, or both if they agree. Writes take ``attr`` as it is (metadata, 0 unless
+given). Atomics need ``attr``: OpType and OpSize; ``byte_en`` selects whole elements. An OpType of one operand works on
+``len`` bytes at ``addr``; one of two operands has ``len`` 64, Op1 in the first and Op2 in the last 32 bytes of
+``data``, and works on 32 bytes. ``after`` names earlier lines. Empty lines count but ask for nothing.
+"""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from .model.memory import ADDRESS_BITS
+from .request import OPERATIONS, Request, check, read_attr, read_byte_en
+from .scenario import ScenarioError
+
+__all__ = ["load_trace"]
+
+KEYS = ("src", "dst", "op", "addr", "len", "data", "byte_en", "attr", "at", "after")
+
+
+def load_trace(path: str | Path, accelerators: int, *, first_line: int = 1, window: int = 256) -> list[Request]:
+    """The requests of the trace at ``path`` for a pod of ``accelerators``; line n of the file becomes line
+    ``first_line`` + n - 1. Raises ``ScenarioError``.
+    """
+    try:
+        lines = Path(path).read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise ScenarioError(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ScenarioError(f"{path}: is not UTF-8 text") from None
+    requests: list[Request] = []
+    numbers: set[int] = set()
+    for number, text in enumerate(lines, 1):
+        if text.strip():
+            requests.append(_Line(path, number, text).request(accelerators, numbers, first_line - 1, window))
+            numbers.add(number)
+    return requests
+
+
+class _Line:
+    def __init__(self, path: str | Path, number: int, text: str):
+        self.path, self.number = path, number
+        try:
+            self.values = json.loads(text, object_pairs_hook=self._object)
+        except (json.JSONDecodeError, RecursionError) as error:
+            raise self.fail(f"not JSON: {getattr(error, 'msg', 'nested too deeply')}") from None
+        if not isinstance(self.values, dict):
+            raise self.fail("must be one JSON object")
+
+    def fail(self, reason: str) -> ScenarioError:
+        return ScenarioError(f"{self.path}:{self.number}: {reason}")
+
+    def _object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        for key, _ in pairs:
+            if sum(other == key for other, _ in pairs) > 1:
+                raise self.fail(f"{key}: is given twice")
+        return dict(pairs)
+
+    def request(self, accelerators: int, earlier: set[int], offset: int, window: int) -> Request:
+        for key in self.values:
+            if key not in KEYS:
+                raise self.fail(f"{key}: unknown key; known are {', '.join(KEYS)}")
+        op = self._given("op")
+        if not isinstance(op, str) or op not in OPERATIONS:
+            raise self.fail(f"op: is {op!r}; it must be one of {', '.join(OPERATIONS)}")
+        length = self._integer("len", None, 4, 256)
+        byte_en, attr = self._enables(op, length)
+        request = Request(
+            line=offset + self.number,
+            src=self._accelerator("src", accelerators),
+            dst=self._accelerator("dst", accelerators),
+            op=op,
+            addr=self._address(),
+            len=length,
+            data=self._data(op),
+            byte_en=byte_en,
+            attr=attr,
+            at=self._integer("at", 0, 0, 1 << 62),
+            after=tuple(offset + line for line in self._after(earlier)),
+            window=window,
+        )
+        fault = check(request)
+        if fault:
+            raise self.fail(f"{fault.key}: {fault.reason}")
+        return request
+
+    def _given(self, key: str) -> Any:
+        if key not in self.values:
+            raise self.fail(f"{key}: is missing")
+        return self.values[key]
+
+    def _integer(self, key: str, default: int | None, low: int, high: int) -> int:
+        value = self._given(key) if default is None else self.values.get(key, default)
+        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+            raise self.fail(f"{key}: is {value!r}; it must be a whole number from {low} to {high}")
+        return value
+
+    def _accelerator(self, key: str, accelerators: int) -> int:
+        value = self._given(key)
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise self.fail(f"{key}: is {value!r}; it must be an accelerator number")
+        if not 0 <= value < accelerators:
+            raise self.fail(f"{key}: {value} is outside the pod of accelerators 0 to {accelerators - 1}")
+        return value
+
+    def _address(self) -> int:
+        value = self._given("addr")
+        if not isinstance(value, str) or not re.fullmatch(r"0[xX][0-9a-fA-F]+", value):
+            raise self.fail(f'addr: is {value!r}; it must be a string such as "0x1000"')
+        addr = int(value, 16)
+        if addr >> ADDRESS_BITS:
+            raise self.fail(f"addr: {value} does not fit in {ADDRESS_BITS} bits")
+        return addr
+
+    def _hex(self, key: str, text: Any) -> str:
+        if not isinstance(text, str) or not re.fullmatch(r"[0-9a-fA-F]*", text):
+            raise self.fail(f"{key}: must be a string of hex digits")
+        return text
+
+    def _data(self, op: str) -> bytes:
+        if op == "read":
+            if "data" in self.values:
+                raise self.fail("data: a read sends none")
+            return b""
+        text = self._hex("data", self._given("data"))
+        if len(text) % 2:
+            raise self.fail(f"data: has {len(text)} hex digits; a byte has two")
+        return bytes.fromhex(text)
+
+    def _enables(self, op: str, length: int) -> tuple[int, int]:
+        """byte_en and ReqAttr."""
+        whole = (1 << length) - 1
+        byte_en = whole
+        if "byte_en" in self.values:
+            byte_en = int(self._hex("byte_en", self.values["byte_en"]) or "0", 16)
+        default = None if op.startswith("atomic") else read_attr(byte_en & whole, length) if op == "read" else 0
+        attr = self._integer("attr", default, 0, 0xFF)
+        if op == "read" and "attr" in self.values:
+            from_attr = read_byte_en(attr, length)
+            if "byte_en" in self.values and byte_en != from_attr:
+                raise self.fail(f"attr: {attr} says byte_en {from_attr:x}, but byte_en is {byte_en:x}")
+            byte_en = from_attr
+        return byte_en, attr
+
+    def _after(self, earlier: set[int]) -> list[int]:
+        after = self.values.get("after", [])
+        if not isinstance(after, list):
+            raise self.fail(f"after: is {after!r}; it must list earlier lines")
+        for line in after:
+            if isinstance(line, bool) or not isinstance(line, int) or line not in earlier:
+                raise self.fail(f"after: {line!r} is not the line of an earlier request")
+        return after

@@ -1,0 +1,200 @@
+"""Scenario files: what they say, and one clear line for everything that is wrong with them."""
+
+import pytest
+
+from ualink.config import Credits
+from ualink_sim.scenario import Mix, ScenarioError, load_scenario, parse_scenario
+from ualink_sim.toml_lines import KeyLines
+
+FULL = """\
+[pod]
+accelerators = 3
+bifurcation = "x4"
+clock_mhz = 156.25
+
+[link]
+latency_cycles = 7
+bit_error_rate = 1e-6
+burst = 4
+drop_rate = 0.001
+seed = 11
+
+[tl]
+compression = false
+req_cmd = { pool = 8, vc = [1, 2, 3, 4] }
+
+[dl]
+replay_depth = 32
+
+[switch]
+route_entries = 64
+
+[[vpod]]
+members = [0, 2]
+
+[[workload]]
+kind = "neighbour"
+transactions = 10
+sizes = [4, 64]
+mix = { read = 0.25, write = 0.75 }
+outstanding = 3
+base = "0x1000"
+footprint = 4096
+seed = 5
+"""
+LEAST = '[pod]\naccelerators = 2\n[[workload]]\nkind = "uniform"\n'
+
+
+def test_everything_a_scenario_says_is_kept():
+    scenario = parse_scenario(FULL, "full.toml")
+    assert (scenario.pod.accelerators, scenario.pod.bifurcation, scenario.pod.clock_mhz) == (3, "x4", 156.25)
+    link = scenario.link
+    assert (link.latency_cycles, link.bit_error_rate, link.burst, link.drop_rate, link.seed) == (7, 1e-6, 4, 0.001, 11)
+    assert scenario.station.tl.req_cmd == Credits(pool=8, vc=(1, 2, 3, 4))
+    assert scenario.station.dl.replay_depth == 32
+    assert (scenario.switch.stations, scenario.switch.route_entries) == (4, 64)
+    assert scenario.vpods == ((0, 2),)
+    assert scenario.vpod_of(2) == (0, 2)
+    assert scenario.vpod_of(1) == ()
+    (workload,) = scenario.workloads
+    assert (workload.kind, workload.transactions, workload.sizes) == ("neighbour", 10, (4, 64))
+    assert workload.mix == Mix(read=0.25, write=0.75)
+    assert (workload.outstanding, workload.base, workload.footprint, workload.seed) == (3, 0x1000, 4096, 5)
+
+
+def test_defaults():
+    scenario = parse_scenario(LEAST, "least.toml")
+    assert scenario.pod.clock_mhz == 1562.5
+    assert scenario.vpods == ((0, 1),)
+    assert scenario.station.ports == 1
+    assert (scenario.link.bit_error_rate, scenario.link.burst, scenario.link.drop_rate) == (0, 1, 0)
+
+
+@pytest.mark.parametrize(("name", "ports"), [("x4", 1), ("2x2", 2), ("4x1", 4)])
+def test_bifurcation_gives_the_ports_of_every_station(name, ports):
+    scenario = parse_scenario(LEAST.replace("= 2\n", f'= 2\nbifurcation = "{name}"\n'), "ports.toml")
+    assert scenario.pod.ports == scenario.station.ports == ports
+
+
+def test_reseeding_reaches_links_and_every_workload():
+    scenario = parse_scenario(LEAST + '[[workload]]\nkind = "alltoall"\nseed = 9\n', "seed.toml").reseed(40)
+    assert scenario.link.seed == 40
+    assert [workload.seed for workload in scenario.workloads] == [40, 41]
+
+
+CASES = [
+    ("accelerators = 3", "accelerators = 5", 2, "pod.accelerators: is 5; it must be a whole number from 2 to 4"),
+    ("accelerators = 3", 'accelerators = "3"', 2, "pod.accelerators: is '3'"),
+    ("accelerators = 3", "accelerators = true", 2, "pod.accelerators: is True"),
+    ("accelerators = 3\n", "", 1, "pod.accelerators: is missing"),
+    ('"x4"', '"x3"', 3, "pod.bifurcation: is 'x3'; it must be one of x4, 2x2, 4x1"),
+    ("clock_mhz = 156.25", "clock_mhz = 0", 4, "pod.clock_mhz: is 0"),
+    ("clock_mhz", "clock", 4, "pod.clock: unknown key; known are accelerators, bifurcation, clock_mhz"),
+    ("latency_cycles = 7", "latency_cycles = 0", 7, "link.latency_cycles: is 0"),
+    ("bit_error_rate = 1e-6", "bit_error_rate = 2", 8, "link.bit_error_rate: is 2"),
+    ("bit_error_rate = 1e-6", "bit_error_rate = nan", 8, "link.bit_error_rate: is nan"),
+    ("burst = 4", "burst = 1.5", 9, "link.burst: is 1.5"),
+    ("drop_rate = 0.001", "drop_rate = -1", 10, "link.drop_rate: is -1"),
+    ("compression = false", "compression = true", 14, "tl.compression: is not built into this version"),
+    ("compression = false", "compression = 0", 14, "tl.compression: is 0; it must be true or false"),
+    ("pool = 8", "pool = 9999", 15, "tl.req_cmd: credits.pool is 9999"),
+    ("pool = 8", "pol = 8", 15, "tl.req_cmd: unknown key 'pol'"),
+    ("vc = [1, 2, 3, 4]", "vc = [1]", 15, "tl.req_cmd: credits.vc is (1,)"),
+    ("{ pool = 8, vc = [1, 2, 3, 4] }", "8", 15, "tl.req_cmd: is 8; it must be a table"),
+    ("replay_depth = 32", "replay_depth = 1", 18, "dl.replay_depth: dl.replay_depth is 1"),
+    ("replay_depth = 32", "replay_dept = 32", 18, "dl.replay_dept: unknown key 'replay_dept'"),
+    ("route_entries = 64", "route_entries = 8", 21, "switch.route_entries: is 8"),
+    ("route_entries = 64", "stations = 8", 21, "switch.stations: unknown key"),
+    ("[0, 2]", "[0, 3]", 24, "vpod.members: 3 is outside the pod of accelerators 0 to 2"),
+    ("[0, 2]", "[0, 0]", 24, "vpod.members: 0 is a member already"),
+    ("[0, 2]", '["0"]', 24, "vpod.members: '0' is not an accelerator number"),
+    ("[0, 2]", "[]", 24, "vpod.members: is []"),
+    ("[0, 2]", "[\n  0,\n  7,\n]", 24, "vpod.members: 7 is outside the pod"),
+    ("members", "member", 24, "vpod.member: unknown key"),
+    (
+        '"neighbour"',
+        '"hotspot"',
+        27,
+        "workload.kind: is 'hotspot'; it must be one of uniform, neighbour, alltoall, trace",
+    ),
+    ('"neighbour"', '"allreduce"', 27, "workload.kind: is 'allreduce'"),
+    ('kind = "neighbour"\n', "", 26, "workload.kind: is missing"),
+    ("transactions = 10", "transactions = 0", 28, "workload.transactions: is 0"),
+    ("sizes = [4, 64]", "sizes = [4, 65]", 29, "workload.sizes: 65 is not a multiple of 4"),
+    ("sizes = [4, 64]", "sizes = 64", 29, "workload.sizes: is 64; it must list sizes"),
+    ("write = 0.75", "write = 0.5", 30, "workload.mix: the fractions add up to 0.75, not to 1"),
+    ("write = 0.75", "wrte = 0.75", 30, "workload.mix.wrte: unknown key"),
+    ("outstanding = 3", "outstanding = 4096", 31, "workload.outstanding: is 4096"),
+    ('"0x1000"', '"0x1001"', 32, "workload.base: is '0x1001'; it must be a 57-bit address"),
+    ('"0x1000"', '"0x200000000000000"', 32, "workload.base: is '0x200000000000000'"),
+    ('"0x1000"', '"here"', 32, "workload.base: is 'here'"),
+    ("footprint = 4096", "footprint = 16", 33, "workload.footprint: is 16"),
+    (
+        '"0x1000"',
+        '"0x1ffffffffffff00"',
+        33,
+        "workload.footprint: 4096 bytes at 0x1ffffffffffff00 do not fit in 57 bits",
+    ),
+    ("seed = 5", "seed = 5\nspeed = 1", 35, "workload.speed: unknown key"),
+    ("[link]", "[lnk]", 6, "lnk: unknown key; known are pod, link, tl, dl, switch, vpod, workload"),
+    ("[link]", "[[link]]", 6, "link: must be one table, [link]"),
+    ("[[vpod]]", "[vpod]", 23, "vpod: must be an array of tables, [[vpod]]"),
+    ("clock_mhz = 156.25", "clock_mhz =", 4, "not TOML: Invalid value"),
+    ("seed = 11", "seed = 11\nseed = 12", 12, "not TOML: Cannot overwrite a value"),
+    ("seed = 5", 'seed = "', 34, "not TOML: "),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "line", "reason"), CASES, ids=range(len(CASES)))
+def test_one_line_names_file_line_key_and_reason(old, new, line, reason):
+    assert old in FULL
+    with pytest.raises(ScenarioError) as caught:
+        parse_scenario(FULL.replace(old, new, 1), "here/bad.toml")
+    assert str(caught.value).startswith(f"here/bad.toml:{line}: {reason}")
+    assert "\n" not in str(caught.value)
+
+
+def test_missing_parts_are_named():
+    with pytest.raises(ScenarioError, match=r"^e\.toml:1: pod: is missing$"):
+        parse_scenario("", "e.toml")
+    with pytest.raises(ScenarioError, match=r"^e\.toml:1: workload: is missing"):
+        parse_scenario("[pod]\naccelerators = 2\n", "e.toml")
+    with pytest.raises(ScenarioError, match=r"^e\.toml:5: workload\.sizes: write_full needs"):
+        parse_scenario(LEAST + "sizes = [4]\n", "e.toml")
+    with pytest.raises(ScenarioError, match=r"^e\.toml:3: workload\.trace: is missing"):
+        parse_scenario(LEAST.replace("uniform", "trace"), "e.toml")
+    with pytest.raises(ScenarioError, match=r"^e\.toml:5: workload\.trace: there is no file none\.jsonl$"):
+        parse_scenario(LEAST.replace("uniform", "trace") + 'trace = "none.jsonl"\n', "e.toml")
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    with pytest.raises(ScenarioError, match="cannot be read: No such file"):
+        load_scenario(tmp_path / "none.toml")
+    (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(ScenarioError, match="is not UTF-8"):
+        load_scenario(tmp_path / "bytes.toml")
+
+
+def test_lines_of_keys():
+    lines = KeyLines(
+        '# c\na = 1\n[b]\nc = """\nd = 2\n"""\n"e f" = [\n 1, # ]\n]\ng.h = 1\n'
+        "[[i]]\nj = 1\n[[i]]\nj = 2\n[i.k]\nl = 3\n"
+    )
+    assert [lines.line(*path) for path in [("a",), ("b",), ("b", "c"), ("b", "e f"), ("b", "g", "h")]] == [
+        2,
+        3,
+        4,
+        7,
+        10,
+    ]
+    assert [lines.line("i", n, "j") for n in (0, 1)] == [12, 14]
+    assert lines.line("i", 1, "k", "l") == 16
+    assert lines.line("b", "nowhere", "deep") == 3
+
+
+def test_examples_are_valid(root):
+    scenario = load_scenario(root / "examples" / "quickstart.toml")
+    assert (scenario.pod.accelerators, scenario.link.bit_error_rate) == (4, 1e-6)
+    assert sum(workload.transactions for workload in scenario.workloads) >= 2000
+    assert {size for workload in scenario.workloads for size in workload.sizes} == {64, 128, 192, 256}
+    assert load_scenario(root / "examples" / "handwritten.toml").workloads[0].kind == "trace"
