@@ -1,4 +1,4 @@
-"""Drives a TL transmitter with beats and plays the partner with the executable model, which checks every flit it takes."""
+"""Drives a TL transmitter with beats; the executable model plays the partner and checks every flit that it takes."""
 
 import random
 from collections import deque
@@ -23,7 +23,7 @@ CHANNELS = ("req", "orig_data", "rd_rsp", "wr_rsp")
 CLASSES = ("req_cmd", "rsp_cmd", "req_data", "rsp_data")
 READ, WRITE, WRITE_FULL, UWM, ATOMIC_R, ATOMIC_NR = 0x03, 0x28, 0x29, 0x2A, 0x30, 0x32
 COMMANDS = (READ, WRITE, WRITE_FULL, UWM, ATOMIC_R, ATOMIC_NR, 0x08, 0x0F, 0x2C, 0x2F, 0x3C, 0x3F)
-PLENTY = {(kind, None): 500 for kind in CLASSES}
+PLENTY = {(kind, None): 200 for kind in CLASSES}
 
 
 def request(cmd, *, beats=1, errors=(), rng=random, **members):
@@ -157,16 +157,21 @@ class Partner:
     """The far end of the link: decodes and checks flits, keeps credits, gives them back."""
 
     def __init__(self, buffers, *, shared=False, free_delay=0, rng=None):
-        self.sequence = ReceiveSequence()
-        self.receive_credits = ReceiveCredits(buffers)
-        self.transmit_credits = TransmitCredits()
-        self.limits = {"req": RateLimit(REQUEST_LIMIT), "rsp": RateLimit(RESPONSE_LIMIT)}
+        self.buffers = buffers
         self.shared = shared
         self.free_delay = free_delay
         self.rng = rng
-        self.released = False
+        self.restart()
         self.fields, self.data, self.flow_control, self.flits = [], {}, [], []
         self.messages = []
+
+    def restart(self):
+        """The link went down: sequence, credits and rate limits start anew (ruling D18)."""
+        self.sequence = ReceiveSequence()
+        self.receive_credits = ReceiveCredits(self.buffers)
+        self.transmit_credits = TransmitCredits()
+        self.limits = {"req": RateLimit(REQUEST_LIMIT), "rsp": RateLimit(RESPONSE_LIMIT)}
+        self.released = False
         self.to_free = []
 
     def flit(self, cycle, data, message):
@@ -218,11 +223,25 @@ class Run:
 
 
 def run(
-    config, stimulus, buffers=None, *, partner=None, cycles=4000, seed=0, grant_probability=1.0, releases=(), drain=20
+    config,
+    stimulus,
+    buffers=None,
+    *,
+    partner=None,
+    cycles=4000,
+    seed=0,
+    grant_probability=1.0,
+    releases=None,
+    drain=20,
+    online=None,
+    hold=None,
+    also=0,
 ):
     """Send ``stimulus``; stop when all has arrived and ``drain`` cycles have passed, or after ``cycles``.
 
-    ``releases`` is called as releases(cycle, partner) and gives (name, pool, vc, count) of buffers freed.
+    ``releases`` is called as releases(cycle, partner) and gives (name, pool, vc, count) of buffers freed; ``online`` as
+    online(cycle), None being always. ``hold(channel, waiting, cycle, partner)`` keeps a beat from being offered.
+    ``also`` cycles are run at least.
     """
     rng = random.Random(seed)
     dut = Transmit(config)
@@ -233,18 +252,22 @@ def run(
     total = len(stimulus.requests) + len(stimulus.reads) + len(stimulus.writes)
 
     async def bench(ctx):
-        ctx.set(dut.online, 1)
         streams = {channel: getattr(dut, f"tx_{channel}") for channel in CHANNELS}
         offered = dict.fromkeys(CHANNELS, False)
         drained = 0
         for cycle in range(cycles):
             result.cycles = cycle
+            up = online is None or online(cycle)
+            ctx.set(dut.online, up)
             for channel, port in streams.items():
-                if not offered[channel] and waiting[channel] and rng.random() < stimulus.valid:
+                held = hold is not None and waiting[channel] and hold(channel, waiting[channel], cycle, partner)
+                if not offered[channel] and waiting[channel] and not held and rng.random() < stimulus.valid:
                     ctx.set(port.payload, waiting[channel][0])
                     offered[channel] = True
                 ctx.set(port.valid, offered[channel])
             ctx.set(dut.tx_flit.ready, rng.random() < stimulus.ready)
+            if not up:
+                partner.restart()
             _drive_status(ctx, dut, partner, cycle, rng, grant_probability, releases)
             for channel, port in streams.items():
                 if offered[channel] and ctx.get(port.ready):
@@ -258,7 +281,7 @@ def run(
             await ctx.tick()
             done = len(partner.fields) == total and not partner.sequence.owed and not any(waiting.values())
             drained = drained + 1 if done else 0
-            if drained > drain:
+            if drained > drain and cycle >= also:
                 break
 
     simulator = Simulator(dut)
@@ -280,8 +303,8 @@ def _drive_status(ctx, dut, partner, cycle, rng, grant_probability, releases):
             },
         },
     )
-    if cycle >= 2 and not partner.released and not partner.receive_credits.any_pending:
-        partner.released = True
+    if counts == {} and cycle >= 2 and not partner.released and not partner.receive_credits.any_pending:
+        partner.released = partner.transmit_credits.release_sent = True
     ctx.set(dut.status.peer_init_done, partner.released)
     ctx.set(dut.status.peer_shared_data, partner.released and partner.shared)
     freed = {}

@@ -31,8 +31,8 @@ class Packer(wiring.Component):
     - Requests and Responses both waiting: one Request in sectors 7654 and the Responses below it. Two Requests go
       together, in 3210 and 7654, if no Response or only one is waiting; that one then cannot be passed over again.
     - No Request waiting: up to four Responses, no Response waiting: up to two Requests.
-    - FC fields take sectors 1 and 0 if the Responses do not need them; having been left out ``FC_PATIENCE`` times in a
-      row they displace a second Request or the last Response. Any other sectors without a field take further FC fields.
+    - Sectors 1 and 0 are for FC fields if the Responses do not need them; having been left out ``FC_PATIENCE`` times
+      in a row they displace a second Request or the last Response. Other sectors without a field take more FC fields.
 
     So nothing that waits is passed over without bound, and neither kind of field needs the other to move.
 
@@ -103,7 +103,7 @@ class Packer(wiring.Component):
         return m
 
     def _share(self, m):
-        """Decide how many Requests and Responses go, and whether FC fields get sectors 1 and 0 before Responses."""
+        """Decide how many Requests and Responses go, and whether sectors 1 and 0 are left to FC fields."""
         request_room, response_room = Signal(range(3)), Signal(range(5))
         m.d.comb += [
             request_room.eq(_least(self.request_count, self.request_allowance, 2)),
@@ -120,7 +120,7 @@ class Packer(wiring.Component):
             both.eq((request_room == 2) & ~fc_due & ((response_room == 0) | ((response_room == 1) & ~passed_over))),
             requests.eq(Mux(both, 2, request_room != 0)),
             free.eq(Mux(both, 0, Mux(request_room != 0, 2, 4))),
-            fc_below.eq(fc_waits & ~both & ((response_room < free) | fc_due)),
+            fc_below.eq(~both & ((response_room < free) | fc_due)),
             responses.eq(Mux(response_room < free - fc_below, response_room, free - fc_below)),
         ]
         with m.If(self.load):

@@ -1,0 +1,150 @@
+"""Credits for the partner: the initial release, returns to the very bucket, FC fields that may share a half-flit."""
+
+import random
+
+import pytest
+from amaranth.sim import Simulator
+
+from ualink.config import Credits, TLConfig
+from ualink.tl.credit_release import FC_FIELDS, CreditRelease
+from ualink_sim.model.tl_credits import BUCKETS, CLASSES, check_flow_control, combine
+from ualink_sim.model.tl_fields import FlowControl
+
+MIXED = TLConfig(
+    req_cmd=Credits(pool=9, vc=(1, 0, 2, 3)),
+    rsp_cmd=Credits(vc=(8, 1, 1, 1)),
+    req_data=Credits(pool=70, vc=(0, 0, 0, 4)),
+    rsp_data=Credits(pool=4, vc=(5, 6, 7, 8)),
+)
+RELEASES = {"req_cmd": "req_cmd", "rd_rsp_cmd": "rsp_cmd", "wr_rsp_cmd": "rsp_cmd"}
+RELEASES |= {"req_data": "req_data", "rsp_data": "rsp_data"}
+
+
+def totals(config):
+    return {(kind, b): (getattr(config, kind).pool, *getattr(config, kind).vc)[n] for kind in CLASSES
+            for n, b in enumerate(BUCKETS)}  # fmt: skip
+
+
+class Bench:
+    """Takes FC fields at random; ``owned`` is what the partner has been given and has not spent."""
+
+    def __init__(self, ctx, dut, rng):
+        self.ctx, self.dut, self.rng = ctx, dut, rng
+        self.owned = {(kind, bucket): 0 for kind in CLASSES for bucket in BUCKETS}
+        self.taken = 0
+
+    async def cycle(self, probability=0.5, freed=()):
+        ctx, dut = self.ctx, self.dut
+        ctx.set(dut.release, {name: {"valid": 1, "pool": b is None, "vc": b or 0, "count": c} for name, b, c in freed})
+        valid = ctx.get(dut.valid)
+        take = sum(1 << n for n in range(FC_FIELDS) if valid >> n & 1 and self.rng.random() < probability)
+        fields = [FlowControl.decode(ctx.get(dut.fields[n].as_value())) for n in range(FC_FIELDS) if valid >> n & 1]
+        check_flow_control(fields)  # not only those taken: any of them may share a half-flit
+        ctx.set(dut.take, take)
+        chosen = [n for n in range(FC_FIELDS) if take >> n & 1]
+        for n in chosen:
+            for account, count in combine([FlowControl.decode(ctx.get(dut.fields[n].as_value()))]).items():
+                self.owned[account] += count
+        self.taken += len(chosen)
+        await ctx.tick()
+        ctx.set(dut.release, {})
+        ctx.set(dut.take, 0)
+
+
+def simulate(config, body, seed=0):
+    dut = CreditRelease(config)
+
+    async def bench(ctx):
+        await body(ctx, dut, Bench(ctx, dut, random.Random(seed)))
+
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-9)
+    simulator.add_testbench(bench)
+    simulator.run()
+
+
+@pytest.mark.req("TL-153", "TL-155", "TL-157", "TL-158")
+@pytest.mark.parametrize("config", [MIXED, TLConfig()])
+def test_initial_release(config):
+    async def body(ctx, dut, bench):
+        cycles = 0
+        while not ctx.get(dut.complete):
+            assert not ctx.get(dut.init_sent)
+            await bench.cycle()
+            cycles += 1
+            assert cycles < 200
+        assert bench.owned == totals(config)
+        assert not ctx.get(dut.valid)
+        ctx.set(dut.complete_taken, 1)
+        await ctx.tick()
+        ctx.set(dut.complete_taken, 0)
+        assert ctx.get(dut.init_sent) and not ctx.get(dut.complete)
+
+    simulate(config, body)
+
+
+@pytest.mark.req("TL-016", "TL-017", "TL-018", "TL-019", "TL-020", "TL-021", "TL-022", "TL-152", "TL-163")
+@pytest.mark.parametrize("seed", [1, 2])
+def test_returns_go_to_their_buckets(seed):
+    async def body(ctx, dut, bench):
+        while not ctx.get(dut.complete):
+            await bench.cycle()
+        ctx.set(dut.complete_taken, 1)
+        await bench.cycle()
+        ctx.set(dut.complete_taken, 0)
+        busy = dict.fromkeys(bench.owned, 0)  # buffers the partner has filled
+        for _ in range(400):
+            for account in bench.rng.sample(sorted(busy, key=str), 4):
+                spent = min(bench.rng.randint(0, 4), bench.owned[account])
+                bench.owned[account] -= spent
+                busy[account] += spent
+            freed = []
+            for name, kind in RELEASES.items():
+                choices = [b for b in BUCKETS if busy[kind, b]]
+                if choices and bench.rng.random() < 0.5:
+                    bucket = bench.rng.choice(choices)
+                    count = bench.rng.randint(1, min(4, busy[kind, bucket]))
+                    busy[kind, bucket] -= count
+                    freed.append((name, bucket, count))
+            await bench.cycle(freed=freed)
+        for _ in range(30):
+            await bench.cycle(1.0)
+        assert {k: bench.owned[k] + busy[k] for k in busy} == totals(MIXED)
+        assert not ctx.get(dut.complete) and not ctx.get(dut.valid)
+
+    simulate(MIXED, body, seed)
+
+
+@pytest.mark.req("TL-152", "TL-170")
+def test_one_field_returns_up_to_its_counts():
+    async def body(ctx, dut, bench):
+        field = FlowControl.decode(ctx.get(dut.fields[0].as_value()))
+        assert (field.req_cmd.count, field.rsp_cmd.count) == (7, 7)
+        assert (field.req_data.count, field.rsp_data.count) == (31, 31)
+        while ctx.get(dut.valid):
+            await bench.cycle(1.0)
+        assert all(ctx.get(field.as_value()) == 0 for field in dut.fields)  # nothing to return: the NOP field
+
+    simulate(TLConfig(), body)
+
+
+def test_no_bucket_is_starved_by_another():
+    """With one FC field at a time, a bucket waits for at most the four others of its class."""
+
+    async def body(ctx, dut, bench):
+        while not ctx.get(dut.complete):
+            await bench.cycle(1.0)
+        ctx.set(dut.release, {"rsp_data": {"valid": 1, "pool": 0, "vc": 3, "count": 1}})
+        await ctx.tick()
+        waited = 0
+        for _ in range(12):
+            ctx.set(dut.release, {"rsp_data": {"valid": 1, "pool": 1, "vc": 0, "count": 1}})
+            field = FlowControl.decode(ctx.get(dut.fields[0].as_value()))
+            ctx.set(dut.take, 1)
+            await ctx.tick()
+            if field.rsp_data.vc == 3:
+                break
+            waited += 1
+        assert waited <= 4
+
+    simulate(MIXED, body)
