@@ -55,7 +55,7 @@ class Place(NamedTuple):
 
 
 def _byte_map() -> tuple[Place, ...]:
-    """Figure 6-4 by its rule: header bytes displace one sector per beat, split over dword 0 of this beat and the next."""
+    """Figure 6-4 by its rule: header bytes displace a sector per beat into dword 0 of this beat and the next."""
     places: list[Place] = []
     left: list[Place] = []
     for beat, sectors in enumerate(HALF_SEGMENT_SECTORS):
