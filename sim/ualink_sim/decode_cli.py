@@ -1,12 +1,11 @@
 """What `ualink decode` prints: the flits of a capture as aligned text or as JSON lines, and the Wireshark dissector."""
 
 import json
-import sys
 from collections.abc import Iterator
 from dataclasses import fields
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from .capture import read_capture
 from .interface_decoder import DecodedFlit, InterfaceDecoder, TLFlit
@@ -16,25 +15,29 @@ from .model.tl_sequence import ControlFields, DataHalfFlit, Event, Message, Tags
 from .request import OPERATIONS
 from .transactions import CapturedTransaction, TransactionTracker
 
-__all__ = ["decode_capture", "decoded_rows", "dissector"]
+__all__ = ["decode_lines", "decoded_rows", "lua_dissector"]
 
 COMMANDS = {code: name for name, code in OPERATIONS.items()} | {0x2A: "message"}
 STATUSES = {0: "OKAY", 2: "TARGET_ABORT", 3: "DECODE_ERROR", 6: "PROTECTION_VIOLATION", 8: "CMPTO", 15: "ISOLATE"}
 MESSAGES = {0: "NOP", 1: "Initial Credit Release Complete"}
 
 
-def decode_capture(path: str | Path, *, as_json: bool = False, out: TextIO | None = None) -> None:
-    """Print the capture at ``path`` to ``out`` (standard output); raise ``CaptureError``.
+def decode_lines(path: str | Path, *, as_json: bool = False) -> Iterator[str]:
+    """The capture at ``path`` as lines of text or of JSON; raises ``CaptureError``.
 
     JSON lines have ``"type": "flit"`` or ``"transaction"``; transactions follow the flit that completes them, those
     without a response come last.
     """
-    out = out or sys.stdout
     for row in decoded_rows(path):
-        out.write(json.dumps(row) + "\n" if as_json else _flit_text(row) if row["type"] == "flit" else _text(row))
+        if as_json:
+            yield json.dumps(row)
+        elif row["type"] == "flit":
+            yield from _flit_text(row)
+        else:
+            yield _transaction_text(row)
 
 
-def dissector() -> str:
+def lua_dissector() -> str:
     """The Wireshark dissector for link type 147, in Lua."""
     return (files("ualink_sim") / "templates" / "ualink.lua").read_text(encoding="utf-8")
 
@@ -126,15 +129,16 @@ def _transaction_row(t: CapturedTransaction) -> dict[str, Any]:
     }
 
 
-def _flit_text(row: dict[str, Any]) -> str:
+def _flit_text(row: dict[str, Any]) -> Iterator[str]:
     crc = "crc ok " if row["crc_ok"] else "CRC BAD"
     head = f"{row['packet']:>6}  {row['interface']:<18} {row['time_ps'] / 1000:>12.3f} ns  {crc}  {_header_text(row)}"
-    lines = [f"{head:<112}  SH {' '.join(row['segment_headers'])}"]
-    lines += [f"{'':10}problem   {problem}" for problem in row["problems"] if row["crc_ok"]]
-    lines += [f"{'':10}DL message {message['dword']}  {message['name']}" for message in row["messages"]]
+    yield f"{head:<112}  SH {' '.join(row['segment_headers'])}"
+    indent = " " * 10
+    yield from (f"{indent}problem   {problem}" for problem in row["problems"] if row["crc_ok"])
+    yield from (f"{indent}DL message {message['dword']}  {message['name']}" for message in row["messages"])
     for flit in row["tl_flits"]:
-        lines += [f"{'':10}{_half_text(half)}" for half in flit["half_flits"]]
-    return "\n".join(lines) + "\n"
+        for half in flit["half_flits"]:
+            yield from (indent + line for line in _half_text(half))
 
 
 def _header_text(row: dict[str, Any]) -> str:
@@ -150,17 +154,17 @@ def _header_text(row: dict[str, Any]) -> str:
     return f"{kind} #{row['seq']:<3} {text}{again}"
 
 
-def _half_text(half: dict[str, Any]) -> str:
+def _half_text(half: dict[str, Any]) -> list[str]:
     if half["kind"] == "control":
-        return ("\n" + " " * 10).join(_field_text(control) for control in half["fields"])
+        return [_field_text(control) for control in half["fields"]]
     if half["kind"] in ("data", "byte_enables"):
         name = "byte en" if half["kind"] == "byte_enables" else f"data {half['index']:>2}"
-        return f"{name:<10}tag {half['tag']:<5}{'POISONED' if half['poisoned'] else half['bytes']}"
+        return [f"{name:<10}tag {half['tag']:<5}{'POISONED' if half['poisoned'] else half['bytes']}"]
     if half["kind"] == "message":
-        return f"message   {half['message']}"
+        return [f"message   {half['message']}"]
     if half["kind"] == "tags":
-        return f"tags      {' '.join(half['tags'])}"
-    return f"error     {half['reason']}"
+        return [f"tags      {' '.join(half['tags'])}"]
+    return [f"error     {half['reason']}"]
 
 
 def _field_text(control: dict[str, Any]) -> str:
@@ -176,13 +180,13 @@ def _field_text(control: dict[str, Any]) -> str:
     return f"[{control['sector']}] {control['field']:<22} {words}"
 
 
-def _text(row: dict[str, Any]) -> str:
+def _transaction_text(row: dict[str, Any]) -> str:
     address = "?" if row["addr"] is None else row["addr"]
     text = (
         f"{'':8}= {row['command']:<10} acc {row['src']} -> acc {row['dst']}  tag {row['tag']:<5} {row['len']:>3} bytes"
     )
     text += f" at {address:<12}"
     if row["status"] is None:
-        return f"{text} no response\n"
+        return f"{text} no response"
     time = (row["responded_ps"] - row["requested_ps"]) / 1000
-    return f"{text} {row['status']} after {time:.3f} ns{'  POISONED' if row['poisoned'] else ''}\n"
+    return f"{text} {row['status']} after {time:.3f} ns{'  POISONED' if row['poisoned'] else ''}"

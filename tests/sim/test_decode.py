@@ -1,6 +1,5 @@
 """Decoded captures: what went in comes out, through replays, errors and damage; the Wireshark dissector agrees."""
 
-import io
 import json
 import random
 import shutil
@@ -9,7 +8,7 @@ import subprocess
 import pytest
 
 from ualink_sim.capture import CaptureWriter
-from ualink_sim.decode_cli import decode_capture, decoded_rows, dissector
+from ualink_sim.decode_cli import decode_lines, decoded_rows, lua_dissector
 from ualink_sim.model.dl_header import CommandHeader, ExplicitHeader
 from ualink_sim.model.dl_packing import Packer
 from ualink_sim.model.dl_sequence import next_seq
@@ -200,10 +199,8 @@ def test_transactions_are_complete_and_in_their_own_direction(capture):
 
 def test_text_and_json_lines(capture):
     path, _, rows = capture
-    text, lines = io.StringIO(), io.StringIO()
-    decode_capture(path, out=text)
-    decode_capture(path, as_json=True, out=lines)
-    assert [json.loads(line) for line in lines.getvalue().splitlines()] == json.loads(json.dumps(rows))
+    text = "\n".join(decode_lines(path))
+    assert [json.loads(line) for line in decode_lines(path, as_json=True)] == json.loads(json.dumps(rows))
     for word in (
         "CRC BAD",
         "UncompressedRequest",
@@ -213,7 +210,7 @@ def test_text_and_json_lines(capture):
         "byte en",
         "= read",
     ):
-        assert word in text.getvalue()
+        assert word in text
 
 
 def test_a_restarted_link_is_followed(tmp_path):
@@ -237,7 +234,7 @@ def tshark(path, tmp_path, fields):
     if shutil.which("tshark") is None:
         pytest.skip("tshark is not installed")
     script = tmp_path / "ualink.lua"
-    script.write_text(dissector())
+    script.write_text(lua_dissector())
     arguments = [part for field in fields for part in ("-e", field)]
     command = [
         "tshark",
