@@ -80,6 +80,7 @@ class Channel(wiring.Component):
     want_online : state that this side wants; also its readiness to accept an online Request.
     time_out_flits : flit times after which an unanswered negotiation is given up; an owed Request goes out after half
         of them. 0: never given up, and an owed Request waits for ``want_online``.
+    may_request : this device may start negotiations (ruling A-11 (DL)); an owed Request goes out in any case.
     hold : another channel negotiates: no own Request starts (UALink_200 §6.4.3: one per mclass and mtype).
     slot_end : a flit time has passed.
     received : messages of all kinds from the partner; those of other channels, classes or types are passed over.
@@ -99,6 +100,7 @@ class Channel(wiring.Component):
             {
                 "want_online": In(1),
                 "time_out_flits": In(24, init=390_625),
+                "may_request": In(1, init=1),
                 "hold": In(1),
                 "slot_end": In(1),
                 "received": In(stream.Signature(32, always_ready=True)),
@@ -127,6 +129,7 @@ class Channel(wiring.Component):
         event = Signal()
         request = Signal()
         answer = Signal()
+        may_start = (state == NegotiationState.IDLE) & self.may_request & ~self.hold
         put = answers.input.payload
         m.d.comb += [
             event.eq(self.received.valid & (heard.mclass == CONTROL_CLASS) & (heard.mtype == NEGOTIATION_TYPE)),
@@ -159,7 +162,7 @@ class Channel(wiring.Component):
         with m.Elif(self.busy & late):
             m.d.comb += self.timed_out.eq(1)
             m.d.sync += state.eq(NegotiationState.IDLE)
-        with m.Elif((state == NegotiationState.IDLE) & (self.want_online != online) & ~self.hold & ~refused):
+        with m.Elif(may_start & (self.want_online != online) & ~refused):
             send(ChannelCommand.REQUEST, to=self.want_online)
             m.d.sync += [target.eq(self.want_online), state.eq(NegotiationState.REQUESTED)]
         with m.Elif((state == NegotiationState.OWING) & (self.want_online | overdue) & ~self.hold):
@@ -190,7 +193,7 @@ class Channel(wiring.Component):
     def _requested(self, m, wanted, target, send):
         """A Request has come; every one is answered at once (UALink_200 §6.4.3.2)."""
         state = self.state
-        not_ready = wanted.online & ~self.want_online & (state != NegotiationState.ACKED)
+        not_ready = wanted.online & ~self.want_online & ~self.hold & (state != NegotiationState.ACKED)
         with m.If(wanted.online == self.online):
             # Not permitted; acked and logged, without any change. A confirming Ack may follow or not.
             send(ChannelCommand.ACK, to=wanted.online, response=wanted)

@@ -132,6 +132,7 @@ class DataLink(wiring.Component):
             link.containment.eq(transmit.egress_error),
             link.time_out.eq(progress.time_out),
             channel.want_online.eq(self.config.channel_0_online),
+            channel.may_request.eq(self.config.may_request_channels),
             channel.time_out_flits.eq(self.config.channel_time_out),
             channel.slot_end.eq(transmit.slot_end),
             progress.slot_end.eq(transmit.slot_end),
@@ -142,7 +143,7 @@ class DataLink(wiring.Component):
         ]
 
         events = {
-            "crc_errors": receive.ended & ~receive.good,
+            "crc_errors": receive.bad & ~check.lost,
             "lost_flits": receive.ended & check.lost,
             "replays_requested": receive.request_replay,
             "replays_accepted": receive.replay_accepted,

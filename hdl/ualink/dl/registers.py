@@ -26,10 +26,10 @@ COUNTERS = (
     "payload_flits_received",
     "link_downs",
 )
-"""Counted events, in this order: data flits with bad CRC or lost by the RS, and those lost alone; sets of Replay
-Requests sent; Replay Requests acted upon; good flits out of order; Acks and Replay Requests out of range; number 0, reserved codes, channel
-messages out of place, impossible segment headers; DL flits sent, with payload, and out of TxReplay; DL flits
-accepted, and with payload; times that the link left Up."""
+"""Counted events: data flits with bad CRC or a reserved op; data flits that the RS lost; sets of three Replay Requests
+asked for; Replay Requests acted upon; good flits dropped; Acks and Replay Requests out of range; number 0, reserved codes,
+channel messages out of place, impossible segment headers; DL flits sent; those with payload; those out of TxReplay; DL
+flits accepted; those with payload; times that the link left Up."""
 
 
 class DLConfigSignature(wiring.Signature):
@@ -39,6 +39,7 @@ class DLConfigSignature(wiring.Signature):
     -------
     enable : let the link leave Idle; 0.
     channel_0_online : TL flits are wanted; 1.
+    may_request_channels : this device may start channel negotiations (ruling A-11 (DL)); 1.
     rx_replay_limit : flit times in replay state before Replay Requests are repeated; above the round trip (ruling
         A-21 (DL)).
     codeword_group : flits that one FEC failure can take: 1, 2 or 4; 4.
@@ -51,6 +52,7 @@ class DLConfigSignature(wiring.Signature):
             {
                 "enable": Out(1),
                 "channel_0_online": Out(1, init=1),
+                "may_request_channels": Out(1, init=1),
                 "rx_replay_limit": Out(8, init=config.rx_replay_limit),
                 "codeword_group": Out(3, init=4),
                 "tx_ack_time_out": Out(24, init=config.tx_ack_time_out),

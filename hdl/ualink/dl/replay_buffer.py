@@ -12,7 +12,7 @@ __all__ = ["ReplayBuffer"]
 
 
 class ReplayBuffer(wiring.Component):
-    """Ring of ``depth`` payload flits of ten beats, and the pointer of a replay in progress.
+    """Ring of ``depth`` payload flits of ten beats each, and the pointer of a replay in progress.
 
     A flit is written while it is sent, into the free place behind the newest; only ``store`` makes it one of the held
     flits and gives it its number, so a flit that turns out to be a NOP is simply overwritten by the next.
@@ -23,7 +23,7 @@ class ReplayBuffer(wiring.Component):
     Parameters
     ----------
     depth : flits, 2..255 (ruling A-18 (DL): at most 255 unacknowledged).
-    data_bits : width of a beat.
+    beats, data_bits : beats of a flit and their width.
 
     Members
     -------
@@ -39,15 +39,16 @@ class ReplayBuffer(wiring.Component):
     read_next : go on to the next beat; it is in ``read_data`` from the next cycle on.
     """
 
-    def __init__(self, depth: int, data_bits: int = 512):
+    def __init__(self, depth: int, beats: int = BEATS_PER_FLIT, data_bits: int = 512):
         if isinstance(depth, bool) or not isinstance(depth, int) or not 2 <= depth <= 255:
             raise ConfigError(f"replay_depth is {depth!r}; it must be a whole number from 2 to 255")
         self.depth = depth
+        self._beats = beats
         self._data_bits = data_bits
         super().__init__(
             {
                 "write": In(1),
-                "write_beat": In(range(BEATS_PER_FLIT)),
+                "write_beat": In(range(beats)),
                 "write_data": In(data_bits),
                 "store": In(1),
                 "rx_last_ack": In(SEQ_BITS, init=RESET_SEQ),
@@ -66,7 +67,7 @@ class ReplayBuffer(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        rows = self.depth * BEATS_PER_FLIT
+        rows = self.depth * self._beats
         m.submodules.storage = storage = memory.Memory(shape=self._data_bits, depth=rows, init=[])
         write = storage.write_port()
         read = storage.read_port()
@@ -86,7 +87,7 @@ class ReplayBuffer(wiring.Component):
             with m.If(tail == self.depth - 1):
                 m.d.sync += [tail.eq(0), tail_row.eq(0)]
             with m.Else():
-                m.d.sync += [tail.eq(tail + 1), tail_row.eq(tail_row + BEATS_PER_FLIT)]
+                m.d.sync += [tail.eq(tail + 1), tail_row.eq(tail_row + self._beats)]
 
         self._pointer(m)
 
@@ -97,7 +98,7 @@ class ReplayBuffer(wiring.Component):
         m.d.comb += back.eq(seq_distance(self.replay_seq, self.tx_last_seq) + 1)
         m.d.sync += [
             place.eq(Mux(back > tail, tail + self.depth - back, tail - back)),
-            row.eq(place * BEATS_PER_FLIT),
+            row.eq(place * self._beats),
         ]
         read_row = Signal(range(rows))
         m.d.comb += [
