@@ -9,6 +9,7 @@ import pytest
 
 from ualink_sim.capture import CaptureWriter
 from ualink_sim.decode_cli import decode_lines, decoded_rows, lua_dissector
+from ualink_sim.model.dl_flit import DLFlit
 from ualink_sim.model.dl_header import CommandHeader, ExplicitHeader
 from ualink_sim.model.dl_packing import Packer
 from ualink_sim.model.dl_sequence import next_seq
@@ -309,3 +310,24 @@ def test_the_dissector_agrees_with_the_model(tmp_path, seed):
         assert get["tl.poisoned"].count("1") + get["tl.poisoned"].count("True") == len(halves) - len(good)
         assert bool(get["tl.credits"]) == any(control["field"] == "FlowControl" for control in found)
         assert get["problem"] == ""
+
+
+def test_flits_of_arbitrary_content_are_told_not_tripped_over(tmp_path):
+    rng = random.Random(8)
+    path = tmp_path / "noise.pcapng"
+    with path.open("wb") as stream:
+        writer = CaptureWriter(stream, NAMES, 1562.5)
+        for n in range(150):
+            sectors = [rng.getrandbits(32) if rng.random() < 0.3 else 0 for _ in range(157)]
+            head = rng.getrandbits(24) if n % 3 else ExplicitHeader(True, False, n // 3 + 1).encode()
+            flit = DLFlit([rng.getrandbits(8) for _ in range(5)], sectors, head)
+            writer.write(n % 3 and 2, 10 * n, flit.encode())
+    rows = [row for row in decoded_rows(path) if row["type"] == "flit"]
+    assert any(row["problems"] for row in rows)
+    assert "\n".join(decode_lines(path))
+    seen = tshark(path, tmp_path, ["ualink.seq", "ualink.new", "ualink.message"])
+    for row, line in zip(rows, seen):
+        if not row["problems"]:
+            assert line["ualink.seq"] == str(row["seq"])
+        assert (line["ualink.new"] in ("1", "True")) == row["new"]
+        assert line["ualink.message"] == joined(f"0x{message['dword']}" for message in row["messages"])
