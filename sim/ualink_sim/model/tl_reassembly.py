@@ -1,0 +1,186 @@
+"""From the half-flits of a receiver to UPLI beats: what a receiving TL drives (UALink_200 §5.5, §2.7.7, §2.7.8)."""
+
+from collections import deque
+from dataclasses import dataclass, field
+
+from .tl_byte_enables import decode_byte_enables
+from .tl_compression import AddressCache, expand_request, expand_response
+from .tl_fields import (
+    CompressedReadResponse,
+    CompressedRequest,
+    CompressedResponse,
+    ControlField,
+    UncompressedRequest,
+    UncompressedResponse,
+)
+from .tl_sequence import ControlFields, DataHalfFlit, Event, Tags
+from .upli import ALL_LANES, OrigDataBeat, RdRspBeat, Request, WrRspBeat
+
+__all__ = ["Reassembler", "ReceivedReadResponse", "ReceivedRequest", "ReceivedWriteResponse"]
+
+
+@dataclass(frozen=True)
+class ReceivedRequest:
+    """A whole Request with its OrigData beats."""
+
+    request: Request
+    beats: tuple[OrigDataBeat, ...]
+
+
+@dataclass(frozen=True)
+class ReceivedReadResponse:
+    """All beats that one Read Response field brought."""
+
+    beats: tuple[RdRspBeat, ...]
+
+
+@dataclass(frozen=True)
+class ReceivedWriteResponse:
+    """A Write Response."""
+
+    beat: WrRspBeat
+
+
+Received = ReceivedRequest | ReceivedReadResponse | ReceivedWriteResponse
+
+
+@dataclass
+class _Pending:
+    control: ControlField
+    expanded: UncompressedRequest | UncompressedResponse
+    owed: int
+    halves: list[DataHalfFlit] = field(default_factory=list)
+    tag: int = 0
+
+    @property
+    def complete(self) -> bool:
+        return len(self.halves) == self.owed
+
+
+class Reassembler:
+    """Collects the events of ``tl_sequence.ReceiveSequence`` into whole Requests and Responses.
+
+    Requests come out in order; Responses as soon as they are whole. Bytes of a poisoned beat are 0 (ruling D30).
+    ``cache`` None expands Compressed Requests with region 0, for streams without an address cache at hand.
+    """
+
+    def __init__(self, cache: AddressCache | None = None, uwm_has_byte_enables: bool = True):
+        self.cache = cache
+        self.uwm_has_byte_enables = uwm_has_byte_enables
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget what has arrived in part."""
+        self._requests: deque[_Pending] = deque()
+        self._responses: list[_Pending] = []
+        self._filling: deque[_Pending] = deque()
+        if self.cache is not None:
+            self.cache.clear()
+
+    def push(self, events: list[Event]) -> list[Received]:
+        """Take the events of one TL flit; what became whole. FieldError for a compressed one that the cache lacks."""
+        for event in events:
+            if isinstance(event, ControlFields):
+                self._control(event)
+            elif isinstance(event, Tags):
+                waiting = [*self._requests, *self._responses]
+                for control, tag in event.tags:
+                    next(item for item in waiting if item.control is control).tag = tag
+            elif isinstance(event, DataHalfFlit):
+                self._filling[0].halves.append(event)
+                if self._filling[0].complete:
+                    self._filling.popleft()
+        done: list[Received] = []
+        while self._requests and self._requests[0].complete:
+            done.append(self._request(self._requests.popleft()))
+        done += [self._response(item) for item in self._responses if item.complete]
+        self._responses = [item for item in self._responses if not item.complete]
+        return done
+
+    def _control(self, event: ControlFields) -> None:
+        for _, control in event.fields:
+            owed = control.half_flits(self.uwm_has_byte_enables)
+            if isinstance(control, UncompressedRequest | CompressedRequest):
+                item = _Pending(control, self._expand(control), owed)
+                self._requests.append(item)
+            elif isinstance(control, UncompressedResponse | CompressedReadResponse | CompressedResponse):
+                item = _Pending(control, expand_response(control), owed)
+                self._responses.append(item)
+            else:
+                continue
+            if owed:
+                self._filling.append(item)
+
+    def _expand(self, control: UncompressedRequest | CompressedRequest) -> UncompressedRequest:
+        if self.cache is not None:
+            return self.cache.receive(control)
+        return control if isinstance(control, UncompressedRequest) else expand_request(control, 0)
+
+    def _data(self, item: _Pending) -> list[tuple[bytes, bool]]:
+        pairs = [item.halves[2 * n : 2 * n + 2] for n in range(item.expanded.data_beats())]
+        beats = []
+        for low, high in pairs:
+            poisoned = low.poisoned or high.poisoned
+            beats.append((bytes(64) if poisoned else low.data + high.data, poisoned))
+        return beats
+
+    def _request(self, item: _Pending) -> ReceivedRequest:
+        taken = item.expanded
+        assert isinstance(taken, UncompressedRequest)
+        data = self._data(item)
+        enables = [ALL_LANES] * len(data)
+        if item.halves and item.halves[-1].owed.is_be:
+            enables = decode_byte_enables(taken.byte_address, len(data), item.halves[-1].data)
+        beats = tuple(
+            OrigDataBeat(data=d, byte_en=enables[n], offset=n, last=n == len(data) - 1, error=bad, vc=taken.vchan)
+            for n, (d, bad) in enumerate(data)
+        )
+        request = Request(
+            cmd=taken.cmd,
+            addr=taken.byte_address,
+            len=taken.len,
+            attr=taken.attr,
+            num_beats=taken.num_beats,
+            tag=taken.tag,
+            src_phys_acc_id=taken.src_acc_id,
+            dst_phys_acc_id=taken.dst_acc_id,
+            asi=taken.asi,
+            meta_data=taken.meta_data,
+            vc=taken.vchan,
+            auth_tag=item.tag,
+        )
+        return ReceivedRequest(request, beats)
+
+    def _response(self, item: _Pending) -> ReceivedReadResponse | ReceivedWriteResponse:
+        taken = item.expanded
+        assert isinstance(taken, UncompressedResponse)
+        ids = {
+            "tag": taken.tag,
+            "status": taken.status,
+            "src_phys_acc_id": taken.src_acc_id,
+            "dst_phys_acc_id": taken.dst_acc_id,
+            "vc": taken.vchan,
+            "auth_tag": item.tag,
+        }
+        if not taken.is_read:
+            return ReceivedWriteResponse(WrRspBeat(**ids))
+        data = self._data(item)
+        burst = len(data) > 1
+        return ReceivedReadResponse(
+            tuple(
+                RdRspBeat(
+                    tag=taken.tag,
+                    data=d,
+                    status=taken.status,
+                    offset=n if burst else taken.offset,
+                    num_beats=taken.len,
+                    last=n == taken.len if burst else bool(taken.last),
+                    data_error=bad,
+                    src_phys_acc_id=taken.src_acc_id,
+                    dst_phys_acc_id=taken.dst_acc_id,
+                    vc=taken.vchan,
+                    auth_tag=item.tag,
+                )
+                for n, (d, bad) in enumerate(data)
+            )
+        )
