@@ -153,6 +153,23 @@ class Stimulus:
         }
 
 
+def random_traffic(rng, count, *, errors=0.0, **stalls):
+    """Random transfers of all kinds."""
+
+    def bad(beats):
+        return [n for n in range(beats) if rng.random() < errors]
+
+    requests = []
+    for _ in range(count):
+        beats = rng.randint(1, 4)
+        requests.append(request(rng.choice(COMMANDS), beats=beats, errors=bad(beats), rng=rng))
+    reads = []
+    for _ in range(count // 2):
+        beats = rng.randint(1, 4)
+        reads.append(read_response(beats, errors=bad(beats), rng=rng))
+    return Stimulus(requests, reads, [write_response(rng=rng) for _ in range(count // 2)], **stalls)
+
+
 class Partner:
     """The far end of the link: decodes and checks flits, keeps credits, gives them back."""
 
@@ -307,6 +324,7 @@ def _drive_status(ctx, dut, partner, cycle, rng, grant_probability, releases):
         partner.released = partner.transmit_credits.release_sent = True
     ctx.set(dut.status.peer_init_done, partner.released)
     ctx.set(dut.status.peer_shared_data, partner.released and partner.shared)
+    ctx.set(dut.status.buffers_free, 1)
     freed = {}
     if releases:
         for name, pool, vc, count in releases(cycle, partner):

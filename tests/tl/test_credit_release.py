@@ -55,6 +55,7 @@ def simulate(config, body, seed=0):
     dut = CreditRelease(config)
 
     async def bench(ctx):
+        ctx.set(dut.enable, 1)
         await body(ctx, dut, Bench(ctx, dut, random.Random(seed)))
 
     simulator = Simulator(dut)
@@ -67,6 +68,10 @@ def simulate(config, body, seed=0):
 @pytest.mark.parametrize("config", [MIXED, TLConfig()])
 def test_initial_release(config):
     async def body(ctx, dut, bench):
+        ctx.set(dut.enable, 0)
+        await ctx.tick().repeat(3)
+        assert not ctx.get(dut.valid) and not ctx.get(dut.complete)  # held while buffers are still in use
+        ctx.set(dut.enable, 1)
         cycles = 0
         while not ctx.get(dut.complete):
             assert not ctx.get(dut.init_sent)

@@ -30,6 +30,7 @@ class CreditRelease(wiring.Component):
 
     Attributes
     ----------
+    enable : credits may leave.
     release : buffers freed; those of buckets that ``config`` does not give are ignored.
     fields, valid : FC fields that have something to return; the first ones are filled first.
     take : fields that leave in this cycle.
@@ -42,6 +43,7 @@ class CreditRelease(wiring.Component):
         self.config = config
         super().__init__(
             {
+                "enable": In(1),
                 "release": In(CREDIT_RELEASE_LAYOUT),
                 "fields": Out(FLOW_CONTROL).array(FC_FIELDS),
                 "valid": Out(FC_FIELDS),
@@ -58,8 +60,8 @@ class CreditRelease(wiring.Component):
         for credit_class in CREDIT_CLASSES:
             waiting |= self._return_class(m, credit_class)
         for n, field in enumerate(self.fields):
-            m.d.comb += self.valid[n].eq(field.as_value() != 0)
-        m.d.comb += self.complete.eq(~self.init_sent & ~waiting)
+            m.d.comb += self.valid[n].eq(self.enable & (field.as_value() != 0))
+        m.d.comb += self.complete.eq(self.enable & ~self.init_sent & ~waiting)
         with m.If(self.complete_taken):
             m.d.sync += self.init_sent.eq(1)
         return m

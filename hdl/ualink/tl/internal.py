@@ -38,6 +38,8 @@ class ReceiveStatusSignature(wiring.Signature):
     peer_init_done : level, Initial Credit Release Complete has arrived since the link came online.
     peer_shared_data : level, valid with ``peer_init_done``: the partner announced Shared Data Buffer mode.
     release : buffers freed, to be returned to the partner.
+    buffers_free : level, low while a transfer of before the last restart still occupies buffers: nothing may be
+        announced to the partner yet. High where nothing drives it.
     init_sent : level, the own Initial Credit Release Complete has been taken by the DL.
     """
 
@@ -48,6 +50,7 @@ class ReceiveStatusSignature(wiring.Signature):
                 "peer_init_done": Out(1),
                 "peer_shared_data": Out(1),
                 "release": Out(CREDIT_RELEASE_LAYOUT),
+                "buffers_free": Out(1, init=1),
                 "init_sent": In(1),
             }
         )

@@ -147,6 +147,7 @@ class Transmit(wiring.Component):
             credits.peer_init_done.eq(self.status.peer_init_done),
             credits.peer_shared_data.eq(self.status.peer_shared_data),
             credits.enable.eq(release.init_sent),
+            release.enable.eq(self.status.buffers_free),
             release.release.eq(self.status.release),
             self.status.init_sent.eq(release.init_sent),
             self.credits_ready.eq(release.init_sent & self.status.peer_init_done),
