@@ -46,7 +46,7 @@ class RequestQueue(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.requests = requests = Queue(REQ_LAYOUT, self.req_depth)
-        m.submodules.orig_data = orig_data = TransferQueue("orig_data", self.orig_data_depth)
+        m.submodules.orig_data = orig_data = TransferQueue(transfer_layout("orig_data"), self.orig_data_depth)
         wiring.connect(m, wiring.flipped(self.input_req), requests.input)
         wiring.connect(m, wiring.flipped(self.input_orig_data), orig_data.input)
         wiring.connect(m, orig_data.output, wiring.flipped(self.output_orig_data))

@@ -4,11 +4,12 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from ualink.lib.queue import Queue
 from ualink.switch.deny_log import DenialSignature
 from ualink.switch.response_egress import ResponseEgress
 from ualink.switch.response_ingress import ResponseIngress
 from ualink.switch.route_table import LookupSignature
-from ualink.switch.transfer import connect_steered
+from ualink.switch.transfer import connect_steered, transfer_layout
 from ualink.switch.transfer_queue import TransferQueue
 from ualink.upli.channels import beat_stream
 
@@ -45,6 +46,9 @@ class ResponsePlane(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
+        layout = transfer_layout(self.channel)
+        # Every Write Response is a whole transfer by itself.
+        kind = Queue if self.channel == "wr_rsp" else TransferQueue
         egresses = [ResponseEgress(self.channel, self.ports) for _ in range(self.ports)]
         for n, egress in enumerate(egresses):
             m.submodules[f"egress_{n}"] = egress
@@ -55,7 +59,7 @@ class ResponsePlane(wiring.Component):
             wiring.connect(m, ingress.lookup, wiring.flipped(self.lookup[n]))
             wiring.connect(m, ingress.denied, wiring.flipped(self.denied[n]))
             for k, egress in enumerate(egresses):
-                m.submodules[f"queue_{n}_{k}"] = queue = TransferQueue(self.channel, self.depth)
+                m.submodules[f"queue_{n}_{k}"] = queue = kind(layout, self.depth)
                 connect_steered(m, ingress.steered, k, queue.input)
                 wiring.connect(m, queue.output, egress.queues[n])
         return m

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ualink.config import ConfigError
 from ualink.lib.queue import Queue
-from ualink.switch.transfer import MAX_BEATS, transfer_layout
+from ualink.switch.transfer import MAX_BEATS
 
 __all__ = ["TransferQueue"]
 
@@ -18,22 +18,20 @@ class TransferQueue(wiring.Component):
 
     Parameters
     ----------
-    channel : ``"orig_data"``, ``"rd_rsp"`` or ``"wr_rsp"``.
-    depth : int, beats that fit; 1 or more for ``"wr_rsp"``, 4 or more for the others, because a transfer that does not
-        fit would never be offered.
+    layout : what is queued, with a bit ``end`` that marks the last beat of a transfer (``transfer_layout``).
+    depth : int, beats that fit; 4 or more, because a transfer that does not fit would never be offered.
 
     Attributes
     ----------
-    input, output : streams of ``transfer_layout(channel)``.
+    input, output : streams of ``layout``.
     """
 
-    def __init__(self, channel: str, depth: int):
-        least = 1 if channel == "wr_rsp" else MAX_BEATS
-        if isinstance(depth, bool) or not isinstance(depth, int) or depth < least:
-            raise ConfigError(f"{channel} queue depth is {depth!r}; it must be a whole number of {least} or more")
-        self.layout = transfer_layout(channel)
+    def __init__(self, layout, depth: int):
+        if isinstance(depth, bool) or not isinstance(depth, int) or depth < MAX_BEATS:
+            raise ConfigError(f"transfer_queue.depth is {depth!r}; it must be a whole number of {MAX_BEATS} or more")
+        self.layout = layout
         self.depth = depth
-        super().__init__({"input": In(stream.Signature(self.layout)), "output": Out(stream.Signature(self.layout))})
+        super().__init__({"input": In(stream.Signature(layout)), "output": Out(stream.Signature(layout))})
 
     def elaborate(self, platform):
         m = Module()

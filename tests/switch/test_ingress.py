@@ -1,0 +1,166 @@
+"""Ingresses of the planes: transfers keep their route, data follow their Requests, denied ones go with their beats."""
+
+import random
+
+import pytest
+from amaranth.hdl import Module
+from amaranth.sim import Simulator
+
+from switch.bench import pack, random_beat, random_request, random_response
+from ualink.switch.request_ingress import RequestIngress
+from ualink.switch.response_ingress import ResponseIngress
+
+WAYS = 3
+DENIED = 0x200
+
+
+def with_table(ingress):
+    """``ingress`` with a table by which ID n is at egress n % 3, denied from ID 512 up."""
+    m = Module()
+    m.submodules.ingress = ingress
+    with m.If(ingress.lookup.look):
+        m.d.sync += [
+            ingress.lookup.egress.eq(ingress.lookup.dst_phys_acc_id % WAYS),
+            ingress.lookup.denied.eq(ingress.lookup.dst_phys_acc_id[9]),
+        ]
+    return m
+
+
+def simulate(ingress, bench):
+    simulator = Simulator(with_table(ingress))
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
+
+
+class Port:
+    """Drives one input stream and keeps what a steered output gave to each way, in random order of stalls."""
+
+    def __init__(self, rng, stream, beats, steered, rate, room):
+        self.rng, self.stream, self.beats, self.steered = rng, stream, list(beats), steered
+        self.rate, self.room = rate, room
+        self.offering, self.index, self.got = False, 0, [[] for _ in range(WAYS)]
+
+    def drive(self, ctx):
+        self.offering = self.index < len(self.beats) and (self.offering or self.rng.random() < self.rate)
+        ctx.set(self.stream.valid, self.offering)
+        ctx.set(self.stream.payload.as_value(), self.beats[self.index] if self.offering else 0)
+        self.ready = sum((self.rng.random() < self.room) << way for way in range(WAYS))
+        ctx.set(self.steered.ready, self.ready)
+
+    def sample(self, ctx):
+        moved = ctx.get(self.steered.valid) & self.ready
+        assert moved & (moved - 1) == 0
+        if moved:
+            value = ctx.get(self.steered.payload.as_value())
+            self.got[moved.bit_length() - 1].append(value)
+        if self.offering and ctx.get(self.stream.ready):
+            self.index += 1
+            self.offering = False
+
+
+@pytest.mark.req("SW-010", "SW-020", "SW-021", "SW-058")
+@pytest.mark.parametrize(
+    ("channel", "rate", "room"), [("rd_rsp", 1.0, 1.0), ("rd_rsp", 0.7, 0.5), ("wr_rsp", 0.9, 0.4)]
+)
+def test_responses(channel, rate, room):
+    """Later beats have other IDs and counts here, which no legal response has: only those of the first may matter."""
+    ingress = ResponseIngress(channel, WAYS)
+    rng = random.Random(f"{channel} {rate}")
+    size = len(ingress.steered.payload.as_value())
+    sent, expected, denied = [], [[] for _ in range(WAYS)], []
+    for _ in range(60):
+        src, dst, beats = rng.getrandbits(10), rng.getrandbits(10), rng.randrange(1, 5) if channel == "rd_rsp" else 1
+        transfer = [pack(channel, beat) for beat in random_response(rng, channel, src, dst, beats)]
+        transfer[1:] = [pack(channel, random_beat(rng, channel)) for _ in transfer[1:]]
+        sent += transfer
+        if dst & DENIED:
+            denied.append(dst)
+        else:
+            expected[dst % WAYS] += [beat | (n == beats - 1) << (size - 1) for n, beat in enumerate(transfer)]
+    port = Port(rng, ingress.rsp, sent, ingress.steered, rate, room)
+    seen_denied = 0
+
+    async def bench(ctx):
+        nonlocal seen_denied
+        for _ in range(1200):
+            port.drive(ctx)
+            seen_denied += ctx.get(ingress.denied.valid)
+            port.sample(ctx)
+            await ctx.tick()
+
+    simulate(ingress, bench)
+    assert port.index == len(sent)
+    assert port.got == expected
+    assert seen_denied == len(denied)
+
+
+@pytest.mark.req("SW-010", "SW-020", "SW-058")
+@pytest.mark.parametrize(("rate", "room"), [(1.0, 1.0), (0.6, 0.5)])
+def test_requests(rate, room):
+    ingress = RequestIngress(WAYS)
+    rng = random.Random(f"requests {rate}")
+    end = len(ingress.steered_orig_data.payload.as_value()) - 1
+    requests, data, denied = [], [], []
+    expected, expected_data = [[] for _ in range(WAYS)], [[] for _ in range(WAYS)]
+    for _ in range(80):
+        src, dst = rng.getrandbits(10), rng.getrandbits(10)
+        request, beats = random_request(rng, src, dst, rng.choice([None, 1, 2, 3, 4]))
+        requests.append(pack("req", request))
+        beats = [pack("orig_data", beat) for beat in beats]
+        data += beats
+        if dst & DENIED:
+            denied.append((src, dst))
+        else:
+            expected[dst % WAYS].append(requests[-1])
+            expected_data[dst % WAYS] += [beat | (n == len(beats) - 1) << end for n, beat in enumerate(beats)]
+    port = Port(rng, ingress.req, requests, ingress.steered_req, rate, room)
+    data_port = Port(rng, ingress.orig_data, data, ingress.steered_orig_data, rate, room)
+    seen_denied = []
+
+    async def bench(ctx):
+        for _ in range(900):
+            port.drive(ctx)
+            data_port.drive(ctx)
+            if ctx.get(ingress.denied.valid):
+                seen_denied.append((ctx.get(ingress.denied.src_phys_acc_id), ctx.get(ingress.denied.dst_phys_acc_id)))
+            port.sample(ctx)
+            data_port.sample(ctx)
+            await ctx.tick()
+
+    simulate(ingress, bench)
+    assert port.index == len(requests) and data_port.index == len(data)
+    assert port.got == expected
+    assert data_port.got == expected_data
+    assert seen_denied == denied
+
+
+@pytest.mark.req("SW-010", "SW-037")
+def test_requests_without_data_do_not_wait_for_the_data_of_others():
+    ingress = RequestIngress(WAYS)
+    rng = random.Random(3)
+    requests = [
+        pack("req", random_request(rng, 0, dst, beats)[0]) for dst, beats in ((0, 4), (1, None), (2, None), (1, 1))
+    ]
+    port = Port(rng, ingress.req, requests, ingress.steered_req, 1.0, 1.0)
+
+    async def bench(ctx):
+        ctx.set(ingress.steered_orig_data.ready, 7)
+        for _ in range(20):
+            port.drive(ctx)
+            port.sample(ctx)
+            await ctx.tick()
+        # The second data-bearing Request waits for the data of the first.
+        assert port.got == [requests[0:1], requests[1:2], requests[2:3]]
+        ctx.set(ingress.orig_data.valid, 1)
+        beats = [0] * WAYS
+        for _ in range(20):
+            port.drive(ctx)
+            port.sample(ctx)
+            for way in range(WAYS):
+                beats[way] += ctx.get(ingress.steered_orig_data.valid) >> way & 1
+            await ctx.tick()
+        assert port.got == [requests[0:1], [requests[1], requests[3]], requests[2:3]]
+        assert beats == [4, 1, 0]
+
+    simulate(ingress, bench)

@@ -1,0 +1,91 @@
+"""Throughput of the planes with every source always offering (UALink_200 §10.9.3)."""
+
+import random
+
+import pytest
+from amaranth.hdl import Module
+from amaranth.sim import Simulator
+
+from switch.bench import pack, random_request, random_response
+from ualink.switch.request_plane import RequestPlane
+from ualink.switch.response_plane import ResponsePlane
+
+LINE_RATE = 1280 / 1344 * 157 / 160
+"""Beats in a cycle that a link brings at best: TL efficiency (Tables 5-18 to 5-22) times DL sectors for TL flits."""
+
+
+def wrapped(plane):
+    """``plane`` with tables by which ID n is at port n."""
+    m = Module()
+    m.submodules.plane = plane
+    for lookup in plane.lookup:
+        with m.If(lookup.look):
+            m.d.sync += lookup.egress.eq(lookup.dst_phys_acc_id)
+    return m
+
+
+def saturate(plane, channel, destination, beats, *, warm_up, cycles, seed=0):
+    """Beats sent by each egress port per cycle, with transfers of ``beats()`` beats to ``destination(ingress)``."""
+    rng = random.Random(f"saturation {seed}")
+    plural = range(plane.ports)
+    channels = ("req", "orig_data") if channel == "req" else (channel,)
+    ports = {name: "rsp" if name.endswith("rsp") else name for name in channels}
+    inputs = {name: getattr(plane, f"in_{port}") for name, port in ports.items()}
+    outputs = {name: getattr(plane, f"out_{port}") for name, port in ports.items()}
+    waiting = {(name, n): [] for name in channels for n in plural}
+    sent = dict.fromkeys(channels, 0)
+
+    def refill(n):
+        if channel == "req":
+            request, data = random_request(rng, n, destination(n), beats())
+            waiting["req", n].append(pack("req", request))
+            waiting["orig_data", n].extend(pack("orig_data", beat) for beat in data)
+        else:
+            items = random_response(rng, channel, n, destination(n), beats())
+            waiting[channel, n].extend(pack(channel, beat) for beat in items)
+
+    async def bench(ctx):
+        for name in channels:
+            for n in plural:
+                ctx.set(outputs[name][n].ready, 1)
+                ctx.set(inputs[name][n].valid, 1)
+        taken = {key: True for key in waiting}
+        for cycle in range(warm_up + cycles):
+            for (name, n), was_taken in taken.items():
+                if was_taken:
+                    while not waiting[name, n]:
+                        refill(n)
+                    ctx.set(inputs[name][n].payload.as_value(), waiting[name, n].pop(0))
+            for key in taken:
+                taken[key] = bool(ctx.get(inputs[key[0]][key[1]].ready))
+            if cycle >= warm_up:
+                for name in channels:
+                    sent[name] += sum(ctx.get(output.valid) for output in outputs[name])
+            await ctx.tick()
+
+    simulator = Simulator(wrapped(plane))
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
+    return {name: count / cycles / plane.ports for name, count in sent.items()}
+
+
+@pytest.mark.req("SW-085")
+@pytest.mark.parametrize(("channel", "beats"), [("req", 1), ("req", 4), ("rd_rsp", 1), ("rd_rsp", 4), ("wr_rsp", 1)])
+def test_pairwise_line_rate(channel, beats):
+    """Each port sends to one other: every egress port sends a beat in every cycle."""
+    plane = RequestPlane(4, 4, 8) if channel == "req" else ResponsePlane(channel, 4, 8)
+    rates = saturate(plane, channel, lambda n: (n + 1) % 4, lambda: beats, warm_up=12, cycles=40)
+    assert rates["orig_data" if channel == "req" else channel] == 1.0
+    if channel == "req":
+        assert rates["req"] == 1 / beats
+
+
+@pytest.mark.req("SW-085")
+@pytest.mark.parametrize(("channel", "beats", "depth"), [("wr_rsp", 1, 16), ("rd_rsp", 4, 32)])
+def test_uniform_random_in_a_group_of_8(channel, beats, depth):
+    """More than links can bring, with destinations drawn at random; one queue for each port would stop at 58.6 %."""
+    rng = random.Random(1)
+    plane = ResponsePlane(channel, 8, depth)
+    rates = saturate(plane, channel, lambda n: rng.randrange(8), lambda: beats, warm_up=200, cycles=400)
+    assert rates[channel] >= LINE_RATE
