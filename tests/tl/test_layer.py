@@ -119,7 +119,7 @@ def check_beats(got, stimulus):
 
 @pytest.mark.req(
     *("TL-001", "TL-002", "TL-024", "TL-026", "TL-031", "TL-036", "TL-042", "TL-076", "TL-077", "TL-085", "TL-101"),
-    *("TL-104", "TL-142", "TL-145", "TL-146", "TL-151", "TL-157", "TL-163", "TL-164", "TL-173", "TL-177", "TL-181"),
+    *("TL-104", "TL-146", "TL-151", "TL-157", "TL-163", "TL-164", "TL-173", "TL-177", "TL-181"),
     *("TL-182", "TL-214", "TL-217", "TL-219"),
 )
 @pytest.mark.parametrize("seed, valid, ready, stall", [(1, 1.0, 1.0, 0.0), (2, 0.6, 0.5, 0.3)])
