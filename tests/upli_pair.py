@@ -112,6 +112,15 @@ class Traffic:
         self.accepted = {key: [] for key in self.pending}
         self.received = {key: [] for key in self.pending}
 
+    async def reset(self, ctx):
+        """Reset both agents and forget everything."""
+        for channel, port in self.pending:
+            ctx.set(self.senders[channel][port].valid, 0)
+        ctx.set(self.pair.reset, 1)
+        await ctx.tick()
+        ctx.set(self.pair.reset, 0)
+        self.restart()
+
     def bits(self, width):
         return self.rng.getrandbits(width)
 

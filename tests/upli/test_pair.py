@@ -129,9 +129,9 @@ def test_random_traffic(ports, credits):
 
     async def bench(ctx):
         ctx.set(pair.skew, traffic.rng.randrange(ports))
-        await traffic.run(ctx, 150)
+        await traffic.run(ctx, 120)
         traffic.take = 1.0
-        await traffic.run(ctx, 40 * ports, more=False)
+        await traffic.run(ctx, 30 * ports, more=False)
         assert not any(traffic.pending.values())
         assert all(len(beats) > 2 for beats in traffic.accepted.values())
         traffic.check_order(complete=True)
