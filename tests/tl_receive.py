@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from amaranth.sim import Simulator
 
+from ualink.config import Credits, TLConfig
 from ualink.tl.receive import Receive
 from ualink.tl.receive_error import ReceiveError
 from ualink_sim.model.tl_fields import (
@@ -25,6 +26,17 @@ READS = (0x03, 0x08)
 ALL_ONES = (1 << 64) - 1
 OFFLINE = "offline"
 """In the place of a flit: ``online`` is low in this cycle."""
+
+
+ROOMY = TLConfig(
+    **{name: Credits(pool=200, vc=(80,) * 4) for name in ("req_cmd", "rsp_cmd", "req_data", "rsp_data")},
+)
+SMALL = TLConfig(
+    req_cmd=Credits(pool=3, vc=(1, 0, 2, 1)),
+    rsp_cmd=Credits(pool=5, vc=(1, 1, 0, 3)),
+    req_data=Credits(pool=5, vc=(4, 0, 1, 2)),
+    rsp_data=Credits(pool=4, vc=(1, 4, 0, 2)),
+)
 
 
 @dataclass

@@ -5,8 +5,7 @@ from collections import Counter
 
 import pytest
 
-from tl_receive import OFFLINE, READS, Consumer, Expected, Traffic, check, run
-from ualink.config import Credits, TLConfig
+from tl_receive import OFFLINE, READS, ROOMY, SMALL, Consumer, Expected, Traffic, check, run
 from ualink_sim.model.tl_fields import CompressedResponse, UncompressedRequest, UncompressedResponse
 from ualink_sim.model.tl_sequence import (
     INITIAL_CREDIT_RELEASE_COMPLETE,
@@ -16,15 +15,6 @@ from ualink_sim.model.tl_sequence import (
     message_half_flit,
 )
 
-ROOMY = TLConfig(
-    **{name: Credits(pool=200, vc=(80,) * 4) for name in ("req_cmd", "rsp_cmd", "req_data", "rsp_data")},
-)
-SMALL = TLConfig(
-    req_cmd=Credits(pool=3, vc=(1, 0, 2, 1)),
-    rsp_cmd=Credits(pool=5, vc=(1, 1, 0, 3)),
-    req_data=Credits(pool=5, vc=(4, 0, 1, 2)),
-    rsp_data=Credits(pool=4, vc=(1, 4, 0, 2)),
-)
 NOP_FLIT = bytes(64), 0
 
 

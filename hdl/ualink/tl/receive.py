@@ -144,10 +144,12 @@ class Receive(wiring.Component):
         responses_flush = flush & ~response_unload.busy
         self._buffer_data(m, add, assembler, request_unload, response_unload, (requests_flush, responses_flush))
 
-        # Cycle 2: rebuild one Request and one Response, check their credits, queue them.
+        # Cycle 2: rebuild one Request and one Response, check their credits, queue them. An error found here holds what
+        # is behind it; one found in cycle 1 leaves what was accepted before to go on.
+        halted = Signal()
         late_checks = (
-            *self._queue_requests(m, add, request_catch, request_unload, requests_flush),
-            *self._queue_responses(m, add, response_catch, response_unload, responses_flush),
+            *self._queue_requests(m, add, request_catch, request_unload, requests_flush, halted),
+            *self._queue_responses(m, add, response_catch, response_unload, responses_flush, halted),
         )
         early_checks = (
             (considered & flit.error, ReceiveError.FLIT_CORRUPT),
@@ -165,12 +167,15 @@ class Receive(wiring.Component):
                     m.d.comb += error.eq(code)
         m.d.comb += accept.eq(considered & (early_error == ReceiveError.NONE))
         with m.If(flush):
-            m.d.sync += [self.error_valid.eq(0), self.error.eq(ReceiveError.NONE)]
+            m.d.sync += [self.error_valid.eq(0), self.error.eq(ReceiveError.NONE), halted.eq(0)]
         with m.Elif(~self.error_valid):
             with m.If(late_error != ReceiveError.NONE):
                 m.d.sync += [self.error_valid.eq(1), self.error.eq(late_error)]
             with m.Elif(early_error != ReceiveError.NONE):
                 m.d.sync += [self.error_valid.eq(1), self.error.eq(early_error)]
+
+        with m.If(~flush & (late_error != ReceiveError.NONE)):
+            m.d.sync += halted.eq(1)
 
         self._report(m, flush, accept, sequence, decoded, lower, upper)
         wiring.connect(m, request_unload.rx_req, wiring.flipped(self.rx_req))
@@ -206,7 +211,7 @@ class Receive(wiring.Component):
             ),
         ]
 
-    def _queue_requests(self, m, add, catch, unload, reset):
+    def _queue_requests(self, m, add, catch, unload, reset, halted):
         """From the catch buffer to the unloader; gives the checks that may fail on the way."""
         m.submodules.request_reconstruction = rebuild = RequestReconstruction()
         queue = add("request_queue", Queue(REQUEST_ENTRY_LAYOUT, self.config.req_cmd.total), reset)
@@ -221,7 +226,7 @@ class Receive(wiring.Component):
             self.status.release.req_data.eq(unload.release_req_data),
         ]
         beat = rebuild.request.payload.beat
-        taken = rebuild.request.valid & ~self.error_valid & ~unload.flush
+        taken = rebuild.request.valid & ~halted & ~unload.flush
         beats = Mux(beat.cmd[5], beat.num_beats + 1, 0)
         self._spend(m, cmd_credits, taken, rebuild.request.payload.pool, beat.vc, 1)
         self._spend(m, data_credits, taken, rebuild.request.payload.pool, beat.vc, beats)
@@ -235,7 +240,7 @@ class Receive(wiring.Component):
             (data_credits.underflow, ReceiveError.REQ_DATA_CREDIT),
         )
 
-    def _queue_responses(self, m, add, catch, unload, reset):
+    def _queue_responses(self, m, add, catch, unload, reset, halted):
         """As for Requests; Read and Write Responses part after the catch buffer, so neither waits for the other."""
         m.submodules.response_reconstruction = rebuild = ResponseReconstruction()
         reads = add("read_response_queue", Queue(READ_RESPONSE_ENTRY_LAYOUT, self.config.rsp_cmd.total), reset)
@@ -262,7 +267,7 @@ class Receive(wiring.Component):
         ]
 
         read, write = rebuild.read, rebuild.write
-        stopped = self.error_valid | unload.flush
+        stopped = halted | unload.flush
         pool = Mux(read.valid, read.payload.pool, write.payload.pool)
         vc = Mux(read.valid, read.payload.vc, write.payload.beat.vc)
         self._spend(m, cmd_credits, (read.valid | write.valid) & ~stopped, pool, vc, 1)
