@@ -22,104 +22,95 @@ MIXED = UPLIConfig(
 CONFIGS = {"pool": POOL_ONLY, "vc": VC_ONLY, "mixed": MIXED}
 
 
-@pytest.mark.req(
-    "UPLI-051",
-    "UPLI-065",
-    "UPLI-081",
-    "UPLI-084",
-    "UPLI-085",
-    "UPLI-086",
-    "UPLI-087",
-    "UPLI-088",
-    "UPLI-089",
-    "UPLI-090",
-)
-@pytest.mark.req(
-    "UPLI-093",
-    "UPLI-094",
-    "UPLI-095",
-    "UPLI-097",
-    "UPLI-098",
-    "UPLI-103",
-    "UPLI-104",
-    "UPLI-105",
-    "UPLI-106",
-    "UPLI-107",
-)
-@pytest.mark.req(
-    "UPLI-108",
-    "UPLI-109",
-    "UPLI-111",
-    "UPLI-112",
-    "UPLI-115",
-    "UPLI-116",
-    "UPLI-117",
-    "UPLI-119",
-    "UPLI-120",
-    "UPLI-121",
-)
-@pytest.mark.req(
-    "UPLI-138",
-    "UPLI-139",
-    "UPLI-155",
-    "UPLI-169",
-    "UPLI-171",
-    "UPLI-172",
-    "UPLI-173",
-    "UPLI-174",
-    "UPLI-175",
-    "UPLI-184",
-)
-@pytest.mark.req(
-    "UPLI-185",
-    "UPLI-232",
-    "UPLI-235",
-    "UPLI-236",
-    "UPLI-241",
-    "UPLI-243",
-    "UPLI-244",
-    "UPLI-245",
-    "UPLI-246",
-    "UPLI-247",
-)
-@pytest.mark.req(
-    "UPLI-273",
-    "UPLI-275",
-    "UPLI-276",
-    "UPLI-277",
-    "UPLI-278",
-    "UPLI-285",
-    "UPLI-286",
-    "UPLI-288",
-    "UPLI-289",
-    "UPLI-291",
-)
-@pytest.mark.req(
-    "UPLI-292",
-    "UPLI-293",
-    "UPLI-294",
-    "UPLI-295",
-    "UPLI-296",
-    "UPLI-300",
-    "UPLI-301",
-    "UPLI-302",
-    "UPLI-303",
-    "UPLI-304",
-)
-@pytest.mark.req(
-    "UPLI-305",
-    "UPLI-306",
-    "UPLI-307",
-    "UPLI-309",
-    "UPLI-310",
-    "UPLI-311",
-    "UPLI-313",
-    "UPLI-351",
-    "UPLI-375",
-    "UPLI-376",
-)
-@pytest.mark.req("UPLI-377")
-@pytest.mark.req("RST-018", "RST-019", "RST-030", "RST-037", "RAS-018", "RAS-031", "RAS-032", "RAS-033")
+# Demanded by the rules of the wire in every cycle, or by the comparison of sent and received beats.
+TDM = [f"UPLI-{number}" for number in ["081", "084", "085", "086", "087", "088", "089", "090"]]
+CREDITS = [
+    f"UPLI-{number}"
+    for number in [
+        "051",
+        "065",
+        "093",
+        "094",
+        "095",
+        "103",
+        "104",
+        "105",
+        "106",
+        "108",
+        "109",
+        "111",
+        "112",
+        "115",
+        "116",
+        "117",
+        "119",
+        "120",
+        "121",
+        "169",
+        "185",
+        "241",
+        "273",
+        "289",
+        "300",
+        "305",
+        "375",
+        "376",
+    ]
+]
+PARITY = [
+    f"UPLI-{number}"
+    for number in [
+        "171",
+        "172",
+        "173",
+        "174",
+        "175",
+        "243",
+        "244",
+        "245",
+        "246",
+        "247",
+        "275",
+        "276",
+        "277",
+        "278",
+        "291",
+        "292",
+        "293",
+        "294",
+        "295",
+        "296",
+    ]
+]
+TRANSFERS = [
+    f"UPLI-{number}"
+    for number in [
+        "138",
+        "139",
+        "155",
+        "184",
+        "235",
+        "236",
+        "285",
+        "286",
+        "288",
+        "301",
+        "302",
+        "303",
+        "304",
+        "306",
+        "307",
+        "309",
+        "310",
+        "313",
+        "351",
+        "377",
+    ]
+]
+RESET_AND_RAS = ["RST-018", "RST-019", "RST-030", "RST-037", "RAS-018", "RAS-031", "RAS-032", "RAS-033"]
+
+
+@pytest.mark.req(*TDM, *CREDITS, *PARITY, *TRANSFERS, *RESET_AND_RAS)
 @pytest.mark.parametrize("ports", [1, 2, 4])
 @pytest.mark.parametrize("credits", CONFIGS)
 def test_random_traffic(ports, credits):
