@@ -42,7 +42,7 @@ def tl_stream(rng, requests):
 
 
 def capture(seed=1, requests=120, damage=None, delay=4, burst=7):
-    """(transmitter's side, receiver's side, expected, messages) of one direction; ``burst``: TL flits a slot at most."""
+    """(transmitter's side, receiver's side, expected, messages) of one direction; ``burst``: most TL flits a slot."""
     rng = random.Random(seed)
     flits, expected = tl_stream(rng, requests)
     left, right = LinkEnd(), LinkEnd()
