@@ -31,7 +31,7 @@ def drive_return(ctx, credit, returns):
 
 
 @pytest.mark.req("UPLI-093", "UPLI-094", "UPLI-096", "UPLI-097", "UPLI-098", "UPLI-099", "UPLI-100", "UPLI-101")
-@pytest.mark.req("UPLI-102", "UPLI-108", "UPLI-118", "UPLI-121", "UPLI-300", "UPLI-376")
+@pytest.mark.req("UPLI-102", "UPLI-108", "UPLI-121", "UPLI-300", "UPLI-376")
 @pytest.mark.parametrize("ports", [1, 2, 4])
 def test_sender_accounts(ports):
     """Random returns for any ports at once and random spends, against five counts per port."""

@@ -22,95 +22,20 @@ MIXED = UPLIConfig(
 CONFIGS = {"pool": POOL_ONLY, "vc": VC_ONLY, "mixed": MIXED}
 
 
+def _upli(*numbers):
+    return [f"UPLI-{number:03}" for number in numbers]
+
+
 # Demanded by the rules of the wire in every cycle, or by the comparison of sent and received beats.
-TDM = [f"UPLI-{number}" for number in ["081", "084", "085", "086", "087", "088", "089", "090"]]
-CREDITS = [
-    f"UPLI-{number}"
-    for number in [
-        "051",
-        "065",
-        "093",
-        "094",
-        "095",
-        "103",
-        "104",
-        "105",
-        "106",
-        "108",
-        "109",
-        "111",
-        "112",
-        "115",
-        "116",
-        "117",
-        "119",
-        "120",
-        "121",
-        "169",
-        "185",
-        "241",
-        "273",
-        "289",
-        "300",
-        "305",
-        "375",
-        "376",
-    ]
-]
-PARITY = [
-    f"UPLI-{number}"
-    for number in [
-        "171",
-        "172",
-        "173",
-        "174",
-        "175",
-        "243",
-        "244",
-        "245",
-        "246",
-        "247",
-        "275",
-        "276",
-        "277",
-        "278",
-        "291",
-        "292",
-        "293",
-        "294",
-        "295",
-        "296",
-    ]
-]
-TRANSFERS = [
-    f"UPLI-{number}"
-    for number in [
-        "138",
-        "139",
-        "155",
-        "184",
-        "235",
-        "236",
-        "285",
-        "286",
-        "288",
-        "301",
-        "302",
-        "303",
-        "304",
-        "306",
-        "307",
-        "309",
-        "310",
-        "313",
-        "351",
-        "377",
-    ]
-]
-RESET_AND_RAS = ["RST-018", "RST-019", "RST-030", "RST-037", "RAS-018", "RAS-031", "RAS-032", "RAS-033"]
+TDM = _upli(81, *range(84, 91))
+CREDITS = _upli(51, 65, 93, 94, 95, *range(103, 107), 108, 109, 111, 112, *range(115, 118), *range(119, 122))
+SPENDING = _upli(169, 185, 241, 273, 289, 300, 305, 375, 376)
+PARITY = _upli(*range(171, 176), *range(243, 248), *range(275, 279), *range(291, 297))
+TRANSFERS = _upli(138, 139, 155, 184, 235, 236, 285, 286, 288, *range(301, 305), 306, 307, 309, 310, 313, 351, 377)
+OTHERS = ["RST-018", "RST-019", "RST-030", "RST-037", "RAS-018", "RAS-031", "RAS-032", "RAS-033"]
 
 
-@pytest.mark.req(*TDM, *CREDITS, *PARITY, *TRANSFERS, *RESET_AND_RAS)
+@pytest.mark.req(*TDM, *CREDITS, *SPENDING, *PARITY, *TRANSFERS, *OTHERS)
 @pytest.mark.parametrize("ports", [1, 2, 4])
 @pytest.mark.parametrize("credits", CONFIGS)
 def test_random_traffic(ports, credits):
