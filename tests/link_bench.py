@@ -8,7 +8,6 @@ from amaranth.hdl import Module
 from amaranth.sim import Simulator
 
 from ualink.config import DLConfig
-from ualink.dl.interface import LinkState
 from ualink.dl.layer import DataLink
 from ualink.phy.interface import SlotStatus, TxKind
 
@@ -48,8 +47,12 @@ class End:
 
     def status(self, ctx, name: str) -> int:
         """A member of ``status`` as an integer."""
-        value = ctx.get(getattr(self.link.status, name))
-        return getattr(value, "value", value)
+        return ctx.get(getattr(self.link.status, name))
+
+    def withdraw(self, ctx):
+        """Take back the TL flit on offer, as a TL does that starts anew."""
+        self.offering = False
+        ctx.set(self.link.tx_flit.valid, 0)
 
 
 class Bench:
@@ -63,6 +66,7 @@ class Bench:
         self.ends = (self.a, self.b)
         self.control = {"enable": 1, **(control or {})}
         self.cycle = 0
+        self.most_held = {"a": 0, "b": 0}
 
     def run(self, story):
         """Simulate ``story(self, ctx)``, an async function that calls ``step``."""
@@ -148,6 +152,7 @@ class Bench:
         kind = ctx.get(beat.kind) if hasattr(beat.kind, "shape") else beat.kind
         if beat.first:
             end.slots.append(Slot(kind.value, self.cycle))
+            self.most_held[end.name] = max(self.most_held[end.name], end.status(ctx, "held"))
             end.slot_fate = self.fate(end, len(end.slots) - 1)
         slot = end.slots[-1]
         assert (slot.kind == kind.value) and bool(beat.first) == (not slot.data)
@@ -162,6 +167,3 @@ class Bench:
             data ^= 1 << self.rng.randrange(512)
         remote_fault = kind == TxKind.REMOTE_FAULT
         end.wire.append((self.cycle + self.latency, data, beat.first, beat.last, status, remote_fault))
-
-
-UP = LinkState.UP.value

@@ -101,7 +101,7 @@ def test_cadence_without_errors():
 @pytest.mark.parametrize("group", [1, 2, 4])
 @pytest.mark.parametrize("phase", range(7))
 def test_three_requests_in_three_groups(group, phase):
-    """Three copies with one number, in three groups wherever the groups start, and within the ignore window (11 flits)."""
+    """Three copies with one number, in three groups wherever groups start, and within the ignore window of 11 flits."""
 
     async def story(ctx, dut, flit, slot):
         ctx.set(dut.codeword_group, group)

@@ -25,10 +25,10 @@ def test_refuses_depth(depth):
 
 
 class Slots(wiring.Component):
-    """A buffer in the hands of any sender that sends whole flits of two beats, stores only when it had room at beat 0, and replays what
-    is held.
+    """A buffer in the hands of any sender that sends whole flits of two beats, stores only when it had room at beat 0,
+    and replays what is held.
 
-    The solver chooses every beat, what each slot is for, when Acks and Replay Requests come, and one flit to look after.
+    The solver chooses every beat, what each slot is for, when Acks and Replay Requests come, and a flit to look after.
     """
 
     write_data: In(2)

@@ -38,7 +38,7 @@ class Receiver:
         self.ctx.set(self.dut.tx_last_seq, self.commands.tx_last_seq)
 
     async def flit(self, header=None, raw=None):
-        """``header`` of the model, None for bad CRC; ``raw`` is a header that the model cannot express (reserved op)."""
+        """``header`` of the model, None for bad CRC; ``raw``: a header with a reserved op, which it cannot express."""
         ctx, dut, commands = self.ctx, self.dut, self.commands
         ctx.set(dut.ended, 1)
         ctx.set(dut.good, header is not None or raw is not None)
@@ -134,8 +134,8 @@ def test_random_against_model(seed):
 @pytest.mark.parametrize("start", [100, 505, 509, 511])
 @pytest.mark.parametrize("lost", [1, 6, 7, 8, 9])
 def test_lost_flits_are_never_taken_for_none(start, lost):
-    """After ``lost`` bad flits nothing but the next number is accepted, across the wrap too; a NOP that looks in order after
-    seven losses is stopped by Rx_ambiguous alone (ruling A-06 (DL))."""
+    """After ``lost`` bad flits nothing but the next number is accepted, across the wrap too; a NOP that looks in order
+    after seven losses is stopped by Rx_ambiguous alone (ruling A-06 (DL))."""
 
     async def story(receiver):
         seq = 0
