@@ -1,0 +1,51 @@
+"""Catch buffers: the rate limit account, order and room, proved for every sender within its limit."""
+
+import pytest
+from amaranth.hdl import Assert, Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In
+
+from formal import prove
+from ualink.config import ConfigError
+from ualink.tl.catch_buffer import CatchBuffer
+
+
+class CatchBench(wiring.Component):
+    """Fields are numbered as they are loaded; the allowance is that of the sender (UALink_200 §5.7)."""
+
+    def __init__(self, entries):
+        self.entries = entries
+        super().__init__({"flit": In(1), "valid": In(entries)})
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.dut = dut = CatchBuffer(self.entries, 6)
+        allowance = Signal(range(self.entries + 1), init=self.entries)
+        number, expected = Signal(6), Signal(6)
+        present = [Mux(self.flit, self.valid[n], 0) for n in range(self.entries)]
+        m.d.comb += [dut.flit.eq(self.flit), dut.valid.eq(Mux(self.flit, self.valid, 0))]
+        m.d.comb += [dut.field[n].eq(number + sum(present[:n])) for n in range(self.entries)]
+        count = Signal(range(self.entries + 1))
+        m.d.comb += [count.eq(sum(present)), dut.load.eq(self.flit & ~dut.overrun)]
+        grown = allowance - count + 1
+        with m.If(dut.load):
+            m.d.sync += [number.eq(number + count), allowance.eq(Mux(grown > self.entries, self.entries, grown))]
+        with m.If(dut.output.valid):
+            m.d.sync += expected.eq(expected + 1)
+            m.d.comb += Assert(dut.output.payload == expected)
+        m.d.comb += [
+            Assert(dut.overrun == (count > allowance)),
+            Assert(dut.output.valid == (number != expected)),
+        ]
+        return m
+
+
+@pytest.mark.req("TL-130", "TL-131", "TL-133", "TL-134", "TL-136", "TL-137", "TL-139", "TL-141", "TL-142", "TL-144")
+@pytest.mark.parametrize("entries, depth", [(4, 6), (8, 4)])
+def test_fields_leave_in_order_and_the_limit_is_exact(entries, depth):
+    prove(CatchBench(entries), mode="bmc", depth=depth)
+
+
+def test_sizes_are_checked():
+    with pytest.raises(ConfigError, match="0 entries"):
+        CatchBuffer(0, 8)
