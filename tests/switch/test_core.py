@@ -45,7 +45,7 @@ def test_random_traffic(stations, ports, source_rate, sink_rate):
         sink_rate=sink_rate,
     )
     for ingress in range(bench.count):
-        for _ in range(200 // bench.count):
+        for _ in range(160 // bench.count):
             bench.request(ingress, rng.randrange(18), rng.choice([None, None, 1, 2, 3, 4]))
             bench.response("rd_rsp", ingress, rng.randrange(18), rng.choice([1, 1, 2, 3, 4]))
             bench.response("wr_rsp", ingress, rng.randrange(18))
