@@ -224,6 +224,13 @@ def test_decode_error():
     assert 0x1100 not in completer.memory.lines
 
 
+def test_enables_outside_the_range_are_ignored():
+    completer = filled()
+    request = Request(cmd=ReqCmd.WRITE, addr=0x1008, len=1)
+    completer.execute(request, [OrigDataBeat(data=bytes(64))])
+    assert completer.memory.read(0x1000, 64) == PATTERN[:8] + bytes(8) + PATTERN[16:64]
+
+
 def test_corrupt_beats_are_not_written():
     completer = filled()
     request = Request(cmd=ReqCmd.WRITE_FULL, addr=0x1000, len=31, num_beats=1)

@@ -155,6 +155,21 @@ def test_seven_bad_flits_make_low_bits_useless():
     assert decoder.feed(encode(ExplicitHeader(True, True, 2), packed)).state is FlitState.PAYLOAD
 
 
+@pytest.mark.req("DL-152")
+def test_after_a_gap_only_an_explicit_flit_is_taken():
+    decoder = Decoder(from_start=True)
+    packed = Packer().pack([(bytes(64), 0), *[None] * 9])
+    headers = [
+        (ExplicitHeader(True, False, 1), FlitState.PAYLOAD),
+        (ExplicitHeader(True, False, 9), FlitState.GAP),
+        (ExplicitHeader(True, True, 1), FlitState.DUPLICATE),
+        (CommandHeader(True, False, 5, 2), FlitState.GAP),
+        (ExplicitHeader(True, True, 2), FlitState.PAYLOAD),
+        (CommandHeader(True, False, 5, 3), FlitState.PAYLOAD),
+    ]
+    assert [decoder.feed(encode(header, packed)).state for header, _ in headers] == [state for _, state in headers]
+
+
 @pytest.mark.req("DL-147", "DL-151")
 def test_reserved_headers():
     decoder = Decoder(from_start=True)

@@ -74,6 +74,13 @@ def test_decision_pending():
 @pytest.mark.req("DL-065", "DL-071", "DL-072")
 def test_identical_simultaneous_requests():
     left, right = sides()
+    first, second = left.request(0, True), right.request(0, True)
+    [answer], [theirs] = left.receive(second), right.receive(first)
+    assert left.channels[0].state is ChannelState.BOTH
+    [confirm] = left.receive(theirs)
+    assert left.channels[0].state is ChannelState.ACKD and not left.online(0)
+    assert right.receive(answer) and right.receive(confirm) == [] and right.online(0)
+    left, right = sides()
     from_left, from_right = deque([left.request(0, True)]), deque([right.request(0, True)])
     left.ready = right.ready = False
     log = {"left": [], "right": []}

@@ -27,6 +27,7 @@ VECTORS = [
     (TLRateNotification(ack=1), 0x00001100),
     (TLRateNotification(rate=31_250), 0x7A120100),
     (TLRateNotification(rate=3_125), 0x0C350100),
+    (TLRateNotification(rate=0xFFFF), 0xFFFF0100),
     (DeviceId(), 0x00000140),
     (DeviceId(ack=1), 0x00001140),
     (DeviceId(id=0x3FF, type=1, valid=1), 0xA3FF0140),

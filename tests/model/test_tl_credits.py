@@ -55,6 +55,13 @@ def test_combining_is_an_or():
     check_flow_control(fields)
     with pytest.raises(FieldError, match="req_cmd"):
         check_flow_control([*fields, FlowControl(req_cmd=Credit(1))])
+    assert combine([FlowControl(req_cmd=Credit(5)), FlowControl(req_cmd=Credit(3))]) == {("req_cmd", None): 7}
+
+
+def test_no_bucket_starves():
+    receive = ReceiveCredits({(kind, bucket): 700 for kind in CLASSES for bucket in BUCKETS})
+    served = [receive.flow_control_fields(limit=1)[0].rsp_data.vc for _ in range(10)]
+    assert served == [*BUCKETS, *BUCKETS]
 
 
 BUFFERS = {

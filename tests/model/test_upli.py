@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ualink_sim.model.upli import (
+    RdRspBeat,
     ReqCmd,
     Request,
     beats_of,
@@ -154,8 +155,6 @@ def test_orig_data_beats(first, length, rng):
 
 @pytest.mark.req("UPLI-347")
 def test_read_data_ignores_masked_bytes():
-    from ualink_sim.model.upli import RdRspBeat
-
     request = Request(cmd=ReqCmd.READ, addr=0x38, len=3, attr=0x1C)
     beats = [RdRspBeat(tag=0, data=bytes([n + 1]) * 64, offset=n) for n in (1, 0)]
     assert read_data(request, beats) == bytes([0, 0, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 0, 0, 0])
