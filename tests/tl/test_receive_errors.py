@@ -159,7 +159,6 @@ EXTRA = {
     ReceiveError.FOOTPRINT: ("TL-008", "TL-009", "TL-010"),
     ReceiveError.COMPRESSED_CMD: ("TL-187",),
     ReceiveError.BLOCK_CROSSING: ("TL-190",),
-    ReceiveError.ADDRESS_CACHE: ("TL-090",),
     ReceiveError.MANDATORY_NOP: ("TL-045", "TL-007"),
     ReceiveError.POISON_SLOT: ("TL-063", "TL-081", "TL-084"),
     ReceiveError.REQUEST_RATE: ("TL-131", "TL-145"),
