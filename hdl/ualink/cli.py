@@ -113,7 +113,7 @@ def generate(what: str, file: Path | None, ports: str | None, stations: int | No
     if stations is not None and what != "switch":
         raise _Refusal(f"--stations has no meaning for a {what}")
     try:
-        for path in write(what, values, str(file or "flags"), ports and int(ports), stations, out):
+        for path in write(what, values, str(file or "flags"), int(ports) if ports else None, stations, out):
             click.echo(path)
     except configuration.ConfigError as error:
         raise _Refusal(str(error)) from None

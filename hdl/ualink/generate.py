@@ -9,7 +9,7 @@ from pathlib import Path
 from ualink.config import StationConfig, SwitchConfig, from_dict
 from ualink.station import Station
 from ualink.switch.switch import Switch
-from ualink.verilog import port_table, to_verilog
+from ualink.verilog import hierarchy, port_table, to_verilog
 
 __all__ = ["generate"]
 
@@ -22,21 +22,17 @@ def generate(
     ``values`` are keys of the station's (``controller``, ``station``) or the switch's configuration, ``where`` names
     them in complaints; ``ports`` and ``stations`` override them. Nothing is written when a value is refused.
     """
-    config: StationConfig | SwitchConfig
-    if what == "switch":
-        config = from_dict(SwitchConfig, values, where)
-        if stations is not None:
-            config = config.replace(stations=stations)
-        if ports is not None:
-            config = config.replace(station=config.station.replace(ports=ports))
-        component: Station | Switch = Switch(config)
-    else:
-        config = from_dict(StationConfig, values, where)
-        if ports is not None:
-            config = config.replace(ports=ports)
-        component = Station(config)
     name = f"ualink_{what}"
-    verilog = to_verilog(component, name)
+    config: StationConfig | SwitchConfig
+    component: Station | Switch
+    if what == "switch":
+        config = switch = _switch_config(values, where, ports, stations)
+        component = Switch(switch)
+        verilog = hierarchy(lambda make: Switch(switch, make), Station(switch.station), "ualink_station", name)
+    else:
+        config = station = _station_config(values, where, ports)
+        component = Station(station)
+        verilog = to_verilog(component, name)
     description = {
         "module": name,
         "generator": f"amaranth-ualink {version('amaranth-ualink')}",
@@ -52,3 +48,15 @@ def generate(
     ):
         path.write_text(text)
         yield path
+
+
+def _station_config(values: dict, where: str, ports: int | None) -> StationConfig:
+    config = from_dict(StationConfig, values, where)
+    return config if ports is None else config.replace(ports=ports)
+
+
+def _switch_config(values: dict, where: str, ports: int | None, stations: int | None) -> SwitchConfig:
+    config = from_dict(SwitchConfig, values, where)
+    if stations is not None:
+        config = config.replace(stations=stations)
+    return config if ports is None else config.replace(station=config.station.replace(ports=ports))

@@ -32,6 +32,12 @@ class BeatPort:
         self.local_fault.value = 0
         self.remote_fault.value = 0
         self._receiving = False
+        self._remote_fault = 0
+
+    def show_remote_fault(self, port: int, fault: bool) -> None:
+        """Tell the station whether the partner of ``port`` reports a fault."""
+        self._remote_fault = self._remote_fault & ~(1 << port) | fault << port
+        self.remote_fault.value = self._remote_fault
 
     def transmitted(self) -> tuple[int, int, int, bool, bool] | None:
         """The beat of this cycle as (port, data, kind, first, last)."""
@@ -67,14 +73,17 @@ class LinkDirection:
         self.wire = wire
         self.reverse: LinkDirection | None = None
         self.result = LinkResult(name=name)
-        self.arrival = None
-        self._tx_tap, self._rx_tap = taps or (None, None)
+        self.arrival: tuple[int, bool, bool, int] | None = None
+        self.fault_shown = False
+        self._data_bytes = 0
+        self._beat = 0
+        self._tx_tap: Tap | None = taps[0] if taps else None
+        self._rx_tap: Tap | None = taps[1] if taps else None
         self._bucket = Bucket(start=0)
         self._segment_headers = 0
         self._newest = SEQUENCE_NUMBERS
         self._current = SEQUENCE_NUMBERS
         self._wanted: tuple[int, int] | None = None
-        self._rx_flit_control = False
 
     def transmit(self, cycle: int, data: int | None, kind: int, first: bool, last: bool) -> None:
         """Send the transmitter's beat of this cycle; what arrives is left in ``arrival``."""
@@ -96,9 +105,15 @@ class LinkDirection:
         self.result.lost_flits = self.wire.lost_flits
         return self.result
 
+    def take(self) -> tuple[int, bool, bool, int] | None:
+        """The beat that has arrived and was not taken yet, if any."""
+        arrival, self.arrival = self.arrival, None
+        return arrival
+
     def carried(self, data_bytes: int) -> None:
-        """Count ``data_bytes`` of write data, operands or read data that went this way."""
-        self._bucket.data_bytes += data_bytes
+        """Note that ``data_bytes`` of write data, operands and read data went this way since the start."""
+        self._bucket.data_bytes += data_bytes - self._data_bytes
+        self._data_bytes = data_bytes
 
     def _turn_over(self, cycle: int) -> None:
         self._bucket.cycles = cycle - self._bucket.start
@@ -147,8 +162,7 @@ class LinkDirection:
         if not last:
             return
         if status == CONTROL:
-            if self._wanted is not None:
-                self._recovered(None)
+            self._recovered(None)
         elif status == GOOD and self._wanted is not None:
             header = data >> 384 & 0xFFFFFF
             replay = header >> 21 == OP_EXPLICIT_REPLAY and header >> 20 & 1
@@ -156,9 +170,10 @@ class LinkDirection:
                 self._recovered(cycle - self._wanted[0])
 
     def _recovered(self, cycles: int | None) -> None:
-        cycle, seq = self._wanted
-        self.result.replays.append(Replay(cycle=cycle, seq=seq, cycles=cycles))
-        self._wanted = None
+        if self._wanted is not None:
+            cycle, seq = self._wanted
+            self.result.replays.append(Replay(cycle=cycle, seq=seq, cycles=cycles))
+            self._wanted = None
 
 
 def _merge(first: Bucket, second: Bucket | None = None) -> Bucket:

@@ -13,11 +13,14 @@ __all__ = ["PodTop"]
 
 
 class PodTop(wiring.Component):
-    """``accelerators`` stations (``acc[i]``) and one switch (``sw``), side by side in one clock domain."""
+    """``accelerators`` stations (``acc[i]``) and one switch (``sw``), side by side in one clock domain.
 
-    def __init__(self, accelerators: int, config: SwitchConfig):
-        self._stations = [Station(config.station) for _ in range(accelerators)]
-        self._switch = Switch(config)
+    ``make_station`` makes all stations, those of the switch included.
+    """
+
+    def __init__(self, accelerators: int, config: SwitchConfig, make_station=Station):
+        self._stations = [make_station(config.station) for _ in range(accelerators)]
+        self._switch = Switch(config, make_station)
         super().__init__(
             {
                 "acc": Out(self._stations[0].signature).array(accelerators),

@@ -100,36 +100,41 @@ def _tail(log: Path, characters: int = 6000) -> str:
     return log.read_text(errors="replace")[-characters:] if log.exists() else ""
 
 
-_MAIN_CONTROL = '`verilator_config\npublic_flat_rw -module "{top}" -port "*"\n'
-
-
-def build(sources: Mapping[str, str], top: str, *, trace: bool = False) -> Model:
+def build(sources: Mapping[str, str], top: str, *, blocks: tuple[str, ...] = (), trace: bool = False) -> Model:
     """Compile ``sources`` (file name to Verilog text) with ``top`` on top, or find the model compiled earlier.
 
     The model's folder is named by the contents of the sources, so a second call with the same design compiles nothing.
-    Only the ports of ``top`` are visible to cocotb: what is invisible can be optimised.
+    Modules named in ``blocks`` are compiled once however often they are used. Only the ports of ``top`` are visible to
+    cocotb: what is invisible can be optimised.
     """
     import cocotb_tools.config
 
     text = "\0".join(f"{name}\0{body}" for name, body in sorted(sources.items()))
-    key = hashlib.sha256(f"{top}\0{trace}\0{sys.version}\0{text}".encode()).hexdigest()[:16]
+    key = hashlib.sha256(f"{top}\0{blocks}\0{trace}\0{sys.version}\0{text}".encode()).hexdigest()[:16]
     folder = build_root() / "models" / f"{top}-{key}"
     if (folder / "complete").exists():
         return Model(top, folder)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    for name, body in {**sources, "ports.vlt": _MAIN_CONTROL.format(top=top)}.items():
+    control = ["`verilator_config", f'public_flat_rw -module "{top}" -port "*"']
+    control += [f'hier_block -module "{block}"' for block in blocks]
+    for name, body in {**sources, "control.vlt": "\n".join(control) + "\n"}.items():
         (folder / name).write_text(body)
     libraries = cocotb_tools.config.libs_dir
     verilate = [
         *("verilator", "--cc", "--exe", "--vpi", "--Mdir", ".", "--prefix", "Vtop", "--top-module", top, "-o", top),
         *("-Wno-fatal", "-Wno-lint", "-Wno-style", "--noassert", "--x-assign", "fast", "--x-initial", "fast"),
-        *("-O3", "--output-split", "10000", "--timescale", "1ns/1ps", *(["--trace-fst"] if trace else [])),
+        *("-O3", "--output-split", "10000", "--timescale", "1ns/1ps"),
+        *(["--trace-fst"] if trace else []),
+        *(["--hierarchical"] if blocks else []),
         *("-LDFLAGS", f"-Wl,-rpath,{libraries} -L{libraries} -lcocotbvpi_verilator"),
         str(cocotb_tools.config.share_dir / "lib" / "verilator" / "verilator.cpp"),
-        *("ports.vlt", *sources),
+        *("control.vlt", *sources),
     ]
-    compile_ = ["make", "-j", str(os.cpu_count() or 1), "-f", "Vtop.mk", f"VM_TRACE={int(trace)}", "OPT_FAST=-O1"]
+    makefile = "Vtop_hier.mk" if blocks else "Vtop.mk"
+    compile_ = ["make", "-j", str(os.cpu_count() or 1), "-f", makefile, f"VM_TRACE={int(trace)}", "OPT_FAST=-O1"]
+    # The wheel's own makefile leaves this flag empty, without which precompiled headers are not found.
+    compile_ += ["CFG_CXXFLAGS_PCH_I=-include"]
     with _tools() as environment, open(folder / "build.log", "w") as log:
         for command in (verilate, compile_):
             run = subprocess.run(command, cwd=folder, env=environment, stdout=log, stderr=subprocess.STDOUT)

@@ -20,11 +20,21 @@ class Switch(wiring.Component):
 
     The core's Completer stands before a station's Originator and takes what the link brought; the core's Originator
     stands before a station's Completer and hands over what shall leave.
+
+    Parameters
+    ----------
+    config : SwitchConfig.
+    make_station : makes a station of a ``StationConfig``; by default ``Station`` itself.
+
+    Attributes
+    ----------
+    rs, slot, … : as of ``Station``, one each per station.
+    route_station, route, deny : as of ``SwitchCore``.
     """
 
-    def __init__(self, config: SwitchConfig):
+    def __init__(self, config: SwitchConfig, make_station=Station):
         self.config = config
-        self._stations = [Station(config.station) for _ in range(config.stations)]
+        self._stations = [make_station(config.station) for _ in range(config.stations)]
         self._core = SwitchCore(config)
         members = self._stations[0].signature.members
         shown = ("dl_config", "dl_status", "tl_status", "completer_status", "originator_status")

@@ -20,7 +20,7 @@ class ProtocolError(AssertionError):
 class ChannelSender:
     """Drives one channel: holds the credits of each port, spends one per beat, generates parity.
 
-    ``credits[port]`` is ``[pool, vc0, vc1, vc2, vc3]``.
+    ``credits[port]`` is ``[pool, vc0, vc1, vc2, vc3]``; ``beats`` counts those sent, per port.
     """
 
     def __init__(self, bus: ChannelBus, ports: int, *, init_done_qualification: int = 2):
@@ -28,6 +28,7 @@ class ChannelSender:
         self.ports = ports
         self.credits = [[0] * 5 for _ in range(ports)]
         self.ready = [False] * ports
+        self.beats = [0] * ports
         self._qualification = init_done_qualification
         self._seen = [0] * ports
         self._driving = False
@@ -69,6 +70,7 @@ class ChannelSender:
     def drive(self, beat: Beat) -> None:
         """Send ``beat`` (its ``pool`` is chosen here) in the coming cycle."""
         account = self.credits[beat["port_id"]]
+        self.beats[beat["port_id"]] += 1
         beat = {**beat, "pool": int(account[0] > 0)}
         account[0 if beat["pool"] else 1 + beat["vc"]] -= 1
         bus = self.bus
@@ -98,12 +100,13 @@ class ChannelReceiver:
     """Receives one channel: checks parity and TDM phase of every beat and returns its credit.
 
     ``pool`` and ``vc`` credits are released at the start, per port. The credit of a beat goes back ``hold()`` cycles
-    after it came (default: at once), so that a test can press on the sender.
+    after it came (default: at once), so that a test can press on the sender. ``beats`` counts those received, per port.
     """
 
     def __init__(self, bus: ChannelBus, ports: int, *, pool: int, vc: tuple = (0, 0, 0, 0), hold: Callable = lambda: 0):
         self.bus = bus
         self.ports = ports
+        self.beats = [0] * ports
         self._owed: list[deque] = [deque() for _ in range(ports)]
         self._initial = [[count for count in self._split(pool, *vc)] for _ in range(ports)]
         self._hold = hold
@@ -143,6 +146,7 @@ class ChannelReceiver:
         if port >= self.ports or (self._phase is not None and phase != self._phase):
             raise ProtocolError(f"{bus.channel}: a beat of port {port} came outside its TDM slot")
         self._phase = phase
+        self.beats[port] += 1
         self._owed[port].append((self._cycle + self._hold(), beat["pool"], beat["vc"]))
         return beat
 

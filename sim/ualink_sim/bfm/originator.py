@@ -38,7 +38,8 @@ class Transaction:
 class UPLIOriginator:
     """Drives the Originator's side of ``bus``; call ``tick`` once per cycle, on the falling edge, out of reset.
 
-    ``outstanding`` bounds the Requests in flight per port (at most the 2,048 tags that a port has).
+    ``outstanding`` bounds the Requests in flight per port (at most the 2,048 tags that a port has). ``issued`` gathers
+    the transactions as they are issued, for whoever wants to empty it.
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class UPLIOriginator:
         self.rd_rsp = ChannelReceiver(bus.rd_rsp, ports, pool=rd_rsp_pool, hold=hold)
         self.wr_rsp = ChannelReceiver(bus.wr_rsp, ports, pool=wr_rsp_pool, hold=hold)
         self.cycle = 0
+        self.issued: list[Transaction] = []
         self._tags = [deque(range(min(outstanding, TAGS))) for _ in range(ports)]
         self._waiting: list[deque[Transaction]] = [deque() for _ in range(ports)]
         self._flight: list[dict[int, Transaction]] = [{} for _ in range(ports)]
@@ -131,6 +133,7 @@ class UPLIOriginator:
             tag = self._tags[slot].popleft()
             request.request = {**request.request, "tag": tag, "port_id": slot}
             request.issued = self.cycle
+            self.issued.append(request)
             self._flight[slot][tag] = request
             self.req.drive(request.request)
             burst.extend(request.data)

@@ -1,0 +1,144 @@
+"""Simulate the pod of a scenario: compile its hardware if need be, run it, write what was found."""
+
+import os
+import pickle
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from ualink.config import SwitchConfig
+from ualink.station import Station
+from ualink.verilog import hierarchy
+
+from .pod_top import PodTop
+from .report import write_report
+from .results import Results, write_results
+from .scenario import Scenario, load_scenario
+from .simulator import Model, build
+from .workload import build_requests
+
+__all__ = ["build_pod", "run_pod", "simulate"]
+
+
+def build_pod(accelerators: int, config: SwitchConfig, *, trace: bool = False) -> Model:
+    """The compiled model of a pod; making it takes a minute or two, finding it again nothing."""
+    # The text is made before it is known whether it was compiled before: the key of a model is its contents.
+    text = _pod_verilog(accelerators, config)
+    return build({"pod.v": text}, "pod", blocks=("ualink_station",), trace=trace)
+
+
+def _pod_verilog(accelerators: int, config: SwitchConfig) -> str:
+    return hierarchy(
+        lambda make_station: PodTop(accelerators, config, make_station),
+        Station(config.station),
+        "ualink_station",
+        "pod",
+    )
+
+
+def run_pod(
+    model: Model,
+    scenario: Scenario,
+    *,
+    capture: Path | None = None,
+    wave: Path | None = None,
+    log: Path | None = None,
+    report: Callable[[int, int, int], None] | None = None,
+) -> Results:
+    """Run ``scenario`` on ``model``; ``report(completed, total, cycle)`` is called now and then."""
+    from .pod_bench import Job
+
+    requests = build_requests(scenario)
+    with tempfile.TemporaryDirectory(prefix="ualink-") as folder:
+        job = Path(folder, "job")
+        job.write_bytes(pickle.dumps(Job(scenario, requests, capture and Path(capture).resolve())))
+        with _watch(job.with_suffix(".progress"), report):
+            model.run(
+                "ualink_sim.pod_bench",
+                environment={"UALINK_JOB": str(job)},
+                seed=scenario.link.seed,
+                wave=wave,
+                log=log,
+            )
+        return pickle.loads(job.with_suffix(".results").read_bytes())
+
+
+class _watch:
+    """Reads the progress file of a running bench and passes it on, until the block ends."""
+
+    def __init__(self, path: Path, report: Callable[[int, int, int], None] | None):
+        self._path, self._report = path, report
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._follow, daemon=True)
+
+    def __enter__(self):
+        if self._report is not None:
+            self._thread.start()
+
+    def __exit__(self, *_):
+        self._stop.set()
+        if self._report is not None:
+            self._thread.join()
+
+    def _follow(self) -> None:
+        while not self._stop.wait(0.2):
+            try:
+                completed, total, cycle = map(int, self._path.read_text().split())
+            except (OSError, ValueError):
+                continue
+            self._report(completed, total, cycle)
+
+
+def simulate(
+    path: Path, *, out: Path | None = None, seed: int | None = None, wave: bool = False, progress: bool = True
+) -> tuple[Results, Path]:
+    """Do what ``ualink sim`` does: summary.json, capture.pcapng, report.html, responses.jsonl and memory.json in ``out``.
+
+    Nothing is written when the scenario is refused (ScenarioError) or the simulation fails (SimulatorError).
+    """
+    scenario = load_scenario(path)
+    if seed is not None:
+        scenario = scenario.reseed(seed)
+    build_requests(scenario)
+    folder = out if out is not None else Path("out") / Path(path).stem
+    console = Console(stderr=True, quiet=not progress)
+    with tempfile.TemporaryDirectory(prefix="ualink-") as scratch:
+        started = time.monotonic()
+        with console.status("compiling the pod (once per configuration, a minute or two)"):
+            model = build_pod(scenario.pod.accelerators, scenario.switch, trace=wave)
+        console.print(f"model ready after {time.monotonic() - started:.0f} s")
+        columns = (
+            TextColumn("simulating"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[cycle]} cycles"),
+        )
+        with Progress(*columns, TimeElapsedColumn(), console=console) as bar:
+            task = bar.add_task("", total=None, cycle=0)
+            results = run_pod(
+                model,
+                scenario,
+                capture=Path(scratch, "capture.pcapng"),
+                wave=Path(scratch, "wave.fst") if wave else None,
+                report=lambda done, total, cycle: bar.update(task, completed=done, total=total, cycle=cycle),
+            )
+            total = len(results.transactions)
+            bar.update(task, completed=total - results.incomplete, total=total, cycle=results.cycles)
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in ("capture.pcapng", *(["wave.fst"] if wave else [])):
+            _move(Path(scratch, name), folder / name)
+    write_results(results, folder)
+    write_report(results, folder / "report.html")
+    return results, folder
+
+
+def _move(source: Path, target: Path) -> None:
+    """Put ``source`` in the place of ``target`` in one step, also across file systems."""
+    beside = target.with_name(f".{target.name}.{os.getpid()}")
+    beside.write_bytes(source.read_bytes())
+    os.replace(beside, target)

@@ -1,0 +1,153 @@
+"""A simulated accelerator: issues its requests on UPLI in a legal order, and answers those of others from its memory."""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields
+
+from .beats import orig_data_beats, response_data, upli_request
+from .bfm.bus import UPLIBus
+from .bfm.channel import Beat
+from .bfm.completer import UPLICompleter
+from .bfm.originator import Transaction, UPLIOriginator
+from .model import upli
+from .predict import Outcome
+from .request import Request
+from .topology import Topology
+
+__all__ = ["Accelerator", "Journey", "to_beat"]
+
+READY_REQUESTS = 4
+"""Requests handed to the bus model ahead of their issue, per accelerator."""
+
+
+@dataclass(eq=False)
+class Journey:
+    """A request under way: its bus transaction, and what its completer did with it (None until then)."""
+
+    request: Request
+    transaction: Transaction
+    expected: Outcome | None = None
+    fault: str = ""
+
+    @property
+    def outcome(self) -> Outcome:
+        """What came back on the bus."""
+        response = self.transaction.response
+        if not self.request.returns_data:
+            return self.outcome_of([upli.WrRspBeat(tag=beat["tag"], status=beat["status"]) for beat in response])
+        return self.outcome_of(
+            [
+                upli.RdRspBeat(
+                    tag=beat["tag"],
+                    status=beat["status"],
+                    data=beat["data"].to_bytes(64, "little"),
+                    offset=beat["offset"],
+                )
+                for beat in response
+            ]
+        )
+
+    def outcome_of(self, response: Sequence[upli.RdRspBeat] | Sequence[upli.WrRspBeat]) -> Outcome:
+        """Status and data that ``response`` brings to this request."""
+        status = upli.Status(response[0].status).name
+        read = [beat for beat in response if isinstance(beat, upli.RdRspBeat)]
+        return Outcome(status, response_data(self.request, read) if self.request.returns_data else None)
+
+
+def to_beat(record) -> Beat:
+    """A beat of the bus models from one of the executable model's."""
+    beat = {field.name: getattr(record, field.name) for field in fields(record)}
+    return {name: int.from_bytes(v, "little") if isinstance(v, bytes) else int(v) for name, v in beat.items()}
+
+
+class Accelerator:
+    """Accelerator ``number``: two bus models, one per UPLI interface of its station, called once per cycle.
+
+    ``find`` gives the journey of an outstanding Request by (source, port, tag); ``perform`` executes one on the
+    destination's memory and gives the response beats of the executable model.
+    """
+
+    def __init__(
+        self,
+        number: int,
+        topology: Topology,
+        originator_bus: UPLIBus,
+        completer_bus: UPLIBus,
+        perform: Callable[[Journey, Beat, list[Beat]], list],
+        find: Callable[[tuple[int, int, int]], Journey | None],
+    ):
+        self.number = number
+        self.topology = topology
+        self.originator = UPLIOriginator(originator_bus, ports=topology.ports)
+        self.completer = UPLICompleter(completer_bus, self._answer, ports=topology.ports)
+        self.outstanding: dict[tuple[int, int, int], Journey] = {}
+        self._perform = perform
+        self._find = find
+        self._waiting: dict[int, deque[Request]] = {}
+        self._in_flight: dict[Transaction, Journey] = {}
+        self._turn = 0
+
+    def give(self, requests: Iterable[Request]) -> None:
+        """Add requests of this source, in their order."""
+        for request in requests:
+            self._waiting.setdefault(request.dst, deque()).append(request)
+
+    @property
+    def left(self) -> int:
+        """Requests that wait or are in flight."""
+        return sum(map(len, self._waiting.values())) + len(self._in_flight)
+
+    def tick(self, cycle: int, completed: set[int]) -> list[Journey]:
+        """One cycle; ``completed`` are the lines that have. Returns the journeys that end now."""
+        self._issue(cycle, completed)
+        ended = [self._in_flight.pop(transaction) for transaction in self.originator.tick()]
+        self.completer.tick()
+        for journey in ended:
+            request = journey.transaction.request
+            del self.outstanding[self.number, request["port_id"], request["tag"]]
+        for transaction in self._newly_issued():
+            request = transaction.request
+            key = self.number, request["port_id"], request["tag"]
+            self.outstanding[key] = self._in_flight[transaction]
+        return ended
+
+    def _newly_issued(self) -> list[Transaction]:
+        issued, self.originator.issued = self.originator.issued, []
+        return issued
+
+    def _issue(self, cycle: int, completed: set[int]) -> None:
+        """Hand on requests whose time has come: in order per destination, destinations in turn."""
+        destinations = list(self._waiting)
+        for step in range(len(destinations)):
+            if self.originator.backlog >= READY_REQUESTS:
+                return
+            destination = destinations[(self._turn + step) % len(destinations)]
+            queue = self._waiting[destination]
+            if queue and self._may_go(queue[0], cycle, completed):
+                self._start(queue.popleft())
+                self._turn = (self._turn + step + 1) % len(destinations)
+                return
+
+    def _may_go(self, request: Request, cycle: int, completed: set[int]) -> bool:
+        return (
+            cycle >= request.at
+            and len(self._in_flight) < request.window
+            and all(line in completed for line in request.after)
+        )
+
+    def _start(self, request: Request) -> None:
+        transaction = Transaction(
+            request=to_beat(upli_request(request)),
+            data=[to_beat(beat) for beat in orig_data_beats(request)],
+            port=self.topology.port_for(request.addr),
+        )
+        self._in_flight[transaction] = Journey(request, transaction)
+        self.originator.submit(transaction)
+
+    def _answer(self, request: Beat, data: list[Beat]) -> tuple[str, list[Beat]]:
+        journey = self._find((request["src_phys_acc_id"], request["port_id"], request["tag"]))
+        if journey is None:
+            raise AssertionError(f"accelerator {self.number} received a Request that nobody has outstanding: {request}")
+        response = self._perform(journey, request, data)
+        channel = "rd_rsp" if isinstance(response[0], upli.RdRspBeat) else "wr_rsp"
+        return channel, [to_beat(beat) for beat in response]

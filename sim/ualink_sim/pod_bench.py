@@ -1,0 +1,315 @@
+"""The cocotb side of ``ualink sim``: drives a compiled pod until every request has completed or nothing moves any more.
+
+The job comes in a pickle named by ``UALINK_JOB``, the findings go beside it as ``<job>.results``; progress is one line,
+``completed total cycle``, in ``<job>.progress``.
+"""
+
+import os
+import pickle
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import cocotb
+from cocotb.clock import Clock
+from cocotb.triggers import FallingEdge
+
+from .bfm.bus import UPLIBus
+from .bfm.channel import Beat
+from .capture import CaptureWriter
+from .model import upli
+from .pod_accelerator import Accelerator, Journey
+from .pod_link import BeatPort, LinkDirection
+from .predict import Reference, difference
+from .request import Request
+from .results import Results, Transaction
+from .scenario import Scenario
+from .topology import STATIONS, Topology
+from .wire import Wire
+
+__all__ = ["Job"]
+
+RESET_CYCLES = 16
+LINK_UP_CYCLES = 20_000
+PATIENCE_CYCLES = 30_000
+"""Cycles without a completion or an issue after which the rest is given up; grows with the links' latency."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What to simulate: requests in order, and where the capture goes (None: nowhere)."""
+
+    scenario: Scenario
+    requests: list[Request]
+    capture: Path | None
+
+
+class PodBench:
+    """Accelerators' bus models, wires and the switch's tables around the pod on ``dut``."""
+
+    def __init__(self, dut, job: Job, capture: CaptureWriter | None):
+        scenario = job.scenario
+        self.dut = dut
+        self.job = job
+        self.topology = Topology(scenario.pod.accelerators, scenario.pod.ports, scenario.vpods)
+        self.reference = Reference(scenario.pod.accelerators)
+        self.cycle = 0
+        self.completed: set[int] = set()
+        self.finished: dict[int, Journey] = {}
+        self._under_way: dict[int, Journey] = {}
+        self.accelerators = [
+            Accelerator(
+                number,
+                self.topology,
+                UPLIBus.from_prefix(dut, f"acc__{number}__upli_completer"),
+                UPLIBus.from_prefix(dut, f"acc__{number}__upli_originator"),
+                self._perform,
+                self._find,
+            )
+            for number in range(scenario.pod.accelerators)
+        ]
+        self.acc_ports = [BeatPort(dut, f"acc__{n}__rs") for n in range(scenario.pod.accelerators)]
+        self.sw_ports = [BeatPort(dut, f"sw__rs__{n}") for n in range(STATIONS)]
+        self._tell_configuration()
+        self._make_links(capture)
+
+    def _tell_configuration(self) -> None:
+        """Drive the configuration inputs: reset values of the configuration signatures, links enabled where wired."""
+        scenario, dut = self.job.scenario, self.dut
+        dl = scenario.station.dl
+        wired = {(end.kind, end.device, end.port) for link in self.topology.links() for end in link}
+        # A limit below the round trip would ask again before the answer can come (ruling A-21).
+        round_trip = 2 * (scenario.link.latency_cycles // 10 + 8) + 16
+        for kind, count in (("acc", scenario.pod.accelerators), ("sw", STATIONS)):
+            for device in range(count):
+                for port in range(self.topology.ports):
+                    prefix = (
+                        f"acc__{device}__dl_config__{port}" if kind == "acc" else f"sw__dl_config__{device}__{port}"
+                    )
+                    values = {
+                        "enable": int((kind, device, port) in wired),
+                        "channel_0_online": 1,
+                        "rx_replay_limit": min(255, max(dl.rx_replay_limit, round_trip)),
+                        "codeword_group": 4,
+                        "tx_ack_time_out": dl.tx_ack_time_out,
+                        "channel_time_out": 390_625,
+                    }
+                    for name, value in values.items():
+                        getattr(dut, f"{prefix}__{name}").value = value
+
+    def _make_links(self, capture: CaptureWriter | None) -> None:
+        """Two directions per link; ``routes[kind, device][port]`` are (sends on, receives from) of that port."""
+        link = self.job.scenario.link
+        self.directions: list[LinkDirection] = []
+        self.ends: dict[tuple[str, int, int], tuple[LinkDirection, LinkDirection]] = {}
+        for acc, switch in self.topology.links():
+            pair = []
+            for name in (f"{acc}>{switch}", f"{switch}>{acc}"):
+                wire = Wire(
+                    # A port of a station with N ports has a beat in every N-th cycle only.
+                    max(1, link.latency_cycles // self.topology.ports),
+                    link.bit_error_rate,
+                    link.burst,
+                    link.drop_rate,
+                    link.seed,
+                    name,
+                )
+                taps = (capture.tap(f"{name}/tx"), capture.tap(f"{name}/rx")) if capture else None
+                pair.append(LinkDirection(name, wire, taps))
+            up, down = pair
+            up.reverse, down.reverse = down, up
+            self.directions += pair
+            self.ends["acc", acc.device, acc.port] = up, down
+            self.ends["sw", switch.device, switch.port] = down, up
+
+    def _find(self, key: tuple[int, int, int]) -> Journey | None:
+        return self.accelerators[key[0]].outstanding.get(key) if key[0] < len(self.accelerators) else None
+
+    def _perform(self, journey: Journey, received: Beat, data: list[Beat]) -> list:
+        """Execute what arrived on the destination's memory, and compare it with what was sent."""
+        request, sent = journey.request, journey.transaction
+        changed = [name for name in received if name != "pool" and received[name] != sent.request.get(name, 0)]
+        changed = [name for name in changed if name != "port_id"]
+        if changed:
+            journey.fault = f"the Request arrived with other {', '.join(changed)}"
+        if journey.expected is not None:
+            journey.fault = "the Request was executed twice"
+        for beat, original in zip(data, sent.data):
+            if any(beat[name] != original[name] for name in ("data", "byte_en", "error")):
+                journey.fault = "the Request's data arrived changed"
+        journey.fault = journey.fault or self.reference.out_of_order(request)
+        beats = [
+            upli.OrigDataBeat(
+                data=beat["data"].to_bytes(64, "little"), byte_en=beat["byte_en"], error=bool(beat["error"])
+            )
+            for beat in data
+        ]
+        completer = self.reference.completers[request.dst]
+        fields = {name: received[name] for name in upli.Request.__dataclass_fields__}
+        response = completer.execute(upli.Request(**fields), beats)
+        journey.expected = journey.outcome_of(response)
+        return list(response)
+
+    def tick(self) -> None:
+        """One cycle of everything around the device, on the falling edge."""
+        self.cycle += 1
+        slot = int(self.dut.acc__0__slot.value) if self.topology.ports > 1 else 0
+        for kind, ports in (("acc", self.acc_ports), ("sw", self.sw_ports)):
+            for device, port in enumerate(ports):
+                self._carry(kind, device, port, slot)
+        for accelerator in self.accelerators:
+            for journey in accelerator.tick(self.cycle, self.completed):
+                self.finished[journey.request.line] = journey
+                self.completed.add(journey.request.line)
+        self._count_data()
+
+    def _carry(self, kind: str, device: int, beats: BeatPort, slot: int) -> None:
+        """Take the beat that a station sends in this cycle, and give it the one that has arrived for the next."""
+        out = self.ends.get((kind, device, slot))
+        if out is not None:
+            sent = beats.transmitted()
+            if sent is None:
+                out[0].transmit(self.cycle, None, 0, False, False)
+            else:
+                out[0].transmit(self.cycle, *sent[1:])
+        # What is driven now is seen in the next cycle, which belongs to the next port.
+        port = (slot + 1) % self.topology.ports
+        end = self.ends.get((kind, device, port))
+        beats.receive(port, end[1].take() if end is not None else None)
+        if end is not None and end[1].wire.remote_fault != end[1].fault_shown:
+            end[1].fault_shown = end[1].wire.remote_fault
+            beats.show_remote_fault(port, end[1].fault_shown)
+
+    def _count_data(self) -> None:
+        """Credit each link direction with the data bytes that crossed the accelerators' UPLI interfaces."""
+        for accelerator in self.accelerators:
+            originator, completer = accelerator.originator, accelerator.completer
+            for port in range(self.topology.ports):
+                up, down = self.ends["acc", accelerator.number, port]
+                up.carried(64 * (originator.orig_data.beats[port] + completer.rd_rsp.beats[port]))
+                down.carried(64 * (originator.rd_rsp.beats[port] + completer.orig_data.beats[port]))
+
+    def up(self) -> bool:
+        """Every wired port is online."""
+        for kind, device, port in self.ends:
+            prefix = f"acc__{device}__dl_status__{port}" if kind == "acc" else f"sw__dl_status__{device}__{port}"
+            if not int(getattr(self.dut, f"{prefix}__online").value):
+                return False
+        return True
+
+    def results(self, seconds: float) -> Results:
+        """Everything that was found."""
+        for (kind, device, port), (_, received) in self.ends.items():
+            prefix = f"acc__{device}__dl_status__{port}" if kind == "acc" else f"sw__dl_status__{device}__{port}"
+            errors = int(getattr(self.dut, f"{prefix}__crc_errors").value)
+            received.result.crc_errors = errors - int(getattr(self.dut, f"{prefix}__lost_flits").value)
+        self._under_way = {
+            journey.request.line: journey
+            for accelerator in self.accelerators
+            for journey in accelerator.outstanding.values()
+        }
+        return Results(
+            scenario=self.job.scenario,
+            cycles=self.cycle,
+            seconds=seconds,
+            transactions=[self._fate(request) for request in self.job.requests],
+            links=[direction.close(self.cycle) for direction in self.directions],
+            memory=self.reference.memory(),
+        )
+
+    def _fate(self, request: Request) -> Transaction:
+        journey = self.finished.get(request.line)
+        common = {name: getattr(request, name) for name in ("line", "src", "dst", "op", "addr", "len")}
+        if journey is None:
+            under_way = self._under_way.get(request.line)
+            issued = under_way.transaction.issued if under_way else None
+            return Transaction(**common, status="NONE", data=None, issued=issued, completed=None)
+        outcome, transaction = journey.outcome, journey.transaction
+        if journey.expected is None:
+            mismatch = "answered although nobody executed it"
+        else:
+            mismatch = journey.fault or difference(request, journey.expected, outcome)
+        return Transaction(
+            **common,
+            status=outcome.status,
+            data=outcome.data,
+            issued=transaction.issued,
+            completed=transaction.completed,
+            mismatch=mismatch,
+        )
+
+
+async def program_routes(bench: PodBench, fall) -> None:
+    """Write the route tables of all stations, one entry per cycle, once the switch has denied everything."""
+    dut = bench.dut
+    while not int(dut.sw__route__ready.value):
+        await fall
+        bench.tick()
+    for station in range(STATIONS):
+        for destination, entry in bench.topology.routes(station).items():
+            dut.sw__route_station.value = station
+            dut.sw__route__index.value = destination
+            dut.sw__route__write_data.value = entry.deny | entry.egress_station << 4 | entry.egress_port << 6
+            dut.sw__route__write.value = 1
+            await fall
+            bench.tick()
+    dut.sw__route__write.value = 0
+
+
+async def bring_up(bench: PodBench, fall) -> None:
+    """Wait until every link is online."""
+    for _ in range(LINK_UP_CYCLES + 10 * bench.job.scenario.link.latency_cycles):
+        if bench.up():
+            return
+        await fall
+        bench.tick()
+
+
+async def run(bench: PodBench, fall, progress: Path) -> None:
+    """Run until every request has completed, or nothing has moved for long."""
+    total = len(bench.job.requests)
+    patience = PATIENCE_CYCLES + 100 * bench.job.scenario.link.latency_cycles
+    last_move, last_count = bench.cycle, -1
+    for accelerator in bench.accelerators:
+        accelerator.give(r for r in bench.job.requests if r.src == accelerator.number)
+    latest = max((request.at for request in bench.job.requests), default=0)
+    while len(bench.completed) < total and bench.cycle - max(last_move, latest) < patience:
+        for _ in range(64):
+            await fall
+            bench.tick()
+            if len(bench.completed) == total:
+                break
+        if len(bench.completed) != last_count:
+            last_move, last_count = bench.cycle, len(bench.completed)
+            progress.write_text(f"{last_count} {total} {bench.cycle}")
+
+
+@cocotb.test()
+async def pod(dut):
+    """The job of ``UALINK_JOB``."""
+    path = Path(os.environ["UALINK_JOB"])
+    job: Job = pickle.loads(path.read_bytes())
+    started = time.monotonic()
+    topology = Topology(job.scenario.pod.accelerators, job.scenario.pod.ports, job.scenario.vpods)
+    names = [
+        f"{a}>{b}/{tap}" for acc, sw in topology.links() for a, b in ((acc, sw), (sw, acc)) for tap in ("tx", "rx")
+    ]
+    with ExitStack() as stack:
+        capture = None
+        if job.capture is not None:
+            stream = stack.enter_context(open(job.capture, "wb"))
+            capture = CaptureWriter(stream, names, job.scenario.pod.clock_mhz)
+        dut.rst.value = 1
+        for name in ("route_station", "route__index", "route__write_data", "route__write"):
+            getattr(dut, f"sw__{name}").value = 0
+        bench = PodBench(dut, job, capture)
+        cocotb.start_soon(Clock(dut.clk, 2, unit="ns").start())
+        fall = FallingEdge(dut.clk)
+        for _ in range(RESET_CYCLES):
+            await fall
+        dut.rst.value = 0
+        await program_routes(bench, fall)
+        await bring_up(bench, fall)
+        await run(bench, fall, path.with_suffix(".progress"))
+    path.with_suffix(".results").write_bytes(pickle.dumps(bench.results(time.monotonic() - started)))
