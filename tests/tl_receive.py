@@ -43,7 +43,8 @@ SMALL = TLConfig(
 class Got:
     """What came out: beats with the cycle of their transfer, credits, pulses, errors with the cycle they rose in.
 
-    ``offered`` has the cycles with valid, ``peer`` (peer_init_done, peer_shared_data) of every cycle.
+    ``offered`` has the cycles with valid, ``peer`` (peer_init_done, peer_shared_data) of every cycle, and so has
+    ``buffers_free``.
     """
 
     req: list = field(default_factory=list)
@@ -57,6 +58,7 @@ class Got:
     half_poisoned: int = 0
     errors: list = field(default_factory=list)
     peer: list = field(default_factory=list)
+    buffers_free: list = field(default_factory=list)
 
     def beats(self, channel):
         return [beat for _, beat in getattr(self, channel)]
@@ -162,6 +164,7 @@ class _Bench:
         got.unknown_messages += ctx.get(self.dut.unknown_message)
         got.half_poisoned += ctx.get(self.dut.half_poisoned)
         got.peer.append((ctx.get(status.peer_init_done), ctx.get(status.peer_shared_data)))
+        got.buffers_free.append(ctx.get(status.buffers_free))
         failed = ctx.get(self.dut.error_valid)
         if failed and not self.failed:
             got.errors.append((cycle, ReceiveError(ctx.get(self.dut.error))))

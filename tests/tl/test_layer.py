@@ -153,7 +153,7 @@ def test_both_ways_at_once(seed, valid, ready, stall):
 
 
 @pytest.mark.req("TL-221", "TL-219")
-@pytest.mark.parametrize("blocked", [False])
+@pytest.mark.parametrize("blocked", [False, True])
 def test_restart_of_both_ends(blocked):
     """The link is down for a while amid traffic; ``blocked``: one side takes no rest of a burst till it is up."""
     rng = random.Random(3)

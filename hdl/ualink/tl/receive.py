@@ -39,16 +39,16 @@ class Receive(wiring.Component):
 
     The first fatal error stops the acceptance of flits, the faulty one included; what came before is still delivered.
     While ``online`` is low everything is dropped and the sequence restarts, but a transfer towards UPLI that has begun
-    is finished; flits that come before its end are dropped.
+    is finished, however long that takes. Until then ``buffers_free`` is low, so that the partner of the new session has
+    no credits yet: FC fields and messages count, a Request or a Response is an overdrawn credit.
 
     Attributes
     ----------
     rx_flit : flits from the DL.
     rx_req, rx_orig_data, rx_rd_rsp, rx_wr_rsp : beats towards the UPLI agents.
     online : DL channel 0 is online.
-    status : to the transmitter; its ``fc`` comes in cycle 2, and ``init_sent`` is not needed, because the buffers are
-        there
-        from the start.
+    status : to the transmitter; its ``fc`` comes in cycle 2, and ``init_sent`` is not needed, because the credit checks
+        start with all that will be announced. ``buffers_free`` rises in the cycle after ``online`` at the earliest.
     error_valid, error : level, the first fatal error since ``online`` rose.
     unknown_message : pulse, a message of unknown type was received (not fatal, ruling D21).
     half_poisoned : pulse, one half of a beat came poisoned without the other (not fatal; the beat is poisoned).
@@ -79,14 +79,16 @@ class Receive(wiring.Component):
         m.submodules.request_unload = request_unload
         m.submodules.response_unload = response_unload
 
-        restart = Signal()
+        # What is stale goes as soon as no transfer needs it any more, one cycle after the last such transfer has ended.
+        stale = Signal()
         flush = Signal()
         m.d.comb += [
-            flush.eq(~self.online | (restart & (request_unload.busy | response_unload.busy))),
+            flush.eq(~self.online | stale),
+            self.status.buffers_free.eq(~flush),
             request_unload.flush.eq(flush),
             response_unload.flush.eq(flush),
         ]
-        m.d.sync += restart.eq(flush)
+        m.d.sync += stale.eq(~self.online | (stale & (request_unload.busy | response_unload.busy)))
 
         def add(name, component, reset=flush):
             m.submodules[name] = ResetInserter(reset)(component)
@@ -101,7 +103,7 @@ class Receive(wiring.Component):
         incoming = self.rx_flit.payload.data
         m.d.comb += decoder.half_flit.eq(incoming[:256])
         m.d.sync += [
-            present.eq(self.rx_flit.valid & ~flush),
+            present.eq(self.rx_flit.valid & self.online),
             flit.eq(self.rx_flit.payload),
             decoded.eq(decoder.decoded),
             upper_is_zero.eq(~incoming[256:].any()),
@@ -110,9 +112,9 @@ class Receive(wiring.Component):
         # Cycle 1: classify both half-flits, check, load the catch buffers, write the data.
         considered, accept = Signal(), Signal()
         lower, upper = flit.data[:256], flit.data[256:]
-        sequence = add("sequence", ReceiveSequence())
+        sequence = add("sequence", ReceiveSequence(), ~self.online)
         m.d.comb += [
-            considered.eq(present & ~self.error_valid & ~flush),
+            considered.eq(present & ~self.error_valid & self.online),
             sequence.valid.eq(considered),
             sequence.message.eq(flit.message),
             sequence.lower_type.eq(lower[:8]),
@@ -155,6 +157,8 @@ class Receive(wiring.Component):
             (considered & flit.error, ReceiveError.FLIT_CORRUPT),
             (sequence.control & (decoded.error != ReceiveError.NONE), decoded.error),
             (sequence.error != ReceiveError.NONE, sequence.error),
+            (flush & sequence.control & decoded.requests.any(), ReceiveError.REQ_CMD_CREDIT),
+            (flush & sequence.control & decoded.responses.any(), ReceiveError.RSP_CMD_CREDIT),
             (request_catch.overrun, ReceiveError.REQUEST_RATE),
             (response_catch.overrun, ReceiveError.RESPONSE_RATE),
             (considered & assembler.refused[0], ReceiveError.REQ_DATA_CREDIT),
@@ -166,18 +170,20 @@ class Receive(wiring.Component):
                 with m.If(failed):
                     m.d.comb += error.eq(code)
         m.d.comb += accept.eq(considered & (early_error == ReceiveError.NONE))
-        with m.If(flush):
-            m.d.sync += [self.error_valid.eq(0), self.error.eq(ReceiveError.NONE), halted.eq(0)]
+        with m.If(~self.online):
+            m.d.sync += [self.error_valid.eq(0), self.error.eq(ReceiveError.NONE)]
         with m.Elif(~self.error_valid):
             with m.If(late_error != ReceiveError.NONE):
                 m.d.sync += [self.error_valid.eq(1), self.error.eq(late_error)]
             with m.Elif(early_error != ReceiveError.NONE):
                 m.d.sync += [self.error_valid.eq(1), self.error.eq(early_error)]
 
-        with m.If(~flush & (late_error != ReceiveError.NONE)):
+        with m.If(flush):
+            m.d.sync += halted.eq(0)
+        with m.Elif(late_error != ReceiveError.NONE):
             m.d.sync += halted.eq(1)
 
-        self._report(m, flush, accept, sequence, decoded, lower, upper)
+        self._report(m, accept, sequence, decoded, lower, upper)
         wiring.connect(m, request_unload.rx_req, wiring.flipped(self.rx_req))
         wiring.connect(m, request_unload.rx_orig_data, wiring.flipped(self.rx_orig_data))
         wiring.connect(m, response_unload.rx_rd_rsp, wiring.flipped(self.rx_rd_rsp))
@@ -290,14 +296,14 @@ class Receive(wiring.Component):
         spent = credits.spent
         m.d.comb += [spent.valid.eq(valid), spent.pool.eq(pool), spent.vc.eq(vc), spent.count.eq(count)]
 
-    def _report(self, m, flush, accept, sequence, decoded, lower, upper):
+    def _report(self, m, accept, sequence, decoded, lower, upper):
         """What the transmitter has to know: returned credits and the end of their initial release."""
         m.d.comb += self.unknown_message.eq(accept & sequence.unknown_message)
         m.d.sync += [
             self.status.fc.eq(decoded.credits),
             self.status.fc.valid.eq(accept & sequence.control & decoded.credits.valid),
         ]
-        with m.If(flush):
+        with m.If(~self.online):
             m.d.sync += [self.status.peer_init_done.eq(0), self.status.peer_shared_data.eq(0)]
         with m.Elif(accept & sequence.initial_credits.any()):
             shared = Cat(lower[8], upper[8]) & sequence.initial_credits
