@@ -14,10 +14,8 @@ from ualink.lib.modules import merge_equal_modules
 
 __all__ = ["hierarchy", "port_table", "to_rtlil", "to_verilog"]
 
-# `proc` without its last step keeps case statements readable; memories stay memories for a flow to map.
-_SCRIPT = (
-    "read_rtlil {0}.il; proc -nomux -norom; proc_clean; memory_collect; clean; write_verilog -norename -noattr {0}.v"
-)
+# Without processes there is no `always @*` whose constant parts a simulator would never run; memories stay memories.
+_SCRIPT = "read_rtlil {0}.il; proc -norom; opt_expr; memory_collect; clean; write_verilog -norename -noattr {0}.v"
 
 
 def to_rtlil(component: wiring.Component, name: str) -> str:

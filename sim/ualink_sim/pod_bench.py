@@ -15,6 +15,8 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
 
+from ualink.dl.registers import DLConfigSignature
+
 from .bfm.bus import UPLIBus
 from .bfm.channel import Beat
 from .capture import CaptureWriter
@@ -75,9 +77,10 @@ class PodBench:
         self._make_links(capture)
 
     def _tell_configuration(self) -> None:
-        """Drive the configuration inputs: reset values of the configuration signatures, links enabled where wired."""
+        """Drive the configuration inputs: their reset values, links enabled where wired."""
         scenario, dut = self.job.scenario, self.dut
         dl = scenario.station.dl
+        defaults = {name: int(member.init or 0) for name, member in DLConfigSignature(dl).members.items()}
         wired = {(end.kind, end.device, end.port) for link in self.topology.links() for end in link}
         # A limit below the round trip would ask again before the answer can come (ruling A-21).
         round_trip = 2 * (scenario.link.latency_cycles // 10 + 8) + 16
@@ -88,12 +91,9 @@ class PodBench:
                         f"acc__{device}__dl_config__{port}" if kind == "acc" else f"sw__dl_config__{device}__{port}"
                     )
                     values = {
+                        **defaults,
                         "enable": int((kind, device, port) in wired),
-                        "channel_0_online": 1,
                         "rx_replay_limit": min(255, max(dl.rx_replay_limit, round_trip)),
-                        "codeword_group": 4,
-                        "tx_ack_time_out": dl.tx_ack_time_out,
-                        "channel_time_out": 390_625,
                     }
                     for name, value in values.items():
                         getattr(dut, f"{prefix}__{name}").value = value
