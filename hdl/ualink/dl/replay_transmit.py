@@ -76,6 +76,9 @@ class ReplayTransmit(wiring.Component):
         self.buffer = ReplayBuffer(config.replay_depth)
         self.scheduler = HeaderScheduler(config.explicit_cadence)
         self.tx_first_replay = Signal()
+        # What the slot in hand carries and how far it is.
+        self.slot_beat = Signal(range(BEATS_PER_FLIT))
+        self.slot_fresh = Signal()
 
     def elaborate(self, platform):
         m = Module()
@@ -83,12 +86,11 @@ class ReplayTransmit(wiring.Component):
         m.submodules.scheduler = ResetInserter(self.flush)(self.scheduler)
         buffer, scheduler = self.buffer, self.scheduler
 
-        beat = Signal(range(BEATS_PER_FLIT))
+        beat, fresh = self.slot_beat, self.slot_fresh
         kind = Signal(TxKind, init=TxKind.IDLE)
         from_buffer = Signal()
         first_of_replay = Signal()
         moved = Signal()
-        fresh = Signal()
         payload = Signal()
         m.d.comb += [
             fresh.eq((kind == TxKind.DATA) & ~from_buffer),
