@@ -39,6 +39,7 @@ class UPLICompleter:
         self.wr_rsp = ChannelSender(bus.wr_rsp, ports)
         self.cycle = 0
         self._open: list[tuple[Beat, list[Beat]] | None] = [None] * ports
+        self._received: list[deque[tuple[Beat, list[Beat]]]] = [deque() for _ in range(ports)]
         self._ready: dict[str, list[deque]] = {name: [deque() for _ in range(ports)] for name in ("rd_rsp", "wr_rsp")}
         self._burst: list[deque[Beat]] = [deque() for _ in range(ports)]
         bus.comp_clk_req.value = 0
@@ -49,7 +50,7 @@ class UPLICompleter:
     def idle(self) -> bool:
         """No Request is half received and no Response waits."""
         queues = [*self._ready["rd_rsp"], *self._ready["wr_rsp"], *self._burst]
-        return not any(queues) and all(request is None for request in self._open)
+        return not any(queues) and not any(self._received)
 
     def tick(self) -> None:
         """One cycle."""
@@ -82,6 +83,7 @@ class UPLICompleter:
         return False
 
     def _take(self, request: Beat | None, data: Beat | None) -> None:
+        """Note what came; Requests are answered in the order in which they came, once their data are complete."""
         if request is not None:
             port = request["port_id"]
             if request["cmd"] >> 5 & 1:
@@ -90,21 +92,31 @@ class UPLICompleter:
                 if data is None or data["port_id"] != port:
                     raise ProtocolError(f"a Request with data on port {port} without its first OrigData beat")
                 self._open[port] = (request, [])
+                self._received[port].append(self._open[port])
             else:
-                self._answer(request, [])
-        if data is None:
-            return
+                self._received[port].append((request, []))
+        if data is not None:
+            self._take_data(data)
+        for received in self._received:
+            while received and len(received[0][1]) == self._beats(received[0][0]):
+                self._answer(*received.popleft())
+
+    @staticmethod
+    def _beats(request: Beat) -> int:
+        return request["num_beats"] + 1 if request["cmd"] >> 5 & 1 else 0
+
+    def _take_data(self, data: Beat) -> None:
         port = data["port_id"]
-        if self._open[port] is None:
+        owner = self._open[port]
+        if owner is None:
             raise ProtocolError(f"an OrigData beat on port {port} that belongs to no Request")
-        owner, beats = self._open[port]
+        request, beats = owner
         beats.append(data)
-        last = len(beats) == owner["num_beats"] + 1
-        if data["offset"] != len(beats) - 1 or data["last"] != last or data["vc"] != owner["vc"]:
-            raise ProtocolError(f"OrigData beat {len(beats)} of {owner['num_beats'] + 1} has wrong fields: {data}")
+        last = len(beats) == self._beats(request)
+        if data["offset"] != len(beats) - 1 or data["last"] != last or data["vc"] != request["vc"]:
+            raise ProtocolError(f"OrigData beat {len(beats)} of {self._beats(request)} has wrong fields: {data}")
         if last:
             self._open[port] = None
-            self._answer(owner, beats)
 
     def _answer(self, request: Beat, data: list[Beat]) -> None:
         channel, beats = self.handler(request, data)
