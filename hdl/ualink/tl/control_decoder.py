@@ -3,7 +3,7 @@
 from functools import reduce
 from operator import or_
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -19,8 +19,6 @@ from .fields import (
     CompressedCmd,
     FType,
     has_byte_enables,
-    request_half_flits,
-    response_half_flits,
 )
 from .internal import CREDIT_UPDATE_LAYOUT
 from .receive_error import ReceiveError
@@ -76,17 +74,25 @@ class ControlDecoder(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
+        # Bit n: the sector holds FTYPE n, whether or not it is the top of a field; bit 6: one that is not legal.
+        kinds = [Signal(len(FType) + 1, name=f"kind_{sector}") for sector in range(SECTORS)]
+        for sector, kind in enumerate(kinds):
+            with m.Switch(self.half_flit[32 * sector + 28 : 32 * sector + 32]):
+                for ftype in FType:
+                    with m.Case(ftype.value):
+                        m.d.comb += kind.eq(1 << ftype.value)
+                with m.Default():
+                    m.d.comb += kind.eq(1 << len(FType))
         tops = [Signal(name=f"top_{sector}") for sector in range(SECTORS)]
-        ftypes = [self.half_flit[32 * sector + 28 : 32 * sector + 32] for sector in range(SECTORS)]
         for base in (0, 4):
-            self._find_tops(m, tops[base : base + 4], ftypes[base : base + 4])
+            self._find_tops(m, tops[base : base + 4], kinds[base : base + 4])
 
-        def tops_with(sector, *kinds):
-            return tops[sector] & reduce(or_, (ftypes[sector] == kind.value for kind in kinds))
+        def tops_with(sector, *ftypes):
+            return tops[sector] & reduce(or_, (kinds[sector][ftype.value] for ftype in ftypes))
 
         unknown, misplaced = Signal(SECTORS), Signal(SECTORS)
         for sector in range(SECTORS):
-            m.d.comb += unknown[sector].eq(tops[sector] & (ftypes[sector] > FType.COMPRESSED_RESPONSE.value))
+            m.d.comb += unknown[sector].eq(tops[sector] & kinds[sector][len(FType)])
             if sector % 2 == 0:
                 two_sectors = (FType.UNCOMPRESSED_RESPONSE, FType.COMPRESSED_REQUEST)
                 m.d.comb += misplaced[sector].eq(tops_with(sector, FType.UNCOMPRESSED_REQUEST, *two_sectors))
@@ -110,13 +116,13 @@ class ControlDecoder(wiring.Component):
             m.d.comb += self.decoded.error.eq(ReceiveError.BLOCK_CROSSING)
         return m
 
-    def _find_tops(self, m, tops, ftypes):
+    def _find_tops(self, m, tops, kinds):
         """Mark the sectors of a quad that hold the top of a field."""
 
         def covers_two(n):
-            return (ftypes[n] == FType.UNCOMPRESSED_RESPONSE.value) | (ftypes[n] == FType.COMPRESSED_REQUEST.value)
+            return kinds[n][FType.UNCOMPRESSED_RESPONSE.value] | kinds[n][FType.COMPRESSED_REQUEST.value]
 
-        whole = ftypes[3] == FType.UNCOMPRESSED_REQUEST.value
+        whole = kinds[3][FType.UNCOMPRESSED_REQUEST.value]
         m.d.comb += [
             tops[3].eq(1),
             tops[2].eq(~whole & ~covers_two(3)),
@@ -142,17 +148,17 @@ class ControlDecoder(wiring.Component):
                 self.decoded.data_fields[sector].eq(writes),
                 brings.is_request.eq(1),
                 brings.byte_enables.eq(byte_enables),
-                brings.left.eq(2 * short.len + 1 + byte_enables),
+                brings.left.eq(Cat(1, short.len) + byte_enables),
             ]
         if pair % 2:
             long = data.View(UNCOMPRESSED_REQUEST, field)
-            option = {"uwm_has_byte_enables": self.config.uwm_has_byte_enables}
+            byte_enables = has_byte_enables(long.cmd, uwm_has_byte_enables=self.config.uwm_has_byte_enables)
             with m.If(uncompressed):
                 m.d.comb += [
                     self.decoded.data_fields[sector].eq(long.cmd[5]),
                     brings.is_request.eq(1),
-                    brings.byte_enables.eq(has_byte_enables(long.cmd, **option)),
-                    brings.left.eq(request_half_flits(long.cmd, long.num_beats, **option) - 1),
+                    brings.byte_enables.eq(byte_enables),
+                    brings.left.eq(Cat(1, long.num_beats) + byte_enables),
                 ]
 
     def _decode_response(self, m, sector, tops_with):
@@ -165,36 +171,32 @@ class ControlDecoder(wiring.Component):
         short = data.View(COMPRESSED_RESPONSE, field[32:])
         brings = self.decoded.data_field[sector]
         with m.If(tops_with(sector, FType.COMPRESSED_SINGLE_BEAT_READ_RESPONSE)):
-            m.d.comb += [self.decoded.data_fields[sector].eq(1), brings.left.eq(response_half_flits(1, 0) - 1)]
+            m.d.comb += [self.decoded.data_fields[sector].eq(1), brings.left.eq(1)]
         with m.If(tops_with(sector, FType.COMPRESSED_RESPONSE)):
             m.d.comb += [
                 self.decoded.data_fields[sector].eq(short.rd_wr),
-                brings.left.eq(response_half_flits(short.rd_wr, short.len) - 1),
+                # Two half-flits a beat, less the first; without meaning for a Write Response.
+                brings.left.eq(Cat(1, short.len)),
             ]
         if sector % 2:
             long = data.View(UNCOMPRESSED_RESPONSE, field)
             with m.If(tops_with(sector, FType.UNCOMPRESSED_RESPONSE)):
                 m.d.comb += [
                     self.decoded.data_fields[sector].eq(long.rd_wr),
-                    brings.left.eq(response_half_flits(long.rd_wr, long.len) - 1),
+                    brings.left.eq(Cat(1, long.len)),
                 ]
 
     def _decode_credits(self, m, tops_with):
         """OR the counts of all FC fields per class and bucket: at most one of them is not zero (UALink_200 §5.7)."""
-        fields = []
-        for sector in range(SECTORS):
+        returned = [Signal(CREDIT_UPDATE_LAYOUT, name=f"returned_{sector}") for sector in range(SECTORS)]
+        for sector, update in enumerate(returned):
             field = data.View(FLOW_CONTROL, self.half_flit[32 * sector : 32 * sector + 32])
-            fields.append((field, tops_with(sector, FType.FLOW_CONTROL)))
-        for credit_class in CREDIT_CLASSES:
-            buckets = self.decoded.credits[credit_class]
-            returns = [(field[credit_class], present) for field, present in fields]
-            width = len(returns[0][0]["count"])
-
-            def total(chosen, returns=returns, width=width):
-                return reduce(or_, ((chosen(r) & present).replicate(width) & r["count"] for r, present in returns))
-
-            m.d.comb += buckets.pool.eq(total(lambda r: ~r["is_vc"]))
-            for vc in range(4):
-                m.d.comb += buckets.vc[vc].eq(total(lambda r, vc=vc: r["is_vc"] & (r["vc"] == vc)))
-        counts = [self.decoded.credits[credit_class].as_value().any() for credit_class in CREDIT_CLASSES]
-        m.d.comb += self.decoded.credits.valid.eq(reduce(or_, counts))
+            with m.If(tops_with(sector, FType.FLOW_CONTROL)):
+                m.d.comb += update.valid.eq(Cat(field[credit_class]["count"] for credit_class in CREDIT_CLASSES).any())
+                for credit_class in CREDIT_CLASSES:
+                    credit = field[credit_class]
+                    with m.If(credit.is_vc):
+                        m.d.comb += update[credit_class].vc[credit.vc].eq(credit["count"])
+                    with m.Else():
+                        m.d.comb += update[credit_class].pool.eq(credit["count"])
+        m.d.comb += self.decoded.credits.eq(reduce(or_, (update.as_value() for update in returned)))
