@@ -271,6 +271,8 @@ async def run(bench: PodBench, fall, progress: Path) -> None:
     total = len(bench.job.requests)
     patience = PATIENCE_CYCLES + 100 * bench.job.scenario.link.latency_cycles
     last_move, last_count = bench.cycle, -1
+    for direction in bench.directions:
+        direction.begin(bench.cycle)
     for accelerator in bench.accelerators:
         accelerator.give(r for r in bench.job.requests if r.src == accelerator.number)
     latest = max((request.at for request in bench.job.requests), default=0)

@@ -95,6 +95,11 @@ class LinkDirection:
         if arrival is not None:
             self._observe(cycle, *arrival)
 
+    def begin(self, cycle: int) -> None:
+        """Count from now on: the links are up and traffic starts."""
+        self.result.buckets.clear()
+        self._bucket = Bucket(start=cycle)
+
     def close(self, cycle: int) -> LinkResult:
         """End the last bucket and hand over what was found; buckets are merged until few enough are left."""
         self._turn_over(cycle)
