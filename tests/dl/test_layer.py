@@ -21,7 +21,7 @@ def flits(end):
             yield slot, DLFlit.decode(bytes(slot.data)), decode_header(slot.header)
 
 
-@pytest.mark.req("DL-062", "DL-073", "DL-076", "DL-143", "DL-159", "DL-171", "DL-172", "DL-173", "DL-174", "DL-175")
+@pytest.mark.req("DL-062", "DL-073", "DL-076", "DL-143", "DL-159", "DL-171", "DL-172", "DL-173", "DL-175")
 def test_bring_up():
     async def story(bench, ctx):
         await bench.until(ctx, lambda: all(end.status(ctx, "link_state") == LinkState.UP for end in bench.ends))
@@ -48,7 +48,7 @@ def test_bring_up():
     Bench().run(story)
 
 
-@pytest.mark.req("DL-001", "DL-003", "DL-018", "DL-119", "DL-143", "DL-158", "DL-159", "DL-160", "DL-164", "DL-176")
+@pytest.mark.req("DL-001", "DL-018", "DL-119", "DL-143", "DL-158", "DL-159", "DL-160", "DL-164", "DL-176")
 @pytest.mark.parametrize(("ready", "offer"), [(1.0, 1.0), (0.7, 1.0), (0.9, 0.2)])
 def test_clean_traffic(ready, offer):
     async def story(bench, ctx):
@@ -87,7 +87,6 @@ def test_saturated_rate():
     Bench().run(story)
 
 
-@pytest.mark.req("DL-158")
 def test_latency():
     """Three cycles from TL to wire; five from the last beat on the wire to the first TL flit."""
 

@@ -15,7 +15,6 @@ from ualink_sim.model.dl_link import LinkEnd
 from ualink_sim.model.dl_messages import decode_message
 from ualink_sim.model.dl_replay import ReplayReceiver, ReplayTransmitter
 
-
 COUNT = 300
 """TL flits each way."""
 

@@ -186,6 +186,18 @@ def test_nop_needs_ten_flits_sent():
     run(story)
 
 
+@pytest.mark.req("DL-174")
+def test_nop_does_not_expect_acks():
+    async def story(link):
+        await link.to_nop()
+        for _ in range(30):
+            await link.pulse("time_out")
+            assert await link.slot(CONTROL) == TxKind.DATA
+        assert link.state == LinkState.NOP
+
+    run(story)
+
+
 @pytest.mark.req("DL-175")
 def test_nop_needs_two_consecutive_flits():
     """Control flits between do not break the run, a bad flit does (ruling A-24 (DL))."""

@@ -53,7 +53,6 @@ def test_random(delay, gaps):
     run(bench, dut)
 
 
-@pytest.mark.req("DL-181")
 def test_flush_and_broken_slots():
     """A flush stops the flit being handed on; a slot that begins anew counts from its second beginning."""
     dut = ReceiveBuffer()

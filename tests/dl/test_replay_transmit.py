@@ -100,7 +100,9 @@ def test_heedless_packer_is_refuted():
         prove(AnyPacker(heeds=False), mode="prove", depth=3)
 
 
-@pytest.mark.req("DL-126", "DL-140", "DL-143", "DL-157", "DL-159", "DL-160", "DL-161", "DL-132", "DL-133", "DL-134")
+@pytest.mark.req(
+    "DL-003", "DL-126", "DL-140", "DL-143", "DL-157", "DL-159", "DL-160", "DL-161", "DL-132", "DL-133", "DL-134"
+)
 @pytest.mark.parametrize("seed", range(3))
 def test_slots(seed):
     """Slots of all sources under stalls: ten beats each, numbers in order, replays complete and explicit first."""
