@@ -19,7 +19,7 @@ from .pod_top import PodTop
 from .report import write_report
 from .results import Results, write_results
 from .scenario import Scenario, load_scenario
-from .simulator import Model, build
+from .simulator import Model, build_once
 from .workload import build_requests
 
 __all__ = ["build_pod", "run_pod", "simulate"]
@@ -27,18 +27,14 @@ __all__ = ["build_pod", "run_pod", "simulate"]
 
 def build_pod(accelerators: int, config: SwitchConfig, *, trace: bool = False) -> Model:
     """The compiled model of a pod; making it takes a minute or two, finding it again nothing."""
-    # The text is made before it is known whether it was compiled before: the key of a model is its contents.
-    text = _pod_verilog(accelerators, config)
-    return build({"pod.v": text}, "pod", blocks=("ualink_station",), trace=trace)
 
+    def make_sources() -> dict[str, str]:
+        def make_top(make_station):
+            return PodTop(accelerators, config, make_station)
 
-def _pod_verilog(accelerators: int, config: SwitchConfig) -> str:
-    return hierarchy(
-        lambda make_station: PodTop(accelerators, config, make_station),
-        Station(config.station),
-        "ualink_station",
-        "pod",
-    )
+        return {"pod.v": hierarchy(make_top, Station(config.station), "ualink_station", "pod")}
+
+    return build_once(make_sources, "pod", repr((accelerators, config)), blocks=("ualink_station",), trace=trace)
 
 
 def run_pod(
@@ -97,7 +93,7 @@ class _watch:
 def simulate(
     path: Path, *, out: Path | None = None, seed: int | None = None, wave: bool = False, progress: bool = True
 ) -> tuple[Results, Path]:
-    """Do what ``ualink sim`` does: summary.json, capture.pcapng, report.html, responses.jsonl and memory.json in ``out``.
+    """Do what ``ualink sim`` does: leave summary.json, capture.pcapng, report.html, responses.jsonl, memory.json in ``out``.
 
     Nothing is written when the scenario is refused (ScenarioError) or the simulation fails (SimulatorError).
     """

@@ -202,8 +202,7 @@ class PodBench:
         """Everything that was found."""
         for (kind, device, port), (_, received) in self.ends.items():
             prefix = f"acc__{device}__dl_status__{port}" if kind == "acc" else f"sw__dl_status__{device}__{port}"
-            errors = int(getattr(self.dut, f"{prefix}__crc_errors").value)
-            received.result.crc_errors = errors - int(getattr(self.dut, f"{prefix}__lost_flits").value)
+            received.result.crc_errors = int(getattr(self.dut, f"{prefix}__crc_errors").value)
         self._under_way = {
             journey.request.line: journey
             for accelerator in self.accelerators

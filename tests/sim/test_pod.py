@@ -1,0 +1,197 @@
+"""Whole pods on RTL: accelerators, links with errors, the switch. Every byte is compared with a reference memory."""
+
+import json
+import random
+
+import pytest
+
+from sim.pod_fixtures import POD, run_scenario
+from ualink_sim.model.memory import OPERATIONS
+from ualink_sim.predict import predict
+from ualink_sim.request import Request, check
+from ualink_sim.trace import load_trace
+
+pytestmark = POD
+
+HEAD = """
+[pod]
+accelerators = 4
+[link]
+latency_cycles = {latency}
+bit_error_rate = {ber}
+drop_rate = {drop}
+burst = {burst}
+seed = {seed}
+"""
+TRACE = '[[workload]]\nkind = "trace"\ntrace = "trace.jsonl"\n'
+MIXED = """
+[[workload]]
+kind = "uniform"
+transactions = {count}
+outstanding = 48
+mix = {{ read = 0.4, write = 0.2, write_full = 0.2, atomic = 0.1, atomic_nr = 0.1 }}
+sizes = [4, 8, 20, 64, 100, 128, 192, 256]
+seed = {seed}
+"""
+
+
+def head(latency=40, ber=0.0, drop=0.0, burst=1, seed=1):
+    return HEAD.format(latency=latency, ber=ber, drop=drop, burst=burst, seed=seed)
+
+
+@pytest.mark.req(
+    *("UPLI-023", "UPLI-024", "UPLI-025", "UPLI-026", "UPLI-027", "UPLI-040", "UPLI-041", "UPLI-042", "UPLI-048"),
+    *("UPLI-049", "UPLI-056", "UPLI-057", "UPLI-058", "UPLI-059", "UPLI-066", "UPLI-069", "UPLI-071", "UPLI-072"),
+    *("UPLI-073", "UPLI-074", "UPLI-075", "UPLI-076", "UPLI-077", "UPLI-078", "UPLI-079"),
+    *("SW-003", "SW-007", "SW-008", "SW-009", "SW-012", "SW-018", "SW-019", "SW-022", "SW-026", "SW-027"),
+    *("DL-001", "DL-003", "DL-119", "DL-124", "DL-125", "DL-126", "TL-001"),
+)
+def test_every_byte_matches_over_noisy_links(pod_run):
+    summary = pod_run.summary
+    assert (summary["transactions"], summary["mismatches"], summary["incomplete"]) == (300, 0, 0)
+    assert sum(link["crc_errors"] for link in summary["links"]) > 0
+    assert sum(link["replays"] for link in summary["links"]) > 0
+    assert {link["name"] for link in summary["links"]} == {
+        name for n in range(4) for name in (f"acc{n}.0>sw{n}.0", f"sw{n}.0>acc{n}.0")
+    }
+    for name in ("capture.pcapng", "report.html", "memory.json", "responses.jsonl"):
+        assert (pod_run.folder / name).stat().st_size > 0
+    responses = pod_run.responses
+    assert [row["line"] for row in responses] == list(range(1, 301))
+    assert all(row["status"] == "OKAY" and row["issued"] < row["completed"] for row in responses)
+    for row, transaction in zip(responses, pod_run.results.transactions):
+        assert ("data" in row) == (row["op"] in ("read", "atomic"))
+        assert len(row.get("data", "")) in (0, 2 * transaction.len)
+
+
+def test_second_run_of_the_same_seed_is_the_same(pod_run, tmp_path):
+    text = (pod_run.folder.parent / "scenario.toml").read_text()
+    again = run_scenario(tmp_path, text)
+    assert again.responses == pod_run.responses and again.memory == pod_run.memory
+    assert (again.folder / "capture.pcapng").read_bytes() == (pod_run.folder / "capture.pcapng").read_bytes()
+
+
+@pytest.mark.req("DL-119", "DL-123", "DL-128", "DL-156", "SW-026", "SW-028", "UPLI-041")
+@pytest.mark.parametrize(
+    ("ber", "drop", "burst", "latency"),
+    [(1e-4, 0.0, 1, 40), (0.0, 0.03, 3, 7), (1e-5, 0.02, 1, 150)],
+    ids=["bit errors 1e-4", "bursts of three flits", "lost flits on a long link"],
+)
+def test_no_tl_flit_is_lost_doubled_or_reordered(tmp_path, ber, drop, burst, latency):
+    run = run_scenario(tmp_path, head(latency, ber, drop, burst) + MIXED.format(count=200, seed=3))
+    assert run.results.passed, [t for t in run.results.transactions if t.mismatch or t.completed is None][:3]
+    totals = {key: sum(link[key] for link in run.summary["links"]) for key in ("crc_errors", "lost_flits", "replays")}
+    assert totals["replays"] > 0
+    assert totals["crc_errors"] > 0 or not ber
+    assert totals["lost_flits"] > 0 or not drop
+
+
+def random_trace(rng, count):
+    """Requests of every kind between every pair, each to memory that its source alone uses, so that order is known."""
+    rows = []
+    while len(rows) < count:
+        src, dst = rng.randrange(4), rng.randrange(4)
+        op = rng.choice(("read", "write", "write_full", "atomic", "atomic_nr"))
+        base = src << 20 | rng.randrange(6) * 256
+        row = {"src": src, "dst": dst, "op": op}
+        double = False
+        if op.startswith("atomic"):
+            size = rng.choice((1, 2, 4, 8))
+            kind = rng.choice(sorted(OPERATIONS))
+            double = OPERATIONS[kind].operands == 2
+            row["attr"] = (kind & 0xF) << 4 | {4: 0, 8: 1, 2: 2, 1: 3}[size] << 2 | kind >> 4
+            step = max(4, size)
+            length = 64 if double else rng.randrange(step, 65, step)
+            offset = rng.randrange(8) * 32 if double else rng.randrange(4) * 64 + rng.randrange(0, 65 - length, step)
+            enables = 0
+            for element in range(0, 32 if double else length, size):
+                enables |= rng.getrandbits(1) * ((1 << size) - 1) << element
+            enables |= enables << 32 if double else 0
+        elif op == "write_full":
+            length = rng.randrange(64, 257, 64)
+            offset = rng.randrange(0, 257 - length, 64)
+            enables = (1 << length) - 1
+        else:
+            length = rng.randrange(4, 257, 4)
+            offset = rng.randrange(0, 257 - length, 4)
+            enables = rng.getrandbits(length) if op == "write" else (1 << length) - 1
+        row |= {"addr": hex(base + offset), "len": length, "byte_en": enables.to_bytes(-(-length // 8), "big").hex()}
+        if op != "read":
+            row["data"] = rng.randbytes(length).hex()
+        if rows and rng.random() < 0.1:
+            row["after"] = [rng.randrange(1, len(rows) + 1)]
+        if rng.random() < 0.05:
+            row["at"] = rng.randrange(6000)
+        request = Request(
+            line=1,
+            **{key: row[key] for key in ("src", "dst", "op", "len")},
+            addr=base + offset,
+            data=bytes.fromhex(row.get("data", "")),
+            byte_en=enables,
+            attr=row.get("attr", 0),
+        )
+        if check(request) is None:
+            rows.append(row)
+    return rows
+
+
+@pytest.mark.req(
+    *("UPLI-055", "UPLI-177", "UPLI-178", "UPLI-190", "UPLI-195", "UPLI-198", "UPLI-308"),
+    *("SW-010", "SW-011", "SW-064", "SW-065", "TL-028", "TL-030", "TL-032", "TL-035", "TL-036", "TL-037"),
+)
+def test_a_random_trace_leaves_the_memory_that_a_byte_accurate_model_predicts(tmp_path):
+    rows = random_trace(random.Random(11), 250)
+    run = run_scenario(tmp_path, head(ber=1e-6) + TRACE, rows)
+    assert run.results.passed
+    requests = load_trace(tmp_path / "trace.jsonl", 4)
+    outcomes, memory = predict(requests, 4)
+    for row, outcome in zip(run.responses, outcomes):
+        assert row["status"] == outcome.status, row
+        assert row.get("data") == (None if outcome.data is None else outcome.data.hex()), row
+    assert run.memory == {
+        str(n): {hex(address): line.hex() for address, line in sorted(lines.items())} for n, lines in memory.items()
+    }
+
+
+@pytest.mark.req("UPLI-012", "SW-054", "SW-058", "SW-060", "SW-096")
+def test_virtual_pods_cannot_reach_each_other(tmp_path):
+    rows = [
+        {"src": 0, "dst": 1, "op": "write_full", "addr": "0x0", "len": 64, "data": "11" * 64},
+        {"src": 0, "dst": 2, "op": "write_full", "addr": "0x0", "len": 64, "data": "22" * 64},
+        {"src": 3, "dst": 2, "op": "read", "addr": "0x0", "len": 64},
+        {"src": 0, "dst": 1, "op": "read", "addr": "0x0", "len": 64},
+        {"src": 1, "dst": 3, "op": "read", "addr": "0x0", "len": 4},
+    ]
+    text = head(latency=4) + "[[vpod]]\nmembers = [0, 1]\n[[vpod]]\nmembers = [2, 3]\n" + TRACE
+    run = run_scenario(tmp_path, text, rows)
+    assert [t.line for t in run.results.transactions if t.completed is None] == [2, 5]
+    assert not run.results.passed and run.results.mismatches == 0
+    assert run.responses[2]["data"] == "00" * 64, "what was denied must not have been written"
+    assert run.responses[3]["data"] == "11" * 64
+
+
+@pytest.mark.req("TL-146", "TL-149", "TL-150", "TL-158", "TL-215", "UPLI-105", "SW-036")
+def test_few_credits_slow_a_pod_down_but_never_stop_it(tmp_path):
+    credits = """
+[tl]
+req_cmd = { vc = [1, 0, 0, 0] }
+rsp_cmd = { pool = 1 }
+req_data = { pool = 4 }
+rsp_data = { vc = [4, 0, 0, 0] }
+[dl]
+replay_depth = 2
+"""
+    run = run_scenario(tmp_path, head(ber=1e-5) + credits + MIXED.format(count=60, seed=8))
+    assert run.results.passed
+
+
+def test_examples_run(tmp_path, root):
+    """What the README shows is what happens."""
+    for name in ("quickstart", "handwritten"):
+        from ualink_sim.pod import simulate
+
+        results, _ = simulate(root / "examples" / f"{name}.toml", out=tmp_path / name, progress=False)
+        assert results.passed, name
+    summary = json.loads((tmp_path / "quickstart" / "summary.json").read_text())
+    assert summary["transactions"] >= 2000
+    assert sum(link["replays"] for link in summary["links"]) >= 1
