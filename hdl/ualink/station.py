@@ -79,7 +79,8 @@ class Station(wiring.Component):
 
         m.d.comb += self.rs.rx.ready.eq(1)
         for number, port in enumerate(self._ports):
-            here = self.slot == number
+            here = Signal(name=f"here_{number}")
+            m.d.comb += here.eq(self.slot == number)
             m.submodules[f"port{number}"] = port if self.config.ports == 1 else EnableInserter(here)(port)
             self._connect_agents(m, number, port, here)
             self._connect_rs(m, number, port, here)

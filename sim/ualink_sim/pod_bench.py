@@ -138,7 +138,7 @@ class PodBench:
         for beat, original in zip(data, sent.data):
             if any(beat[name] != original[name] for name in ("data", "byte_en", "error")):
                 journey.fault = "the Request's data arrived changed"
-        journey.fault = journey.fault or self.reference.out_of_order(request)
+        journey.fault = journey.fault or self.reference.out_of_order(request, journey.transaction.port)
         beats = [
             upli.OrigDataBeat(
                 data=beat["data"].to_bytes(64, "little"), byte_en=beat["byte_en"], error=bool(beat["error"])
@@ -165,7 +165,7 @@ class PodBench:
         self._count_data()
 
     def _carry(self, kind: str, device: int, beats: BeatPort, slot: int) -> None:
-        """Take the beat that a station sends in this cycle, and give it the one that has arrived for the next."""
+        """Take the beat that a station sends in this cycle, and give it the one that has arrived for the same port."""
         out = self.ends.get((kind, device, slot))
         if out is not None:
             sent = beats.transmitted()
@@ -173,13 +173,10 @@ class PodBench:
                 out[0].transmit(self.cycle, None, 0, False, False)
             else:
                 out[0].transmit(self.cycle, *sent[1:])
-        # What is driven now is seen in the next cycle, which belongs to the next port.
-        port = (slot + 1) % self.topology.ports
-        end = self.ends.get((kind, device, port))
-        beats.receive(port, end[1].take() if end is not None else None)
-        if end is not None and end[1].wire.remote_fault != end[1].fault_shown:
-            end[1].fault_shown = end[1].wire.remote_fault
-            beats.show_remote_fault(port, end[1].fault_shown)
+        beats.receive(slot, out[1].take() if out is not None else None)
+        if out is not None and out[1].wire.remote_fault != out[1].fault_shown:
+            out[1].fault_shown = out[1].wire.remote_fault
+            beats.show_remote_fault(slot, out[1].fault_shown)
 
     def _count_data(self) -> None:
         """Credit each link direction with the data bytes that crossed the accelerators' UPLI interfaces."""

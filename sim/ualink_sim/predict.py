@@ -22,12 +22,13 @@ class Outcome:
 class Reference:
     """The memories of a pod's accelerators; ``execute`` requests in the order in which their completers took them.
 
-    It also watches that order: requests of one source to one destination must be executed by ascending line, once each.
+    It also watches that order: requests of one source to one destination must be executed by ascending line, once each,
+    as far as they take the same port (all requests to one 256-byte block do).
     """
 
     def __init__(self, accelerators: int):
         self.completers = [Completer() for _ in range(accelerators)]
-        self._last: dict[tuple[int, int], int] = {}
+        self._last: dict[tuple[int, int, int], int] = {}
 
     def execute(self, request: Request, beats: Sequence[OrigDataBeat] | None = None) -> Outcome:
         """Perform ``request`` (with ``beats`` in the place of its own data, if given) and tell what it must return."""
@@ -38,9 +39,9 @@ class Reference:
         read = [beat for beat in response if isinstance(beat, RdRspBeat)]
         return Outcome(status, response_data(request, read) if request.returns_data else None)
 
-    def out_of_order(self, request: Request) -> str:
-        """Note that ``request`` is executed now; what is wrong with that, empty when nothing is."""
-        pair = request.src, request.dst
+    def out_of_order(self, request: Request, port: int = 0) -> str:
+        """Note that ``request``, which came on ``port``, is executed now; what is wrong with that, empty when nothing."""
+        pair = request.src, request.dst, port
         last = self._last.get(pair, 0)
         self._last[pair] = max(last, request.line)
         if request.line > last:
