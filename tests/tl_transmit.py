@@ -1,5 +1,6 @@
 """Drives a TL transmitter with beats; the executable model plays the partner and checks every flit that it takes."""
 
+import functools
 import random
 from collections import deque
 from dataclasses import dataclass, field, replace
@@ -229,6 +230,30 @@ class Partner:
         return combine(self.receive_credits.flow_control_fields(limit))
 
 
+class _Bench:
+    """One transmitter and its simulator, compiled once and reset for every run."""
+
+    def __init__(self, config):
+        self.dut = Transmit(config)
+        self.used = False
+        self.simulator = Simulator(self.dut)
+        self.simulator.add_clock(1e-9)
+        self.simulator.add_testbench(self.drive)
+
+    async def drive(self, ctx):
+        await self.body(ctx, self.dut)
+
+    def run(self, body):
+        self.body = body
+        if self.used:
+            self.simulator.reset()
+        self.used = True
+        self.simulator.run()
+
+
+_bench = functools.cache(_Bench)
+
+
 @dataclass
 class Run:
     """What a run gave: the partner, handshakes per channel (cycle, beat number), the last cycle."""
@@ -261,14 +286,13 @@ def run(
     ``also`` cycles are run at least.
     """
     rng = random.Random(seed)
-    dut = Transmit(config)
     partner = partner or Partner(buffers or PLENTY, rng=rng)
     accepted = {channel: [] for channel in CHANNELS}
     result = Run(partner, accepted, 0, 0)
     waiting = stimulus.beats()
     total = len(stimulus.requests) + len(stimulus.reads) + len(stimulus.writes)
 
-    async def bench(ctx):
+    async def bench(ctx, dut):
         streams = {channel: getattr(dut, f"tx_{channel}") for channel in CHANNELS}
         offered = dict.fromkeys(CHANNELS, False)
         drained = 0
@@ -301,10 +325,7 @@ def run(
             if drained > drain and cycle >= also:
                 break
 
-    simulator = Simulator(dut)
-    simulator.add_clock(1e-9)
-    simulator.add_testbench(bench)
-    simulator.run()
+    _bench(config).run(bench)
     return result
 
 
