@@ -40,7 +40,7 @@ class Reference:
         return Outcome(status, response_data(request, read) if request.returns_data else None)
 
     def out_of_order(self, request: Request, port: int = 0) -> str:
-        """Note that ``request``, which came on ``port``, is executed now; what is wrong with that, empty when nothing."""
+        """Note that ``request`` of ``port`` is executed now; what is wrong with that, empty when nothing is."""
         pair = request.src, request.dst, port
         last = self._last.get(pair, 0)
         self._last[pair] = max(last, request.line)
