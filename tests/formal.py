@@ -18,7 +18,8 @@ def prove(bench: Elaboratable, *, mode: str = "prove", depth: int = 20, engine: 
 
     ``mode`` is sby's: ``"bmc"`` (``depth`` cycles from reset), ``"prove"`` (by induction over ``depth`` cycles) or
     ``"cover"``. Only ports are free for the solver (it drives every input of a ``wiring.Component``, and of other
-    benches the signals in ``ports``); an undriven signal that is no port is a constant. A proof whose bench has no inputs proves little.
+    benches the signals in ``ports``); an undriven signal that is no port is a constant.
+    A proof whose bench has no inputs proves little.
     """
     test = os.environ.get("PYTEST_CURRENT_TEST", type(bench).__name__).split(" ")[0]
     folder = BUILD / re.sub(r"\W+", "_", test)[-120:]

@@ -52,7 +52,6 @@ def sim(scenario: Path, out: Path | None, seed: int | None, as_json: bool, wave:
     """
     _simulation_product()
     from ualink_sim.pod import simulate
-
     from ualink_sim.scenario import ScenarioError
     from ualink_sim.simulator import SimulatorError
     from ualink_sim.summary import show_summary

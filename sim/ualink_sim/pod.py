@@ -87,13 +87,14 @@ class _watch:
                 completed, total, cycle = map(int, self._path.read_text().split())
             except (OSError, ValueError):
                 continue
-            self._report(completed, total, cycle)
+            if self._report is not None:
+                self._report(completed, total, cycle)
 
 
 def simulate(
     path: Path, *, out: Path | None = None, seed: int | None = None, wave: bool = False, progress: bool = True
 ) -> tuple[Results, Path]:
-    """Do what ``ualink sim`` does: leave summary.json, capture.pcapng, report.html, responses.jsonl, memory.json in ``out``.
+    """Do what ``ualink sim`` does: leave a summary, a capture, a report, responses and memories in ``out``.
 
     Nothing is written when the scenario is refused (ScenarioError) or the simulation fails (SimulatorError).
     """

@@ -1,4 +1,4 @@
-"""A simulated accelerator: issues its requests on UPLI in a legal order, and answers those of others from its memory."""
+"""A simulated accelerator: issues its requests in a legal order, and answers those of others from its memory."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence

@@ -302,7 +302,7 @@ async def pod(dut):
         for name in ("route_station", "route__index", "route__write_data", "route__write"):
             getattr(dut, f"sw__{name}").value = 0
         bench = PodBench(dut, job, capture)
-        cocotb.start_soon(Clock(dut.clk, 2, unit="ns").start())
+        Clock(dut.clk, 2, unit="ns").start()
         fall = FallingEdge(dut.clk)
         for _ in range(RESET_CYCLES):
             await fall

@@ -26,10 +26,10 @@ COUNTERS = (
     "payload_flits_received",
     "link_downs",
 )
-"""Counted events: data flits with bad CRC or a reserved op; data flits that the RS lost; sets of three Replay Requests
-asked for; Replay Requests acted upon; good flits dropped; Acks and Replay Requests out of range; number 0, reserved
-codes, channel messages out of place, impossible segment headers; DL flits sent; those with payload; those out of TxReplay; DL
-flits accepted; those with payload; times that the link left Up."""
+"""Counted events, in this order: data flits with bad CRC; flits lost by the RS; sets of Replay Requests sent; Replay
+Requests acted upon; good flits dropped; Acks and Replay Requests out of range; number 0, reserved codes, channel messages
+out of place, impossible segment headers; DL flits sent; those with payload; those out of TxReplay; DL flits accepted;
+those with payload; times that the link left Up."""
 
 
 class DLConfigSignature(wiring.Signature):

@@ -119,8 +119,8 @@ def _essence(module: _Module) -> str:
             text.append(_NAME.sub(name, line))
     used = set(canonical)
     # Ports that the contents never use are told apart by their kind alone; other unused wires say nothing.
-    for wire in sorted(wires.keys() - canonical.keys(), key=lambda wire: (wires[wire], wire)):
-        canonical[wire] = f"w{len(canonical)}"
+    for unused in sorted(wires.keys() - canonical.keys(), key=lambda name: (wires[name], name)):
+        canonical[unused] = f"w{len(canonical)}"
     module.ports = {wire: canonical[wire] for wire, (_, direction, _) in wires.items() if direction}
     declarations = sorted(f"{canonical[wire]} {kind}" for wire, kind in wires.items() if kind[1] or wire in used)
     return "\n".join([*declarations, *text])
