@@ -27,9 +27,9 @@ COUNTERS = (
     "link_downs",
 )
 """Counted events, in this order: data flits with bad CRC; flits lost by the RS; sets of Replay Requests sent; Replay
-Requests acted upon; good flits dropped; Acks and Replay Requests out of range; number 0, reserved codes, channel messages
-out of place, impossible segment headers; DL flits sent; those with payload; those out of TxReplay; DL flits accepted;
-those with payload; times that the link left Up."""
+Requests acted upon; good flits dropped; Acks and Replay Requests out of range; number 0, reserved codes, channel
+messages out of place, impossible segment headers; DL flits sent; those with payload; those out of TxReplay; DL flits
+accepted; those with payload; times that the link left Up."""
 
 
 class DLConfigSignature(wiring.Signature):
