@@ -1,21 +1,42 @@
 """A UPLI Completer as a bus model: takes Requests, asks a handler, sends Responses (UALink_200 §2.4, §2.7)."""
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from heapq import heappop, heappush
+from itertools import count
 
+from .agent import BusModel
 from .bus import UPLIBus
-from .channel import Beat, ChannelReceiver, ChannelSender, ProtocolError
+from .channel import Beat
+from .connection import Connection
+from .receiver import ChannelReceiver
+from .requests import RequestCollector
+from .sender import ChannelSender
+from .slots import Slots
 
-__all__ = ["UPLICompleter"]
+__all__ = ["Handler", "UPLICompleter"]
 
 Handler = Callable[[Beat, list[Beat]], tuple[str, list[Beat]]]
 """Takes a Request and its data beats; gives ``"rd_rsp"`` or ``"wr_rsp"`` and the beats less port and pool."""
 
 
-class UPLICompleter:
-    """Drives the Completer's side of ``bus``; call ``tick`` once per cycle, on the falling edge, out of reset.
+class UPLICompleter(BusModel):
+    """Drives the Completer's side of ``bus``: call ``tick`` once per cycle, on the falling edge, or ``start`` it.
 
-    ``latency`` is the number of cycles from the last beat of a Request to the first of its Response.
+    Responses go in the order in which they are due; those due in one cycle in the order of their Requests.
+
+    Attributes
+    ----------
+    handler : see ``Handler``; ``MemoryHandler`` is one.
+    ports : 1, 2 or 4.
+    req_pool, orig_data_pool, req_vc, orig_data_vc : credits released per port, in the Pool and for each VC.
+    latency : cycles from the last beat of a Request to its Response, or a function called per Request that gives them.
+    hold : called per received beat, cycles for which its credit is kept back.
+    single_beat : called with the number of beats of each longer Read Response; gives the order of its offsets to send
+        it in Single Beat mode, or None for Multi-Beat mode.
+    beat_gap : called per beat of a Response in Single Beat mode, cycles before the next one.
+    check_fields : hold Requests against the rules for command, address and length.
+    request_delay, acknowledge_delay : cycles before CompClkReq and CompClkAck rise.
     """
 
     def __init__(
@@ -26,108 +47,103 @@ class UPLICompleter:
         ports: int = 1,
         req_pool: int = 64,
         orig_data_pool: int = 128,
-        latency: int = 1,
-        hold=lambda: 0,
+        req_vc: tuple[int, int, int, int] = (0, 0, 0, 0),
+        orig_data_vc: tuple[int, int, int, int] = (0, 0, 0, 0),
+        latency: int | Callable[[], int] = 1,
+        hold: Callable[[], int] = lambda: 0,
+        single_beat: Callable[[int], Sequence[int] | None] = lambda beats: None,
+        beat_gap: Callable[[], int] = lambda: 0,
+        check_fields: bool = True,
+        request_delay: int = 0,
+        acknowledge_delay: int = 0,
     ):
         self.bus = bus
-        self.ports = ports
         self.handler = handler
+        self.ports = ports
         self.latency = latency
-        self.req = ChannelReceiver(bus.req, ports, pool=req_pool, hold=hold)
-        self.orig_data = ChannelReceiver(bus.orig_data, ports, pool=orig_data_pool, hold=hold)
+        self.hold = hold
+        self.single_beat = single_beat
+        self.beat_gap = beat_gap
+        self._check_fields = check_fields
+        self._credits = {"req": (req_pool, req_vc), "orig_data": (orig_data_pool, orig_data_vc)}
+        self._delays = {"request_delay": request_delay, "acknowledge_delay": acknowledge_delay}
+        self._start()
+
+    def _start(self) -> None:
+        bus, ports = self.bus, self.ports
+        slots = Slots(ports)
+        self.req, self.orig_data = (
+            ChannelReceiver(getattr(bus, name), slots, pool=pool, vc=vc, hold=lambda: self.hold())
+            for name, (pool, vc) in self._credits.items()
+        )
         self.rd_rsp = ChannelSender(bus.rd_rsp, ports)
         self.wr_rsp = ChannelSender(bus.wr_rsp, ports)
+        self.connection = Connection(
+            bus.comp_clk_req, bus.orig_clk_ack, bus.orig_clk_req, bus.comp_clk_ack, **self._delays
+        )
+        self.requests = RequestCollector(ports, check_fields=self._check_fields)
         self.cycle = 0
-        self._open: list[tuple[Beat, list[Beat]] | None] = [None] * ports
-        self._received: list[deque[tuple[Beat, list[Beat]]]] = [deque() for _ in range(ports)]
-        self._ready: dict[str, list[deque]] = {name: [deque() for _ in range(ports)] for name in ("rd_rsp", "wr_rsp")}
+        # Per channel and port, earliest due first: (cycle in which it is due, running number, beats to send together).
+        self._ready: dict[str, list[list[tuple[int, int, list[Beat]]]]] = {
+            name: [[] for _ in range(ports)] for name in ("rd_rsp", "wr_rsp")
+        }
+        self._numbers = count()
         self._burst: list[deque[Beat]] = [deque() for _ in range(ports)]
-        bus.comp_clk_req.value = 0
-        bus.comp_clk_ack.value = 0
-        self._connection = [0, 0, 0]
+
+    def reset(self) -> None:
+        """Start again with nothing: no connection, no credits, no Response owed."""
+        self._start()
 
     @property
     def idle(self) -> bool:
         """No Request is half received and no Response waits."""
-        queues = [*self._ready["rd_rsp"], *self._ready["wr_rsp"], *self._burst]
-        return not any(queues) and not any(self._received)
+        return not (self.requests.busy or any(self._burst) or any(map(any, self._ready.values())))
 
     def tick(self) -> None:
         """One cycle."""
-        self.cycle += 1
-        self.rd_rsp.sample()
-        self.wr_rsp.sample()
-        self._take(self.req.sample(), self.orig_data.sample())
-        if self._connect():
-            slot = self.cycle % self.ports
-            self._send_read_response(slot)
-            self._send_write_response(slot)
+        self.cycle = cycle = self.cycle + 1
+        self.rd_rsp.sample(cycle)
+        self.wr_rsp.sample(cycle)
+        request, data = self.req.sample(cycle), self.orig_data.sample(cycle)
+        if request is not None or data is not None or self.requests.busy:
+            for complete in self.requests.take(cycle, request, data):
+                self._answer(*complete)
+        self._connect()
 
-    def _connect(self) -> bool:
-        request, acknowledge, opened = self._connection
-        if opened:
+    def _connect(self) -> None:
+        """Follow the handshake, and send what it allows."""
+        connection = self.connection
+        connection.tick()
+        if not self.req.open:
+            self.rd_rsp.credits.open = self.wr_rsp.credits.open = connection.inbound
+            self.req.open = self.orig_data.open = connection.open
+        if connection.outbound:
             self.req.drive_credits()
             self.orig_data.drive_credits()
-            return True
-        bus = self.bus
-        inbound = request and int(bus.orig_clk_ack.value)
-        if inbound:
-            self.req.drive_credits()
-            self.orig_data.drive_credits()
-        if not request:
-            bus.comp_clk_req.value = 1
-        if not acknowledge and int(bus.orig_clk_req.value):
-            bus.comp_clk_ack.value = 1
-            acknowledge = 1
-        self._connection = [1, acknowledge, int(bool(inbound and acknowledge))]
-        return False
-
-    def _take(self, request: Beat | None, data: Beat | None) -> None:
-        """Note what came; Requests are answered in the order in which they came, once their data are complete."""
-        if request is not None:
-            port = request["port_id"]
-            if request["cmd"] >> 5 & 1:
-                if self._open[port] is not None:
-                    raise ProtocolError(f"a Request with data on port {port} before the data of the last one ended")
-                if data is None or data["port_id"] != port:
-                    raise ProtocolError(f"a Request with data on port {port} without its first OrigData beat")
-                self._open[port] = (request, [])
-                self._received[port].append(self._open[port])
-            else:
-                self._received[port].append((request, []))
-        if data is not None:
-            self._take_data(data)
-        for received in self._received:
-            while received and len(received[0][1]) == self._beats(received[0][0]):
-                self._answer(*received.popleft())
-
-    @staticmethod
-    def _beats(request: Beat) -> int:
-        return request["num_beats"] + 1 if request["cmd"] >> 5 & 1 else 0
-
-    def _take_data(self, data: Beat) -> None:
-        port = data["port_id"]
-        owner = self._open[port]
-        if owner is None:
-            raise ProtocolError(f"an OrigData beat on port {port} that belongs to no Request")
-        request, beats = owner
-        beats.append(data)
-        last = len(beats) == self._beats(request)
-        if data["offset"] != len(beats) - 1 or data["last"] != last or data["vc"] != request["vc"]:
-            raise ProtocolError(f"OrigData beat {len(beats)} of {self._beats(request)} has wrong fields: {data}")
-        if last:
-            self._open[port] = None
+            if connection.inbound:
+                slot = self.cycle % self.ports
+                self._send_read_response(slot)
+                self._send_write_response(slot)
 
     def _answer(self, request: Beat, data: list[Beat]) -> None:
         channel, beats = self.handler(request, data)
-        self._ready[channel][request["port_id"]].append((self.cycle + self.latency, beats))
+        due = self.cycle + (self.latency() if callable(self.latency) else self.latency)
+        queue = self._ready[channel][request["port_id"]]
+        order = self.single_beat(len(beats)) if channel == "rd_rsp" and len(beats) > 1 else None
+        if order is None:
+            heappush(queue, (due, next(self._numbers), beats))
+            return
+        for place, offset in enumerate(order):
+            beat = {**beats[offset], "num_beats": 0, "last": int(place == len(beats) - 1)}
+            heappush(queue, (due, next(self._numbers), [beat]))
+            due += 1 + self.beat_gap()
 
     def _send_read_response(self, slot: int) -> None:
         burst, ready = self._burst[slot], self._ready["rd_rsp"][slot]
         if not burst and ready and ready[0][0] <= self.cycle:
-            beats = ready[0][1]
+            beats = ready[0][2]
             if self.rd_rsp.affords(slot, beats[0]["vc"], len(beats)):
-                burst.extend(ready.popleft()[1])
+                burst.extend(heappop(ready)[2])
         if burst:
             self.rd_rsp.drive({**burst.popleft(), "port_id": slot})
         else:
@@ -135,7 +151,7 @@ class UPLICompleter:
 
     def _send_write_response(self, slot: int) -> None:
         ready = self._ready["wr_rsp"][slot]
-        if ready and ready[0][0] <= self.cycle and self.wr_rsp.affords(slot, ready[0][1][0]["vc"], 1):
-            self.wr_rsp.drive({**ready.popleft()[1][0], "port_id": slot})
+        if ready and ready[0][0] <= self.cycle and self.wr_rsp.affords(slot, ready[0][2][0]["vc"], 1):
+            self.wr_rsp.drive({**heappop(ready)[2][0], "port_id": slot})
         else:
             self.wr_rsp.idle()

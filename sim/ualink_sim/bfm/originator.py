@@ -1,45 +1,41 @@
 """A UPLI Originator as a bus model: issues Requests with tags, collects Responses (UALink_200 §2.4, §2.7)."""
 
 from collections import deque
-from dataclasses import dataclass, field
+from collections.abc import Callable
 
+from cocotb.triggers import Event
+
+from .agent import BusModel
 from .bus import UPLIBus
-from .channel import Beat, ChannelReceiver, ChannelSender, ProtocolError
+from .channel import Beat
+from .connection import Connection
+from .receiver import ChannelReceiver
+from .responses import ResponseCollector
+from .sender import ChannelSender
+from .slots import Slots
+from .transaction import Transaction
 
-__all__ = ["Transaction", "UPLIOriginator"]
+__all__ = ["ResetError", "Transaction", "UPLIOriginator"]
 
 TAGS = 2048
 
 
-@dataclass(eq=False)
-class Transaction:
-    """One Request with its data beats on the way in, and its Response beats on the way out.
-
-    ``issued`` and ``completed`` are tick numbers, ``response`` the beats in order of arrival.
-    """
-
-    request: Beat
-    data: list[Beat] = field(default_factory=list)
-    port: int = 0
-    response: list[Beat] = field(default_factory=list)
-    issued: int | None = None
-    completed: int | None = None
-
-    @property
-    def done(self) -> bool:
-        return self.completed is not None
-
-    @property
-    def status(self) -> int:
-        """RdRspStatus or WrRspStatus, the same on every beat of a response."""
-        return self.response[0]["status"]
+class ResetError(RuntimeError):
+    """A reset terminated the transaction that was waited for."""
 
 
-class UPLIOriginator:
-    """Drives the Originator's side of ``bus``; call ``tick`` once per cycle, on the falling edge, out of reset.
+class UPLIOriginator(BusModel):
+    """Drives the Originator's side of ``bus``: call ``tick`` once per cycle, on the falling edge, or ``start`` it.
 
-    ``outstanding`` bounds the Requests in flight per port (at most the 2,048 tags that a port has). ``issued`` gathers
-    the transactions as they are issued, for whoever wants to empty it.
+    Attributes
+    ----------
+    ports : 1, 2 or 4.
+    rd_rsp_pool, wr_rsp_pool, rd_rsp_vc, wr_rsp_vc : credits released per port, in the Pool and for each VC.
+    outstanding : bound on the Requests in flight per port, at most the 2,048 tags that a port has.
+    hold : called per received beat, cycles for which its credit is kept back.
+    gap : called per issued Request, cycles for which its port issues none.
+    request_delay, acknowledge_delay : cycles before OrigClkReq and OrigClkAck rise.
+    issued : the transactions in order of issue, for whoever wants to empty it.
     """
 
     def __init__(
@@ -49,34 +45,56 @@ class UPLIOriginator:
         ports: int = 1,
         rd_rsp_pool: int = 64,
         wr_rsp_pool: int = 64,
+        rd_rsp_vc: tuple[int, int, int, int] = (0, 0, 0, 0),
+        wr_rsp_vc: tuple[int, int, int, int] = (0, 0, 0, 0),
         outstanding: int = TAGS,
-        hold=lambda: 0,
+        hold: Callable[[], int] = lambda: 0,
+        gap: Callable[[], int] = lambda: 0,
+        request_delay: int = 0,
+        acknowledge_delay: int = 0,
     ):
         self.bus = bus
         self.ports = ports
+        self.outstanding = min(outstanding, TAGS)
+        self.hold = hold
+        self.gap = gap
+        self._credits = {"rd_rsp": (rd_rsp_pool, rd_rsp_vc), "wr_rsp": (wr_rsp_pool, wr_rsp_vc)}
+        self._delays = {"request_delay": request_delay, "acknowledge_delay": acknowledge_delay}
+        self._start()
+
+    def _start(self) -> None:
+        bus, ports = self.bus, self.ports
         self.req = ChannelSender(bus.req, ports)
         self.orig_data = ChannelSender(bus.orig_data, ports)
-        self.rd_rsp = ChannelReceiver(bus.rd_rsp, ports, pool=rd_rsp_pool, hold=hold)
-        self.wr_rsp = ChannelReceiver(bus.wr_rsp, ports, pool=wr_rsp_pool, hold=hold)
+        self.rd_rsp, self.wr_rsp = (
+            ChannelReceiver(getattr(bus, name), Slots(ports), pool=pool, vc=vc, hold=lambda: self.hold())
+            for name, (pool, vc) in self._credits.items()
+        )
+        self.connection = Connection(
+            bus.orig_clk_req, bus.comp_clk_ack, bus.comp_clk_req, bus.orig_clk_ack, **self._delays
+        )
+        self.responses = ResponseCollector(ports)
         self.cycle = 0
         self.issued: list[Transaction] = []
-        self._tags = [deque(range(min(outstanding, TAGS))) for _ in range(ports)]
+        self._tags = [deque(range(self.outstanding)) for _ in range(ports)]
         self._waiting: list[deque[Transaction]] = [deque() for _ in range(ports)]
-        self._flight: list[dict[int, Transaction]] = [{} for _ in range(ports)]
         self._burst: list[deque[Beat]] = [deque() for _ in range(ports)]
-        self._completed: list[Transaction] = []
-        bus.orig_clk_req.value = 0
-        bus.orig_clk_ack.value = 0
-        self._connection = [
-            0,
-            0,
-            0,
-        ]  # OrigClkReq, OrigClkAck as driven; 1 in the last place once both directions are open
+        self._next_issue = [0] * ports
+
+    def reset(self) -> list[Transaction]:
+        """Start again with nothing: no connection, no credits. Returns the transactions that this terminates."""
+        lost = [*self.responses.outstanding, *(waiting for queue in self._waiting for waiting in queue)]
+        self._start()
+        for transaction in lost:
+            transaction.terminated = True
+            if transaction.ended is not None:
+                transaction.ended.set()
+        return lost
 
     @property
     def idle(self) -> bool:
         """Nothing waits and nothing is in flight."""
-        return not any(self._waiting) and not any(self._flight)
+        return not any(self._waiting) and not self.responses.busy
 
     @property
     def backlog(self) -> int:
@@ -87,42 +105,54 @@ class UPLIOriginator:
         """Queue ``transaction`` on its port; its tag is chosen when it is issued."""
         self._waiting[transaction.port].append(transaction)
 
+    async def complete(self, transaction: Transaction) -> Transaction:
+        """Submit ``transaction`` and wait for its Response; ResetError when a reset terminates it."""
+        transaction.ended = Event()
+        self.submit(transaction)
+        await transaction.ended.wait()
+        if transaction.terminated:
+            raise ResetError(f"a reset terminated the Request {transaction.request}")
+        return transaction
+
     def tick(self) -> list[Transaction]:
         """One cycle; returns the transactions that completed in it."""
-        self.cycle += 1
-        self._completed = []
-        self.req.sample()
-        self.orig_data.sample()
-        self._take(self.rd_rsp.sample())
-        self._take(self.wr_rsp.sample())
-        if self._connect():
-            self._send(self.cycle % self.ports)
-        return self._completed
+        self.cycle = cycle = self.cycle + 1
+        self.req.sample(cycle)
+        self.orig_data.sample(cycle)
+        completed = []
+        for receiver in (self.rd_rsp, self.wr_rsp):
+            beat = receiver.sample(cycle)
+            if beat is not None:
+                transaction = self.responses.take(cycle, receiver.channel, beat)
+                if transaction is not None:
+                    completed.append(transaction)
+        if self.responses.busy:
+            self.responses.check(cycle)
+        for transaction in completed:
+            request = transaction.request
+            self._tags[request["port_id"]].append(request["tag"])
+            if transaction.ended is not None:
+                transaction.ended.set()
+        self._connect()
+        return completed
 
-    def _connect(self) -> bool:
-        """Run both handshake machines; true when beats may flow."""
-        request, acknowledge, opened = self._connection
-        if opened:
+    def _connect(self) -> None:
+        """Follow the handshake, and send what it allows."""
+        connection = self.connection
+        connection.tick()
+        if not self.rd_rsp.open:
+            self.req.credits.open = self.orig_data.credits.open = connection.inbound
+            self.rd_rsp.open = self.wr_rsp.open = connection.open
+        if connection.outbound:
             self.rd_rsp.drive_credits()
             self.wr_rsp.drive_credits()
-            return True
-        bus = self.bus
-        outbound = request and int(bus.comp_clk_ack.value)
-        if outbound:
-            self.rd_rsp.drive_credits()
-            self.wr_rsp.drive_credits()
-        if not request:
-            bus.orig_clk_req.value = 1
-        if not acknowledge and int(bus.comp_clk_req.value):
-            bus.orig_clk_ack.value = 1
-            acknowledge = 1
-        self._connection = [1, acknowledge, int(bool(outbound and acknowledge))]
-        return False
+            if connection.inbound:
+                self._send(self.cycle % self.ports)
 
     def _send(self, slot: int) -> None:
         burst, waiting = self._burst[slot], self._waiting[slot]
         request = None
-        if waiting and self._tags[slot]:
+        if waiting and self._tags[slot] and self.cycle >= self._next_issue[slot]:
             head = waiting[0]
             vc = head.request["vc"]
             if self.req.affords(slot, vc, 1) and (
@@ -130,12 +160,7 @@ class UPLIOriginator:
             ):
                 request = waiting.popleft()
         if request is not None:
-            tag = self._tags[slot].popleft()
-            request.request = {**request.request, "tag": tag, "port_id": slot}
-            request.issued = self.cycle
-            self.issued.append(request)
-            self._flight[slot][tag] = request
-            self.req.drive(request.request)
+            self._issue(request, slot)
             burst.extend(request.data)
         else:
             self.req.idle()
@@ -144,19 +169,11 @@ class UPLIOriginator:
         else:
             self.orig_data.idle()
 
-    def _take(self, beat: Beat | None) -> None:
-        if beat is None:
-            return
-        port, tag = beat["port_id"], beat["tag"]
-        transaction = self._flight[port].get(tag)
-        if transaction is None:
-            raise ProtocolError(f"a response to tag {tag} of port {port}, which is not outstanding: {beat}")
-        received = transaction.response
-        if received and received[-1]["num_beats"] and beat["offset"] != received[-1]["offset"] + 1:
-            raise ProtocolError(f"beat {beat['offset']} of a multi-beat read response follows {received[-1]['offset']}")
-        received.append(beat)
-        if beat.get("last", 1):
-            transaction.completed = self.cycle
-            del self._flight[port][tag]
-            self._tags[port].append(tag)
-            self._completed.append(transaction)
+    def _issue(self, transaction: Transaction, slot: int) -> None:
+        tag = self._tags[slot].popleft()
+        transaction.request = {**transaction.request, "tag": tag, "port_id": slot}
+        transaction.issued = self.cycle
+        self._next_issue[slot] = self.cycle + 1 + self.gap()
+        self.issued.append(transaction)
+        self.responses.add(transaction)
+        self.req.drive(transaction.request)
