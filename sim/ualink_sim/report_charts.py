@@ -9,19 +9,26 @@ __all__ = ["histogram", "link_chart", "timeline", "topology"]
 
 LINK_WIDTH, LINK_HEIGHT = 320, 72
 BARS = 48
+FEW_FLITS = 16
 
 
 def link_chart(link: LinkResult, cycles: int, gbps: float, top: float, points: int) -> dict[str, Any]:
-    """Throughput as an area and TL efficiency as a line over time; replays as ticks."""
+    """Throughput as an area and TL efficiency as a line over time; replays as ticks.
+
+    Data are counted at UPLI, cycles before or after the TL flits that carry them, so a bucket of few flits tells no
+    efficiency, and one with data of its neighbour's flits none above 1.
+    """
     buckets = _merge([bucket for bucket in link.buckets if bucket.cycles], points)
     end = max(cycles, 1)
-    area, line, rows, drawing = [f"M0 {LINK_HEIGHT}"], [], [], False
+    first = round(LINK_WIDTH * buckets[0].start / end, 1) if buckets else 0
+    area, line, rows, drawing = [f"M{first} {LINK_HEIGHT}"], [], [], False
     for bucket in buckets:
         left, right = (round(LINK_WIDTH * t / end, 1) for t in (bucket.start, bucket.start + bucket.cycles))
         rate = bucket.data_bytes / bucket.cycles * gbps
         height = round(LINK_HEIGHT * (1 - min(1, rate / top)), 1)
         area.append(f"L{left} {height}L{right} {height}")
-        efficiency = bucket.data_bytes / (64 * bucket.tl_flits) if bucket.tl_flits else None
+        told = bucket.tl_flits >= FEW_FLITS
+        efficiency = min(1.0, bucket.data_bytes / (64 * bucket.tl_flits)) if told else None
         if efficiency is not None:
             y = round(LINK_HEIGHT * (1 - efficiency), 1)
             line.append(f"{'L' if drawing else 'M'}{left} {y}L{right} {y}")
