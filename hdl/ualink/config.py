@@ -74,6 +74,10 @@ class UPLIConfig(_Config):
                 )
 
 
+LARGEST_TRANSFER = 4
+"""Beats of 64 bytes."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class TLConfig(_Config):
     """Transaction layer of one port (UALink_200 §5).
@@ -98,9 +102,21 @@ class TLConfig(_Config):
             bits = self.cmd_counter_bits if name.endswith("cmd") else self.data_counter_bits
             if max(credits.pool, *credits.vc) >= 1 << bits:
                 raise ConfigError(f"tl.{name} does not fit in counters of {bits} bits")
-            # A transfer takes its buffers from one bucket, so one bucket must be able to hold the largest transfer.
             if max(credits.pool, *credits.vc) < least:
                 raise ConfigError(f"tl.{name} needs {least} or more credits in its pool or in one VC")
+        self._check_buckets("req_cmd", "req_data")
+        self._check_buckets("rsp_cmd", "rsp_data")
+
+    def _check_buckets(self, cmd: str, data: str) -> None:
+        """A transfer takes all its credits from one bucket: the Pool, or else each VC in use, must hold the largest."""
+        cmds, datas = getattr(self, cmd), getattr(self, data)
+        if cmds.pool and datas.pool >= LARGEST_TRANSFER:
+            return
+        for vc, (count, beats) in enumerate(zip(cmds.vc, datas.vc)):
+            if count and beats < LARGEST_TRANSFER:
+                raise ConfigError(f"tl.{data}.vc[{vc}] is {beats}; with tl.{cmd}.vc[{vc}] it must be 4 or more")
+        if not any(cmds.vc):
+            raise ConfigError(f"tl.{cmd} and tl.{data} have no bucket in common that holds a transfer of four beats")
 
 
 @dataclass(frozen=True, kw_only=True)
