@@ -20,6 +20,14 @@ from ualink.config import ConfigError, Credits, DLConfig, StationConfig, SwitchC
             lambda: TLConfig(req_cmd=Credits(pool=9), rsp_cmd=Credits(pool=20), cmd_counter_bits=4),
             ("tl.rsp_cmd", "4 bits"),
         ),
+        (
+            lambda: TLConfig(req_cmd=Credits(pool=1), req_data=Credits(vc=(4, 0, 0, 0))),
+            ("req_cmd", "req_data", "common"),
+        ),
+        (
+            lambda: TLConfig(rsp_cmd=Credits(vc=(1, 1, 0, 0)), rsp_data=Credits(vc=(4, 3, 0, 0))),
+            ("tl.rsp_data.vc[1]", "3", "4 or more"),
+        ),
         (lambda: SwitchConfig(stations=64, route_entries=128), ("route_entries", "128", "256")),
         (lambda: DLConfig(replay_depth=True), ("dl.replay_depth", "True")),
     ],
@@ -41,11 +49,11 @@ def test_replace_checks_again():
 def test_from_dict_builds_nested_values():
     config = from_dict(
         SwitchConfig,
-        {"stations": 8, "station": {"dl": {"replay_depth": 9}, "tl": {"req_cmd": {"vc": [9, 0, 0, 0]}}}},
+        {"stations": 8, "station": {"dl": {"replay_depth": 9}, "tl": {"req_cmd": {"pool": 1, "vc": [9, 0, 0, 0]}}}},
         "x",
     )
     assert (config.stations, config.station.dl.replay_depth) == (8, 9)
-    assert config.station.tl.req_cmd == Credits(pool=0, vc=(9, 0, 0, 0))
+    assert config.station.tl.req_cmd == Credits(pool=1, vc=(9, 0, 0, 0))
 
 
 @pytest.mark.parametrize(

@@ -176,8 +176,8 @@ def test_few_credits_slow_a_pod_down_but_never_stop_it(tmp_path):
 [tl]
 req_cmd = { vc = [1, 0, 0, 0] }
 rsp_cmd = { pool = 1 }
-req_data = { pool = 4 }
-rsp_data = { vc = [4, 0, 0, 0] }
+req_data = { vc = [4, 0, 0, 0] }
+rsp_data = { pool = 4 }
 [dl]
 replay_depth = 2
 """
