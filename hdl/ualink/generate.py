@@ -1,37 +1,38 @@
 """Files of a generated controller, station or switch."""
 
 import json
-from collections.abc import Iterator
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 
 from ualink.config import StationConfig, SwitchConfig, from_dict
+from ualink.lib.blackbox import Blackbox
+from ualink.lint import waivers
 from ualink.station import Station
 from ualink.switch.switch import Switch
-from ualink.verilog import hierarchy, port_table, to_verilog
+from ualink.verilog import port_table, to_verilog
 
 __all__ = ["generate"]
 
 
-def generate(
-    what: str, values: dict, where: str, ports: int | None, stations: int | None, folder: Path
-) -> Iterator[Path]:
-    """Write ``ualink_<what>.v`` and ``ualink_<what>.json`` into ``folder`` and yield their paths.
+def generate(what: str, values: dict, where: str, ports: int | None, stations: int | None, folder: Path) -> list[Path]:
+    """Write ``ualink_<what>.v``, ``.json`` and ``.vlt`` into ``folder`` and return their paths.
 
     ``values`` are keys of the station's (``controller``, ``station``) or the switch's configuration, ``where`` names
-    them in complaints; ``ports`` and ``stations`` override them. Nothing is written when a value is refused.
+    them in complaints; ``ports`` and ``stations`` override them. Nothing is written when a value is refused, and the
+    same values give the same bytes each time: nothing in a design depends on the order of a set or on the time.
     """
     name = f"ualink_{what}"
     config: StationConfig | SwitchConfig
     component: Station | Switch
     if what == "switch":
         config = switch = _switch_config(values, where, ports, stations)
-        component = Switch(switch)
-        verilog = hierarchy(lambda make: Switch(switch, make), Station(switch.station), "ualink_station", name)
+        station = Station(switch.station)
+        component = Switch(switch, lambda _: Blackbox(station, "ualink_station"))
+        verilog = to_verilog(station, "ualink_station") + "\n" + to_verilog(component, name)
     else:
-        config = station = _station_config(values, where, ports)
-        component = Station(station)
+        config = _station_config(values, where, ports)
+        component = Station(config)
         verilog = to_verilog(component, name)
     description = {
         "module": name,
@@ -41,13 +42,15 @@ def generate(
         "parameters": asdict(config),
         "ports": port_table(component),
     }
+    texts = {
+        folder / f"{name}.v": verilog,
+        folder / f"{name}.json": json.dumps(description, indent=1) + "\n",
+        folder / f"{name}.vlt": waivers(name),
+    }
     folder.mkdir(parents=True, exist_ok=True)
-    for path, text in (
-        (folder / f"{name}.v", verilog),
-        (folder / f"{name}.json", json.dumps(description, indent=1) + "\n"),
-    ):
+    for path, text in texts.items():
         path.write_text(text)
-        yield path
+    return list(texts)
 
 
 def _station_config(values: dict, where: str, ports: int | None) -> StationConfig:

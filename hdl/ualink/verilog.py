@@ -1,5 +1,6 @@
 """Verilog of a component: Amaranth to RTLIL, equal modules merged, RTLIL to Verilog by the Yosys that pip installs."""
 
+import re
 import subprocess
 import sysconfig
 import tempfile
@@ -10,17 +11,32 @@ from amaranth.hdl import Value
 from amaranth.lib import wiring
 
 from ualink.lib.blackbox import Blackbox
+from ualink.lib.memories import drop_zero_contents
 from ualink.lib.modules import merge_equal_modules
 
 __all__ = ["hierarchy", "port_table", "to_rtlil", "to_verilog"]
 
 # Without processes there is no `always @*` whose constant parts a simulator would never run; memories stay memories.
-_SCRIPT = "read_rtlil {0}.il; proc -norom; opt_expr; memory_collect; clean; write_verilog -norename -noattr {0}.v"
+# Amaranth declares each field of each struct: purging leaves those that something reads.
+_SCRIPT = (
+    "read_rtlil {0}.il; proc -norom; opt_expr; memory_collect; clean -purge; write_verilog -norename -noattr {0}.v"
+)
+_PORT = re.compile(r"^( *wire .*(?:input|output)) \d+ +\\(\S+)$", re.MULTILINE)
 
 
 def to_rtlil(component: wiring.Component, name: str) -> str:
     """RTLIL of ``component`` as module ``name``, one module per distinct design below it."""
-    return merge_equal_modules(rtlil.convert(component, name=name, emit_src=False))
+    merged = merge_equal_modules(rtlil.convert(component, name=name, emit_src=False))
+    return _order_ports(drop_zero_contents(merged), component, name)
+
+
+def _order_ports(rtlil_text: str, component: wiring.Component, name: str) -> str:
+    """The ports of module ``name`` in the order of ``port_table``, after ``clk`` and ``rst``."""
+    order = {port: n for n, port in enumerate(("clk", "rst", *(row["name"] for row in port_table(component))), start=1)}
+    start = re.search(rf"^module \\{name}$", rtlil_text, re.MULTILINE).start()
+    end = rtlil_text.index("\nend\n", start)
+    body = _PORT.sub(lambda found: f"{found[1]} {order[found[2]]} \\{found[2]}", rtlil_text[start:end])
+    return rtlil_text[:start] + body + rtlil_text[end:]
 
 
 def to_verilog(component: wiring.Component, name: str) -> str:
