@@ -1,8 +1,8 @@
 """Hands that break each rule of the bus models once: ``CASES`` for test_rules.py."""
 
 import pytest
-from bfm.fake_interface import parities
 
+from bfm.fake_interface import parities
 from ualink_sim.bfm.memory_handler import to_beat
 from ualink_sim.model import upli
 

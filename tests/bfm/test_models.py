@@ -4,9 +4,9 @@ import random
 from itertools import pairwise
 
 import pytest
+
 from bfm.fake_interface import FakeInterface
 from bfm.requests_at_random import random_response, random_transaction, shuffled
-
 from ualink_sim.bfm.memory_handler import to_beat
 from ualink_sim.bfm.transaction import Transaction
 from ualink_sim.model import upli

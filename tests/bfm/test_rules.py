@@ -3,9 +3,9 @@
 import re
 
 import pytest
+
 from bfm.broken_rules import CASES
 from bfm.fake_interface import FakeInterface
-
 from ualink_sim.bfm.bus import reader
 from ualink_sim.bfm.memory_handler import to_beat
 from ualink_sim.bfm.rules import RULES, ProtocolError

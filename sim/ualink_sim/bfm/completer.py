@@ -66,7 +66,8 @@ class UPLICompleter(BusModel):
         self.beat_gap = beat_gap
         self._check_fields = check_fields
         self._credits = {"req": (req_pool, req_vc), "orig_data": (orig_data_pool, orig_data_vc)}
-        self._delays = {"request_delay": request_delay, "acknowledge_delay": acknowledge_delay}
+        self.request_delay = request_delay
+        self.acknowledge_delay = acknowledge_delay
         self._start()
 
     def _start(self) -> None:
@@ -79,7 +80,12 @@ class UPLICompleter(BusModel):
         self.rd_rsp = ChannelSender(bus.rd_rsp, ports)
         self.wr_rsp = ChannelSender(bus.wr_rsp, ports)
         self.connection = Connection(
-            bus.comp_clk_req, bus.orig_clk_ack, bus.orig_clk_req, bus.comp_clk_ack, **self._delays
+            bus.comp_clk_req,
+            bus.orig_clk_ack,
+            bus.orig_clk_req,
+            bus.comp_clk_ack,
+            request_delay=self.request_delay,
+            acknowledge_delay=self.acknowledge_delay,
         )
         self.requests = RequestCollector(ports, check_fields=self._check_fields)
         self.cycle = 0

@@ -59,7 +59,8 @@ class UPLIOriginator(BusModel):
         self.hold = hold
         self.gap = gap
         self._credits = {"rd_rsp": (rd_rsp_pool, rd_rsp_vc), "wr_rsp": (wr_rsp_pool, wr_rsp_vc)}
-        self._delays = {"request_delay": request_delay, "acknowledge_delay": acknowledge_delay}
+        self.request_delay = request_delay
+        self.acknowledge_delay = acknowledge_delay
         self._start()
 
     def _start(self) -> None:
@@ -71,7 +72,12 @@ class UPLIOriginator(BusModel):
             for name, (pool, vc) in self._credits.items()
         )
         self.connection = Connection(
-            bus.orig_clk_req, bus.comp_clk_ack, bus.comp_clk_req, bus.orig_clk_ack, **self._delays
+            bus.orig_clk_req,
+            bus.comp_clk_ack,
+            bus.comp_clk_req,
+            bus.orig_clk_ack,
+            request_delay=self.request_delay,
+            acknowledge_delay=self.acknowledge_delay,
         )
         self.responses = ResponseCollector(ports)
         self.cycle = 0

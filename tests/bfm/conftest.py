@@ -1,0 +1,13 @@
+"""The RTL agents, compiled once; tests that use them carry ``xdist_group("agents")``."""
+
+import pytest
+
+from bfm.agents_top import AgentsTop
+from ualink.verilog import to_verilog
+from ualink_sim.simulator import build
+
+
+@pytest.fixture(scope="session")
+def agents():
+    """The compiled model of ``AgentsTop``."""
+    return build({"agents.v": to_verilog(AgentsTop(), "agents")}, "agents")
