@@ -11,6 +11,7 @@ __all__ = ["Connection"]
 class Connection:
     """Asks for the outbound direction and accepts the inbound one, each after a delay in cycles.
 
+    ClkReq stays low in the first cycle, whether reset ended at the rising or at the falling edge before (ruling B-01).
     ``outbound``: this side may send credits. ``inbound``: the partner may. With both, beats may flow (``open``).
     """
 
@@ -30,7 +31,7 @@ class Connection:
         self._peer_clk_ack = reader(peer_clk_ack, "handshake")
         self._peer_clk_req = reader(peer_clk_req, "handshake")
         self._requested = False
-        self._request_delay = request_delay
+        self._request_delay = 1 + request_delay
         self._acknowledge_delay = acknowledge_delay
         clk_req.value = 0
         clk_ack.value = 0
