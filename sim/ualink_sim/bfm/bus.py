@@ -1,10 +1,11 @@
-"""The signals of a UPLI interface on a simulated device, found by prefix."""
+"""The signals of a UPLI interface on a simulated device, found by name."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from .channel import FIELDS, MAX_PORTS, PARITY
+from .names import standard_name
 from .rules import ProtocolError
 
 __all__ = ["ChannelBus", "CreditBus", "UPLIBus", "reader"]
@@ -26,30 +27,34 @@ def reader(handle: Any, channel: str) -> Callable[[], int]:
     return read
 
 
-class CreditBus:
-    """Handles of a credit return interface."""
+Find = Callable[[str], Any]
+"""Gives the handle of a signal by its path, such as ``"rd_rsp.credit.port_num.2"``."""
 
-    def __init__(self, dut: Any, prefix: str):
-        self.init_done = getattr(dut, f"{prefix}init_done")
-        self.vld = getattr(dut, f"{prefix}vld")
-        self.pool = getattr(dut, f"{prefix}pool")
-        self.port_vc = [getattr(dut, f"{prefix}port_vc__{n}") for n in range(MAX_PORTS)]
-        self.port_num = [getattr(dut, f"{prefix}port_num__{n}") for n in range(MAX_PORTS)]
-        self.vld_parity = getattr(dut, f"{prefix}vld_parity")
-        self.parity = getattr(dut, f"{prefix}parity")
+
+class CreditBus:
+    """Handles of the credit return interface of a channel."""
+
+    def __init__(self, find: Find, channel: str):
+        self.init_done = find(f"{channel}.credit.init_done")
+        self.vld = find(f"{channel}.credit.vld")
+        self.pool = find(f"{channel}.credit.pool")
+        self.port_vc = [find(f"{channel}.credit.port_vc.{n}") for n in range(MAX_PORTS)]
+        self.port_num = [find(f"{channel}.credit.port_num.{n}") for n in range(MAX_PORTS)]
+        self.vld_parity = find(f"{channel}.credit.vld_parity")
+        self.parity = find(f"{channel}.credit.parity")
 
 
 class ChannelBus:
     """Handles of one channel: ``vld``, ``vld_parity``, ``fields``, ``parities`` and ``credit``."""
 
-    def __init__(self, dut: Any, prefix: str, channel: str):
+    def __init__(self, find: Find, channel: str):
         self.channel = channel
-        self.vld = getattr(dut, f"{prefix}vld")
-        self.vld_parity = getattr(dut, f"{prefix}vld_parity")
-        self.fields = {name: getattr(dut, f"{prefix}{name}") for name in FIELDS[channel]}
+        self.vld = find(f"{channel}.vld")
+        self.vld_parity = find(f"{channel}.vld_parity")
+        self.fields = {name: find(f"{channel}.{name}") for name in FIELDS[channel]}
         names = [*PARITY[channel], *(["data_parity"] if "data" in FIELDS[channel] else [])]
-        self.parities = {name: getattr(dut, f"{prefix}{name}") for name in names}
-        self.credit = CreditBus(dut, f"{prefix}credit__")
+        self.parities = {name: find(f"{channel}.{name}") for name in names}
+        self.credit = CreditBus(find, channel)
 
 
 @dataclass
@@ -66,8 +71,22 @@ class UPLIBus:
     comp_clk_ack: Any
 
     @classmethod
-    def from_prefix(cls, dut: Any, prefix: str) -> "UPLIBus":
-        """The interface whose signals are called ``<prefix>__req__vld`` and so on on ``dut``."""
-        channels = {name: ChannelBus(dut, f"{prefix}__{name}__", name) for name in FIELDS}
+    def from_names(cls, dut: Any, name: Callable[[str], str]) -> "UPLIBus":
+        """The interface on ``dut`` whose signal at each path is called ``name(path)``."""
+
+        def find(path: str) -> Any:
+            return getattr(dut, name(path))
+
+        channels = {channel: ChannelBus(find, channel) for channel in FIELDS}
         handshake = ("orig_clk_req", "orig_clk_ack", "comp_clk_req", "comp_clk_ack")
-        return cls(**channels, **{name: getattr(dut, f"{prefix}__{name}") for name in handshake})
+        return cls(**channels, **{signal: find(signal) for signal in handshake})
+
+    @classmethod
+    def from_prefix(cls, dut: Any, prefix: str) -> "UPLIBus":
+        """The interface whose signals are called ``<prefix>__req__vld`` and so on, as this project's Verilog does."""
+        return cls.from_names(dut, lambda path: f"{prefix}__{path.replace('.', '__')}")
+
+    @classmethod
+    def from_standard_names(cls, dut: Any, prefix: str = "") -> "UPLIBus":
+        """The interface whose signals are called ``<prefix>ReqVld`` and so on, as in the standard."""
+        return cls.from_names(dut, lambda path: prefix + standard_name(path))
