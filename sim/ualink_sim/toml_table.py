@@ -76,17 +76,19 @@ class Table:
         return value
 
     def config(self, kind: type, values: dict[str, Any]) -> Any:
-        """Build configuration ``kind`` from this table and ``values``, checking key by key to name the one at fault."""
+        """Build configuration ``kind`` from this table and ``values``, naming the key at fault if one alone is."""
         name = ".".join(str(part) for part in self.where)
+        try:
+            return from_dict(kind, {**self.values, **values}, name)
+        except ConfigError as error:
+            reason = str(error)
         for key, value in self.values.items():
             try:
                 from_dict(kind, {key: value}, name)
             except ConfigError as error:
-                raise self.fail(key, re.sub(rf"^{re.escape(name)}(\.{re.escape(key)})?:? ", "", str(error))) from None
-        try:
-            return from_dict(kind, {**self.values, **values}, name)
-        except ConfigError as error:
-            raise self.fail("", str(error)) from None
+                if str(error) == reason:
+                    raise self.fail(key, re.sub(rf"^{re.escape(name)}(\.{re.escape(key)})?:? ", "", reason)) from None
+        raise self.fail("", reason)
 
     def _value(self, key: str, default: Any) -> Any:
         if key not in self.values and default is None:
