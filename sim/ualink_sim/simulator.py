@@ -1,6 +1,7 @@
 """Build a Verilated model once and run cocotb test modules on it, with what pip installs, g++ and make."""
 
 import contextlib
+import fcntl
 import hashlib
 import importlib.util
 import os
@@ -108,13 +109,19 @@ def build(sources: Mapping[str, str], top: str, *, blocks: tuple[str, ...] = (),
     Modules named in ``blocks`` are compiled once however often they are used. Only the ports of ``top`` are visible to
     cocotb: what is invisible can be optimised.
     """
-    import cocotb_tools.config
-
     text = "\0".join(f"{name}\0{body}" for name, body in sorted(sources.items()))
     key = hashlib.sha256(f"{top}\0{blocks}\0{trace}\0{sys.version}\0{text}".encode()).hexdigest()[:16]
     folder = build_root() / "models" / f"{top}-{key}"
-    if (folder / "complete").exists():
-        return Model(top, folder)
+    with _alone(folder.with_suffix(".lock")):
+        if not (folder / "complete").exists():
+            _compile(sources, top, blocks, trace, folder)
+            (folder / "complete").write_text(key)
+    return Model(top, folder)
+
+
+def _compile(sources: Mapping[str, str], top: str, blocks: tuple[str, ...], trace: bool, folder: Path) -> None:
+    import cocotb_tools.config
+
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     control = ["`verilator_config", f'public_flat_rw -module "{top}" -port "*"']
@@ -142,8 +149,6 @@ def build(sources: Mapping[str, str], top: str, *, blocks: tuple[str, ...] = (),
             if run.returncode:
                 log.flush()
                 raise SimulatorError(f"{command[0]} failed on {top}:\n{_tail(folder / 'build.log')}")
-    (folder / "complete").write_text(key)
-    return Model(top, folder)
 
 
 def build_once(
@@ -162,12 +167,23 @@ def build_once(
     key = hashlib.sha256("\0".join([top, depends, repr((blocks, trace)), *tools, *_own_code()]).encode()).hexdigest()[
         :16
     ]
-    note = build_root() / "models" / f"{top}-{key}.made"
-    if note.exists() and (build_root() / "models" / note.read_text() / "complete").exists():
-        return Model(top, build_root() / "models" / note.read_text())
-    model = build(make_sources(), top, blocks=blocks, trace=trace)
-    note.write_text(model.folder.name)
-    return model
+    models = build_root() / "models"
+    note = models / f"{top}-{key}.made"
+    with _alone(models / f"{top}-{key}.lock"):
+        if note.exists() and (models / note.read_text() / "complete").exists():
+            return Model(top, models / note.read_text())
+        model = build(make_sources(), top, blocks=blocks, trace=trace)
+        note.write_text(model.folder.name)
+        return model
+
+
+@contextlib.contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Let one process at a time through: who comes second finds what the first has built."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _own_code() -> list[str]:
