@@ -7,8 +7,8 @@
 
 ``byte_en`` is one number in hex: bit i enables byte i of the transfer, so ``"f"`` enables the first four bytes; missing
 means all. Reads can leave out bytes of their first and last doubleword only, for ReqAttr has enables for these alone;
-the trace may give a read's ``attr`` instead, or both if they agree. Writes take ``attr`` as it is (metadata, 0 unless
-given). Atomics need ``attr``: OpType and OpSize; ``byte_en`` selects whole elements. An OpType of one operand works on
+the trace may give a read's ``attr`` instead, or both if they agree (0 gives nothing). Writes take ``attr`` as it is
+(metadata). In atomics it is OpType and OpSize, and ``byte_en`` selects whole elements; 0 adds 32-bit words. An OpType of one operand works on
 ``len`` bytes at ``addr``; one of two operands has ``len`` 64, Op1 in the first and Op2 in the last 32 bytes of
 ``data``, and works on 32 bytes. ``after`` names earlier lines. Empty lines count but ask for nothing.
 """
@@ -128,7 +128,7 @@ class _Line:
 
     def _data(self, op: str) -> bytes:
         if op == "read":
-            if "data" in self.values:
+            if self.values.get("data", ""):
                 raise self.fail("data: a read sends none")
             return b""
         text = self._hex("data", self._given("data"))
@@ -141,10 +141,13 @@ class _Line:
         whole = (1 << length) - 1
         byte_en = whole
         if "byte_en" in self.values:
-            byte_en = int(self._hex("byte_en", self.values["byte_en"]) or "0", 16)
-        default = None if op.startswith("atomic") else read_attr(byte_en & whole, length) if op == "read" else 0
-        attr = self._integer("attr", default, 0, 0xFF)
-        if op == "read" and "attr" in self.values:
+            text = self.values["byte_en"]
+            digits = text.removeprefix("0x") if isinstance(text, str) else text
+            byte_en = int(self._hex("byte_en", digits) or "0", 16)
+        attr = self._integer("attr", 0, 0, 0xFF)
+        if op == "read" and not attr:
+            attr = read_attr(byte_en & whole, length)
+        elif op == "read":
             from_attr = read_byte_en(attr, length)
             if "byte_en" in self.values and byte_en != from_attr:
                 raise self.fail(f"attr: {attr} says byte_en {from_attr:x}, but byte_en is {byte_en:x}")

@@ -105,7 +105,6 @@ CASES = [
     ({**FULL, "byte_en": "f"}, "byte_en: write_full enables every byte"),
     ({**FULL, "addr": "0x1020"}, "addr: 0x1020 is not a multiple of 64"),
     ({**FULL, "len": 32, "data": "ab" * 32}, "len: 32 is not a multiple of 64"),
-    ({key: ADD[key] for key in ADD if key != "attr"}, "attr: is missing"),
     ({**ADD, "addr": "0x103c"}, "len: 8 bytes at 0x103c cross a boundary of 64 bytes"),
     ({**ADD, "addr": "0x1004", "attr": 4}, "addr: 0x1004 is not a multiple of the element of 8 bytes"),
     ({**ADD, "len": 4, "data": "00112233", "attr": 4}, "len: 4 is not a multiple of the element of 8 bytes"),
@@ -152,3 +151,17 @@ def test_the_handwritten_example_is_valid(root):
     requests = load_trace(root / "examples" / "handwritten.jsonl", 3)
     assert [request.line for request in requests] == list(range(1, 11))
     assert {request.op for request in requests} == {"read", "write", "write_full", "atomic", "atomic_nr"}
+
+
+def test_attr_0_leaves_the_byte_enables_of_a_read_to_byte_en(tmp_path):
+    rows = [
+        {"src": 0, "dst": 1, "op": "read", "addr": "0x1000", "len": 12, "attr": 0, "data": ""},
+        {"src": 0, "dst": 1, "op": "read", "addr": "0x1000", "len": 12, "attr": 0, "byte_en": "0x7fe"},
+        {"src": 0, "dst": 1, "op": "atomic", "addr": "0x1000", "len": 4, "data": "01000000"},
+    ]
+    path = tmp_path / "trace.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    whole, masked, add = load_trace(path, 2)
+    assert (whole.attr, whole.byte_en) == (0xFF, 0xFFF)
+    assert (masked.attr, masked.byte_en) == (0x7E, 0x7FE)
+    assert (add.attr, add.byte_en) == (0x00, 0xF)
