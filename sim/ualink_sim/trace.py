@@ -8,9 +8,9 @@
 ``byte_en`` is one number in hex: bit i enables byte i of the transfer, so ``"f"`` enables the first four bytes; missing
 means all. Reads can leave out bytes of their first and last doubleword only, for ReqAttr has enables for these alone;
 the trace may give a read's ``attr`` instead, or both if they agree (0 gives nothing). Writes take ``attr`` as it is
-(metadata). In atomics it is OpType and OpSize, and ``byte_en`` selects whole elements; 0 adds 32-bit words. An OpType of one operand works on
-``len`` bytes at ``addr``; one of two operands has ``len`` 64, Op1 in the first and Op2 in the last 32 bytes of
-``data``, and works on 32 bytes. ``after`` names earlier lines. Empty lines count but ask for nothing.
+(metadata). In atomics it is OpType and OpSize, and ``byte_en`` selects whole elements; 0 adds 32-bit words. An OpType
+of one operand works on ``len`` bytes at ``addr``; one of two operands has ``len`` 64, Op1 in the first and Op2 in the
+last 32 bytes of ``data``, and works on 32 bytes. ``after`` names earlier lines. Empty lines count but ask for nothing.
 """
 
 import json

@@ -91,7 +91,7 @@ CASES = [
     ({**READ, "data": "00"}, "data: a read sends none"),
     ({**READ, "byte_en": "fffffffffffbffff"}, "byte_en: a read can leave out bytes of its first and last doubleword"),
     ({**READ, "byte_en": "1ffffffffffffffff"}, "byte_en: has bits beyond the 64 bytes"),
-    ({**READ, "byte_en": "0x1"}, "byte_en: must be a string of hex digits"),
+    ({**READ, "byte_en": "fg"}, "byte_en: must be a string of hex digits"),
     ({**READ, "len": 8, "byte_en": "7e", "attr": 255}, "attr: 255 says byte_en ff, but byte_en is 7e"),
     ({**READ, "attr": 256}, "attr: is 256"),
     ({**READ, "at": -1}, "at: is -1"),
