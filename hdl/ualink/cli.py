@@ -21,7 +21,17 @@ class _Refusal(click.ClickException):
         click.echo(f"ualink: {self.format_message()}", err=True)
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class _Commands(click.Group):
+    """Says what is wrong with a command line in one line too."""
+
+    def invoke(self, ctx):
+        try:
+            return super().invoke(ctx)
+        except click.UsageError as error:
+            raise _Refusal(error.format_message()) from None
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="amaranth-ualink")
 def main():
     """UALink_200 Rev 1.0 controller and switch: simulate, decode, generate, check."""
@@ -96,9 +106,16 @@ def decode(capture: Path | None, as_json: bool, lua: bool):
 @click.option("--config", "file", type=click.Path(dir_okay=False, path_type=Path), help="TOML file of parameters.")
 @click.option("--ports", type=click.Choice(["1", "2", "4"]), help="Ports per station: 1 x4, 2 x2 or 4 x1 links.")
 @click.option("--stations", type=int, help="Stations of the switch.")
-@click.option("-o", "--out", type=click.Path(file_okay=False, path_type=Path), default=Path("build/verilog"))
+@click.option(
+    "-o",
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("build/verilog"),
+    show_default=True,
+    help="Folder for the files.",
+)
 def generate(what: str, file: Path | None, ports: str | None, stations: int | None, out: Path):
-    """Write Verilog of a controller, station or switch, and a JSON with its parameters and ports."""
+    """Write a controller, station or switch as Verilog, parameters and ports as JSON, and waivers for Verilator."""
     from ualink.generate import generate as write
 
     values: dict = {}
@@ -112,10 +129,13 @@ def generate(what: str, file: Path | None, ports: str | None, stations: int | No
     if stations is not None and what != "switch":
         raise _Refusal(f"--stations has no meaning for a {what}")
     try:
-        for path in write(what, values, str(file or "flags"), int(ports) if ports else None, stations, out):
-            click.echo(path)
+        paths = write(what, values, str(file or "flags"), int(ports) if ports else None, stations, out)
     except configuration.ConfigError as error:
         raise _Refusal(str(error)) from None
+    except OSError as error:
+        raise _Refusal(f"{error.filename}: {error.strerror}") from None
+    for path in paths:
+        click.echo(path)
 
 
 @main.command()

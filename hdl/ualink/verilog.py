@@ -33,7 +33,7 @@ def to_rtlil(component: wiring.Component, name: str) -> str:
 def _order_ports(rtlil_text: str, component: wiring.Component, name: str) -> str:
     """The ports of module ``name`` in the order of ``port_table``, after ``clk`` and ``rst``."""
     order = {port: n for n, port in enumerate(("clk", "rst", *(row["name"] for row in port_table(component))), start=1)}
-    start = re.search(rf"^module \\{name}$", rtlil_text, re.MULTILINE).start()
+    start = rtlil_text.index(f"\nmodule \\{name}\n")
     end = rtlil_text.index("\nend\n", start)
     body = _PORT.sub(lambda found: f"{found[1]} {order[found[2]]} \\{found[2]}", rtlil_text[start:end])
     return rtlil_text[:start] + body + rtlil_text[end:]

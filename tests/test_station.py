@@ -1,0 +1,178 @@
+"""A station: which port each cycle belongs to, and what a port sees of the reconciliation sublayer."""
+
+import pytest
+from amaranth.hdl import Module, Signal
+from amaranth.lib import wiring
+from amaranth.sim import Simulator
+
+import ualink.station
+from ualink.config import ConfigError, StationConfig, SwitchConfig
+from ualink.lib.blackbox import Blackbox
+from ualink.phy.interface import SlotStatus
+from ualink.port import Port
+from ualink.station import Station
+from ualink.switch.switch import Switch
+from ualink.verilog import port_table
+
+PORTS = pytest.mark.parametrize("ports", [1, 2, 4])
+pytestmark = pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
+
+
+class CountingPort(wiring.Component):
+    """Stands for a port: sends the number of beats sent before, counts the beats that come, shows its faults."""
+
+    def __init__(self, config):
+        super().__init__(Port(config).signature)
+
+    def elaborate(self, platform):
+        m = Module()
+        sent, cycle = Signal(32), Signal(32)
+        m.d.sync += cycle.eq(cycle + 1)
+        m.d.comb += [self.tx.valid.eq(1), self.tx.p.data.eq(sent), self.dl_status.flits_sent.eq(cycle)]
+        with m.If(self.tx.ready):
+            m.d.sync += sent.eq(sent + 1)
+        received = self.dl_status.flits_received
+        with m.If(self.rx.valid):
+            m.d.sync += [received.eq(received + 1), self.dl_status.payload_flits_received.eq(self.rx.p.data)]
+        m.d.comb += [
+            self.tl_status.credits_ready.eq(self.local_fault),
+            self.tl_status.transmit_error.eq(self.remote_fault),
+        ]
+        return m
+
+
+@pytest.fixture
+def run(monkeypatch):
+    """``run(ports, bench)`` simulates a station whose ports only count."""
+    monkeypatch.setattr(ualink.station, "Port", CountingPort)
+
+    def run(ports, bench):
+        station = Station(StationConfig(ports=ports))
+
+        async def testbench(ctx):
+            await bench(ctx, station)
+
+        simulator = Simulator(station)
+        simulator.add_clock(1e-9)
+        simulator.add_testbench(testbench)
+        simulator.run()
+
+    return run
+
+
+@pytest.mark.req("UPLI-017", "SW-024")
+@PORTS
+def test_cycles_go_round_the_ports(run, ports):
+    """Slots 0; 0, 1; or 0, 1, 2, 3, from reset on, and every port gets an equal share of the wire: one beat in each."""
+
+    async def bench(ctx, station):
+        ctx.set(station.rs.tx.ready, 1)
+        for cycle in range(6 * ports + 1):
+            assert ctx.get(station.slot) == cycle % ports
+            assert ctx.get(station.rs.tx.valid)
+            beat = ctx.get(station.rs.tx.p)
+            assert (beat.port, beat.data) == (cycle % ports, cycle // ports)
+            await ctx.tick()
+
+    run(ports, bench)
+
+
+@pytest.mark.req("UPLI-017", "SW-024")
+def test_a_station_has_one_two_or_four_ports():
+    for ports in (0, 3, 5, 8):
+        with pytest.raises(ConfigError, match=rf"station\.ports is {ports}; .*1, 2, 4"):
+            StationConfig(ports=ports)
+
+
+@PORTS
+def test_a_port_stands_still_in_the_cycles_of_the_others(run, ports):
+    async def bench(ctx, station):
+        for _ in range(5 * ports):
+            await ctx.tick()
+        assert [ctx.get(station.dl_status[port].flits_sent) for port in range(ports)] == [5] * ports
+
+    run(ports, bench)
+
+
+@PORTS
+def test_a_stalled_wire_loses_no_beat(run, ports):
+    ready = [1, 0, 0, 1, 1, 1, 0, 1, 0, 1, 1, 0, 0, 0, 1, 1] * 3
+
+    async def bench(ctx, station):
+        taken = [0] * ports
+        for cycle, now in enumerate(ready):
+            ctx.set(station.rs.tx.ready, now)
+            assert ctx.get(station.rs.tx.p.data) == taken[cycle % ports]
+            taken[cycle % ports] += now
+            await ctx.tick()
+
+    run(ports, bench)
+
+
+@PORTS
+def test_a_beat_reaches_its_port_in_its_cycle_only(run, ports):
+    """In the cycle of each port come beats of every port, and cycles without a beat."""
+
+    async def bench(ctx, station):
+        count, data = [0] * ports, [0] * ports
+        for cycle in range(8 * ports):
+            slot, named, valid = cycle % ports, (cycle // ports) % ports, cycle % 3 != 0
+            beat = {"data": 100 + cycle, "port": named, "first": 0, "last": 0, "status": SlotStatus.GOOD}
+            ctx.set(station.rs.rx.p, beat)
+            ctx.set(station.rs.rx.valid, valid)
+            assert ctx.get(station.rs.rx.ready)
+            if valid and slot == named:
+                count[slot] += 1
+                data[slot] = 100 + cycle
+            await ctx.tick()
+        ctx.set(station.rs.rx.valid, 0)
+        for _ in range(ports):
+            await ctx.tick()
+        assert all(count)
+        assert [ctx.get(station.dl_status[port].flits_received) for port in range(ports)] == count
+        assert [ctx.get(station.dl_status[port].payload_flits_received) for port in range(ports)] == data
+
+    run(ports, bench)
+
+
+@PORTS
+def test_each_port_sees_its_own_faults(run, ports):
+    async def bench(ctx, station):
+        for pattern in range(1 << ports):
+            ctx.set(station.rs.local_fault, pattern)
+            ctx.set(station.rs.remote_fault, ~pattern & 15)
+            for port in range(ports):
+                assert ctx.get(station.tl_status[port].credits_ready) == pattern >> port & 1
+                assert ctx.get(station.tl_status[port].transmit_error) == ~pattern >> port & 1
+
+    run(ports, bench)
+
+
+@pytest.mark.req("UPLI-023")
+def test_one_upli_interface_for_each_kind_of_local_agent():
+    """The local Originator drives requests into the station, and the station drives them into the local Completer."""
+    directions = {row["path"]: row["direction"] for row in port_table(Station(StationConfig()))}
+    for channel, into_completer in (("req", True), ("orig_data", True), ("rd_rsp", False), ("wr_rsp", False)):
+        for side, inwards in (("upli_completer", into_completer), ("upli_originator", not into_completer)):
+            assert directions[f"{side}.{channel}.vld"] == ("input" if inwards else "output")
+            assert directions[f"{side}.{channel}.credit.vld"] == ("output" if inwards else "input")
+
+
+@pytest.mark.req("UPLI-024")
+def test_tl_and_dl_exchange_flits_of_64_bytes():
+    port = Port(StationConfig())
+    for layer in (port._tl, port._dl):
+        for flit in (layer.tx_flit, layer.rx_flit):
+            assert len(flit.p.data) == 64 * 8
+
+
+@PORTS
+def test_a_switch_shows_all_ports_of_all_stations(ports):
+    config = SwitchConfig(stations=3, route_entries=16, station=StationConfig(ports=ports))
+    station = Station(config.station)
+    switch = Switch(config, lambda _: Blackbox(station, "station"))
+    names = {row["path"] for row in port_table(switch)}
+    for number in range(3):
+        assert f"rs.{number}.tx.valid" in names
+        shown = {int(name.split(".")[2]) for name in names if name.startswith(f"dl_config.{number}.")}
+        assert shown == set(range(ports))
