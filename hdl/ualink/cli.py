@@ -18,7 +18,7 @@ class _Refusal(click.ClickException):
     exit_code = 2
 
     def show(self, file=None):
-        click.echo(f"ualink: {self.format_message()}", err=True)
+        click.echo(f"ualink: {' '.join(self.format_message().split())}", err=True)
 
 
 class _Commands(click.Group):
