@@ -103,7 +103,9 @@ async def start(ctx, dut, driver, counts, shared=False):
     await ctx.tick()
 
 
-@pytest.mark.req("TL-024", "TL-025", "TL-146", "TL-149", "TL-150", "TL-156", "TL-158", "TL-160", "TL-164", "TL-219")
+@pytest.mark.req(
+    *("TL-024", "TL-025", "TL-146", "TL-149", "TL-150", "TL-156", "TL-158", "TL-159", "TL-160", "TL-164", "TL-219"),
+)
 @pytest.mark.parametrize("shared", [False, True])
 def test_random_claims_and_returns(shared):
     rng = random.Random(shared)
