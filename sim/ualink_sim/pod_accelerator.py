@@ -2,19 +2,20 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from .beats import orig_data_beats, response_data, upli_request
 from .bfm.bus import UPLIBus
 from .bfm.channel import Beat
 from .bfm.completer import UPLICompleter
+from .bfm.memory_handler import to_beat
 from .bfm.originator import Transaction, UPLIOriginator
 from .model import upli
 from .predict import Outcome
 from .request import Request
 from .topology import Topology
 
-__all__ = ["Accelerator", "Journey", "to_beat"]
+__all__ = ["Accelerator", "Journey"]
 
 READY_REQUESTS = 4
 """Requests handed to the bus model ahead of their issue, per accelerator."""
@@ -52,12 +53,6 @@ class Journey:
         status = upli.Status(response[0].status).name
         read = [beat for beat in response if isinstance(beat, upli.RdRspBeat)]
         return Outcome(status, response_data(self.request, read) if self.request.returns_data else None)
-
-
-def to_beat(record) -> Beat:
-    """A beat of the bus models from one of the executable model's."""
-    beat = {field.name: getattr(record, field.name) for field in fields(record)}
-    return {name: int.from_bytes(v, "little") if isinstance(v, bytes) else int(v) for name, v in beat.items()}
 
 
 class Accelerator:
