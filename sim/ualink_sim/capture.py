@@ -17,6 +17,8 @@ LINK_TYPE = 147
 """DLT_USER0."""
 PACKET_BLOCK = 6
 """Type of an Enhanced Packet Block."""
+DROP_COUNT = struct.Struct("<2HQI")
+"""Option epb_dropcount (4, 8 bytes: packets lost on the interface since the one before) and the end of options."""
 PICOSECONDS = 12
 """if_tsresol: time stamps count units of 10**-12 s."""
 
@@ -26,12 +28,13 @@ class CaptureError(ValueError):
 
 
 class CapturedFlit(NamedTuple):
-    """One packet: where it was seen, when, and its 640 bytes in wire order."""
+    """One packet: where it was seen, when, its 640 bytes in wire order, and how many flits were lost before it."""
 
     number: int
     interface: str
     time_ps: int
     flit: bytes
+    lost: int = 0
 
 
 class CaptureWriter:
@@ -52,16 +55,17 @@ class CaptureWriter:
         """A tap that gathers the beats of ``interface`` into flits."""
         return Tap(self, self._numbers[interface])
 
-    def write(self, interface: int, cycle: int, flit: bytes) -> None:
-        """Append a flit whose first beat was seen in ``cycle``, as an Enhanced Packet Block."""
+    def write(self, interface: int, cycle: int, flit: bytes, lost: int = 0) -> None:
+        """Append a flit whose first beat was seen in ``cycle`` after ``lost`` others, as an Enhanced Packet Block."""
         if len(flit) != FLIT_BYTES:
             raise ValueError(f"a flit has {FLIT_BYTES} bytes, not {len(flit)}")
         time = int(cycle * self._period_ps)
-        length = 32 + FLIT_BYTES
+        options = DROP_COUNT.pack(4, 8, lost, 0) if lost else b""
+        length = 32 + FLIT_BYTES + len(options)
         head = struct.pack(
             "<7I", PACKET_BLOCK, length, interface, time >> 32, time & 0xFFFFFFFF, FLIT_BYTES, FLIT_BYTES
         )
-        self._stream.write(head + flit + length.to_bytes(4, "little"))
+        self._stream.write(head + flit + options + length.to_bytes(4, "little"))
 
 
 class Tap:
@@ -71,6 +75,11 @@ class Tap:
         self._writer, self._interface = writer, interface
         self._beats: list[int] = []
         self._cycle = 0
+        self._lost = 0
+
+    def lose(self) -> None:
+        """A flit slot went by of which nothing can be told; the next flit is written with the count of these."""
+        self._lost += 1
 
     def beat(self, cycle: int, data: int, first: bool, last: bool, data_flit: bool = True) -> None:
         """See one beat of 512 bits; slots whose last beat has ``data_flit`` false are left out."""
@@ -79,7 +88,9 @@ class Tap:
             self._cycle = cycle
         self._beats.append(data)
         if last and data_flit and len(self._beats) == FLIT_BYTES // 64:
-            self._writer.write(self._interface, self._cycle, b"".join(b.to_bytes(64, "little") for b in self._beats))
+            flit = b"".join(beat.to_bytes(64, "little") for beat in self._beats)
+            self._writer.write(self._interface, self._cycle, flit, self._lost)
+            self._lost = 0
 
 
 def read_capture(path: str | Path) -> Iterator[CapturedFlit]:
@@ -139,4 +150,5 @@ def _packet(path: str | Path, number: int, block: EnhancedPacket) -> CapturedFli
     units = block.timestamp_high << 32 | block.timestamp_low
     time_ps = int(units * Fraction(interface.timestamp_resolution).limit_denominator(10**15) * 10**12)
     name = interface.options.get("if_name", str(block.interface_id))
-    return CapturedFlit(number, name, time_ps, bytes(block.packet_data))
+    lost = int(block.options.get("epb_dropcount", 0))
+    return CapturedFlit(number, name, time_ps, bytes(block.packet_data), lost)

@@ -7,18 +7,23 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from .capture import read_capture
-from .interface_decoder import DecodedFlit, InterfaceDecoder, TLFlit
+from .capture import CapturedFlit, read_capture
+from .dl_message_text import describe_message
+from .model.decode import DecodedFlit, DecodedMessage, DecodedTLFlit, Decoder, FlitState
 from .model.dl_header import ExplicitHeader
 from .model.tl_fields import ControlField, Credit, Request, UncompressedRequest
 from .model.tl_sequence import ControlFields, DataHalfFlit, Event, Message, Tags
+from .model.upli import Status
 from .request import OPERATIONS
 from .transactions import CapturedTransaction, TransactionTracker
 
-__all__ = ["decode_lines", "decoded_rows", "lua_dissector"]
+__all__ = ["decode_lines", "decoded_rows", "interface_decoder", "lua_dissector"]
 
 COMMANDS = {code: name for name, code in OPERATIONS.items()} | {0x2A: "message"}
-STATUSES = {0: "OKAY", 2: "TARGET_ABORT", 3: "DECODE_ERROR", 6: "PROTECTION_VIOLATION", 8: "CMPTO", 15: "ISOLATE"}
+STATUSES = {int(status): status.name for status in Status}
+ASIDES = {"duplicate": "  (again)", "gap": "  (after a gap)", "unnumbered": "  (number not known)"}
+"""What is said of payload flits that are not in order."""
+LUA_PARTS = ("ualink.lua", "ualink_tl.lua", "ualink_dl.lua", "ualink_tree.lua")
 MESSAGES = {0: "NOP", 1: "Initial Credit Release Complete"}
 
 
@@ -38,47 +43,66 @@ def decode_lines(path: str | Path, *, as_json: bool = False) -> Iterator[str]:
 
 
 def lua_dissector() -> str:
-    """The Wireshark dissector for link type 147, in Lua."""
-    return (files("ualink_sim") / "templates" / "ualink.lua").read_text(encoding="utf-8")
+    """The Wireshark dissector for link type 147, in Lua: one script, as Wireshark wants it."""
+    folder = files("ualink_sim") / "templates"
+    return "\n".join((folder / name).read_text(encoding="utf-8") for name in LUA_PARTS)
 
 
 def decoded_rows(path: str | Path) -> Iterator[dict[str, Any]]:
     """The capture at ``path`` as plain values, one dictionary per flit and per transaction."""
-    decoders: dict[str, InterfaceDecoder] = {}
+    decoders: dict[str, Decoder] = {}
     tracker = TransactionTracker()
     for packet in read_capture(path):
-        decoded = decoders.setdefault(packet.interface, InterfaceDecoder()).decode(packet)
-        yield _flit_row(decoded)
-        for transaction in tracker.see(decoded):
+        if packet.interface not in decoders:
+            decoders[packet.interface] = interface_decoder(packet.interface)
+        decoded = decoders[packet.interface].feed(packet.flit, packet.lost)
+        yield _flit_row(packet, decoded)
+        for transaction in tracker.see(packet, decoded):
             yield _transaction_row(transaction)
-    for transaction in tracker.outstanding.values():
+    for transaction in tracker.unanswered():
         yield _transaction_row(transaction)
 
 
-def _flit_row(decoded: DecodedFlit) -> dict[str, Any]:
+def interface_decoder(name: str) -> Decoder:
+    """A decoder for the interface ``name``; a switch keeps its address caches by source (UALink_200 §5.6)."""
+    return Decoder(row_member="src_acc_id" if name.startswith("sw") else "dst_acc_id")
+
+
+def _flit_row(packet: CapturedFlit, decoded: DecodedFlit) -> dict[str, Any]:
     header = decoded.header
     row: dict[str, Any] = {
         "type": "flit",
-        "packet": decoded.packet.number,
-        "interface": decoded.packet.interface,
-        "time_ps": decoded.packet.time_ps,
-        "crc_ok": decoded.crc_ok,
+        "packet": packet.number,
+        "interface": packet.interface,
+        "time_ps": packet.time_ps,
+        "crc_ok": decoded.state is not FlitState.BAD_CRC,
+        "state": decoded.state.name.lower(),
         "seq": decoded.seq,
-        "new": decoded.new,
+        "new": decoded.state is FlitState.PAYLOAD,
         "header": None,
         "segment_headers": [f"{value:02x}" for value in decoded.segment_headers],
-        "messages": [{"dword": f"{dword:08x}", "name": name} for dword, name in decoded.messages],
+        "messages": [_message_row(message) for message in decoded.messages],
         "tl_flits": [_tl_flit_row(flit) for flit in decoded.tl_flits],
         "problems": decoded.problems,
+        "notes": decoded.notes,
     }
     if header is not None:
         kind = "explicit" if isinstance(header, ExplicitHeader) else "command"
-        row["header"] = {"kind": kind, **{f.name: getattr(header, f.name) for f in fields(header)}}
+        row["header"] = {"kind": kind, **vars(header)}
     return row
 
 
-def _tl_flit_row(flit: TLFlit) -> dict[str, Any]:
-    return {"message_bits": flit.message_bits, "half_flits": [_event_row(event) for event in flit.events]}
+def _message_row(message: DecodedMessage) -> dict[str, Any]:
+    name = message.note if message.message is None else describe_message(message.message)
+    return {"dword": f"{message.dword:08x}", "name": name}
+
+
+def _tl_flit_row(flit: DecodedTLFlit) -> dict[str, Any]:
+    if flit.events is None:
+        half_flits = [{"kind": "unknown", "bytes": half.hex()} for half in (flit.data[:32], flit.data[32:])]
+    else:
+        half_flits = [_event_row(event) for event in flit.events]
+    return {"message_bits": flit.message_bits, "half_flits": half_flits}
 
 
 def _event_row(event: Event) -> dict[str, Any]:
@@ -111,15 +135,16 @@ def _field_row(sector: int, control: ControlField) -> dict[str, Any]:
 
 
 def _transaction_row(t: CapturedTransaction) -> dict[str, Any]:
+    request = t.request
     return {
         "type": "transaction",
         "interface": t.interface,
-        "src": t.src,
-        "dst": t.dst,
-        "tag": t.tag,
-        "command": COMMANDS.get(t.cmd, f"{t.cmd:#04x}"),
-        "addr": None if t.addr is None else f"{t.addr:#x}",
-        "len": t.length,
+        "src": request.src_phys_acc_id,
+        "dst": request.dst_phys_acc_id,
+        "tag": request.tag,
+        "command": COMMANDS.get(request.cmd, f"{request.cmd:#04x}"),
+        "addr": f"{request.addr:#x}" if t.address_known else None,
+        "len": 4 * (request.len + 1),
         "status": None if t.status is None else STATUSES.get(t.status, f"{t.status:#x}"),
         "requested_ps": t.requested_ps,
         "responded_ps": t.responded_ps,
@@ -134,6 +159,7 @@ def _flit_text(row: dict[str, Any]) -> Iterator[str]:
     head = f"{row['packet']:>6}  {row['interface']:<18} {row['time_ps'] / 1000:>12.3f} ns  {crc}  {_header_text(row)}"
     yield f"{head:<112}  SH {' '.join(row['segment_headers'])}"
     indent = " " * 10
+    yield from (f"{indent}note      {note}" for note in row["notes"])
     yield from (f"{indent}problem   {problem}" for problem in row["problems"] if row["crc_ok"])
     yield from (f"{indent}DL message {message['dword']}  {message['name']}" for message in row["messages"])
     for flit in row["tl_flits"]:
@@ -150,8 +176,8 @@ def _header_text(row: dict[str, Any]) -> str:
         text = "replay  " if header["replay"] else "explicit"
     else:
         text = f"{'replay request' if header['replay_request'] else 'ack'} {header['ack_req_seq']}"
-    again = "" if row["new"] or not header["payload"] else "  (not next)"
-    return f"{kind} #{row['seq']:<3} {text}{again}"
+    number = "?" if row["seq"] is None else row["seq"]
+    return f"{kind} #{number:<3} {text}{ASIDES.get(row['state'], '')}"
 
 
 def _half_text(half: dict[str, Any]) -> list[str]:
@@ -164,6 +190,8 @@ def _half_text(half: dict[str, Any]) -> list[str]:
         return [f"message   {half['message']}"]
     if half["kind"] == "tags":
         return [f"tags      {' '.join(half['tags'])}"]
+    if half["kind"] == "unknown":
+        return [f"unknown   {half['bytes']}"]
     return [f"error     {half['reason']}"]
 
 

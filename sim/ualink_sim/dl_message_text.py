@@ -1,38 +1,66 @@
 """DL messages in words (UALink_200 §6.4, Tables 6-4 to 6-13)."""
 
+from .model.dl_messages import (
+    ChannelCommand,
+    ChannelNegotiation,
+    DeviceId,
+    DLMessage,
+    NoOp,
+    PortNumber,
+    TLRateNotification,
+    UARTCreditUpdate,
+    UARTResetRequest,
+    UARTResetResponse,
+    UARTTransport,
+)
+
 __all__ = ["describe_message"]
 
-NEGOTIATION = {4: "request", 6: "ack", 7: "nack", 8: "decision pending"}
+ROLES = ("switch", "accelerator", "reserved", "reserved")
 
 
-def describe_message(dword: int) -> str:
-    """Name and fields of the message whose first dword is ``dword``; payload dwords of a UART transport look alike."""
-    kind = dword >> 2 & 0xF, dword >> 6 & 7
-    answer = "response" if dword >> 12 & 1 else "request"
-    if kind == (0, 0):
-        return "No-Op"
-    if kind == (0, 4):
-        return f"TL Rate Notification {answer}" + ("" if dword >> 12 & 1 else f", {(dword >> 16) * 50} kHz")
-    if kind == (0, 5):
-        role = ("switch", "accelerator", "reserved", "reserved")[dword >> 29 & 3]
-        return f"Device ID {answer}, {role} {dword >> 16 & 0x3FF if dword >> 31 else 'unknown'}"
-    if kind == (0, 6):
-        return f"Port Number {answer}, {dword >> 16 & 0xFFF if dword >> 31 else 'unknown'}"
-    if kind == (8, 4):
-        return (
-            f"Channel negotiation {NEGOTIATION.get(dword >> 20 & 0xF, 'reserved')}, "
-            f"target {_channel(dword >> 16)}, response {_channel(dword >> 24)}"
-        )
-    if kind == (1, 0):
-        return f"UART Stream Transport, stream {dword >> 9 & 7}, {(dword >> 27) + 1} dwords follow"
-    if kind == (1, 1):
-        return f"UART Stream Credit Update, stream {dword >> 9 & 7}, DataFCSeq {dword >> 20}"
-    if kind == (1, 6):
-        return f"UART Stream Reset Request, stream {dword >> 9 & 7}"
-    if kind == (1, 7):
-        return f"UART Stream Reset Response, stream {dword >> 9 & 7}, status {dword >> 13 & 7}"
-    return f"undefined class {kind[0]} type {kind[1]}"
+def describe_message(message: DLMessage) -> str:
+    """Name and members of ``message``."""
+    match message:
+        case NoOp():
+            return "No-Op"
+        case TLRateNotification(ack=0, rate=rate):
+            return f"TL Rate Notification request, {rate * 50} kHz"
+        case TLRateNotification():
+            return "TL Rate Notification response"
+        case DeviceId():
+            known = message.id if message.valid else "unknown"
+            return f"Device ID {_direction(message.ack)}, {ROLES[message.type]} {known}"
+        case PortNumber():
+            known = message.port_number if message.valid else "unknown"
+            return f"Port Number {_direction(message.ack)}, {known}"
+        case ChannelNegotiation():
+            return (
+                f"Channel negotiation {_command(message.command)}, "
+                f"target {_channel(message.target_state)}, response {_channel(message.response)}"
+            )
+        case UARTTransport():
+            return f"UART Stream Transport, stream {message.stream_id}, {message.length + 1} dwords follow"
+        case UARTCreditUpdate():
+            return f"UART Stream Credit Update, stream {message.stream_id}, DataFCSeq {message.data_fc_seq}"
+        case UARTResetRequest():
+            return f"UART Stream Reset Request, {_streams(message)}"
+        case UARTResetResponse():
+            return f"UART Stream Reset Response, {_streams(message)}, status {message.status}"
+    raise TypeError(f"{type(message).__name__} is no DL message of Rev 1.0")
+
+
+def _direction(ack: int) -> str:
+    return "response" if ack else "request"
+
+
+def _command(code: int) -> str:
+    return ChannelCommand(code).name.lower().replace("_", " ") if code in set(ChannelCommand) else "reserved"
 
 
 def _channel(nibble: int) -> str:
     return f"channel {nibble & 7} {'online' if nibble >> 3 & 1 else 'offline'}"
+
+
+def _streams(message: UARTResetRequest | UARTResetResponse) -> str:
+    return "all streams" if message.all_streams else f"stream {message.stream_id}"

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from .capture import Tap
 from .results import Bucket, LinkResult, Replay
-from .wire import CONTROL, DATA, GOOD, Wire
+from .wire import BAD, CONTROL, DATA, GOOD, Wire
 
 __all__ = ["BeatPort", "LinkDirection"]
 
@@ -164,6 +164,8 @@ class LinkDirection:
     def _observe(self, cycle: int, data: int, first: bool, last: bool, status: int) -> None:
         if self._rx_tap is not None:
             self._rx_tap.beat(cycle, data, first, last, status == GOOD)
+            if last and status == BAD:
+                self._rx_tap.lose()
         if not last:
             return
         if status == CONTROL:

@@ -1,128 +1,94 @@
-"""Requests and responses of decoded flits, put together into transactions."""
+"""Requests and responses of the two directions of a link, put together into transactions."""
 
 from dataclasses import dataclass
 
-from .interface_decoder import DecodedFlit
-from .model.tl_fields import CompressedReadResponse, ControlField, Request, Response, UncompressedRequest
-from .model.tl_fields import UncompressedResponse as FullResponse
-from .model.tl_sequence import ControlFields, DataHalfFlit
+from .capture import CapturedFlit
+from .model.decode import DecodedFlit
+from .model.tl_reassembly import Received, ReceivedReadResponse, ReceivedRequest
+from .model.upli import RdRspBeat, Request, WrRspBeat
 
 __all__ = ["CapturedTransaction", "TransactionTracker"]
 
 
 @dataclass
 class CapturedTransaction:
-    """A request at its source's link and, once seen, its response.
+    """A Request that crossed the link of ``interface`` and, once seen on the way back, its Response.
 
-    ``sent`` and ``received`` are whole 64-byte beats; ``status`` is None while the response is outstanding; ``addr``
-    None when only an address cache knows it; ``poisoned`` when any of its data was.
+    Times are those of the flits in which Request and Response became whole. ``sent`` and ``received`` are whole 64-byte
+    beats; ``status`` is None while no Response has come; ``poisoned`` when any of the data was.
     """
 
     interface: str
-    src: int
-    dst: int
-    tag: int
-    cmd: int
-    addr: int | None
-    length: int
+    request: Request
     requested_ps: int
+    sent: bytes = b""
+    poisoned: bool = False
+    address_known: bool = True
     responded_ps: int | None = None
     status: int | None = None
-    sent: bytes = b""
     received: bytes = b""
-    poisoned: bool = False
 
-
-@dataclass
-class _Owner:
-    """Whose data half-flits those of ``control`` are."""
-
-    control: ControlField
-    transaction: CapturedTransaction
-    response: bool
-    last: bool
+    def respond(self, beats: tuple[RdRspBeat, ...] | tuple[WrRspBeat], time_ps: int) -> bool:
+        """Take a Response, or one beat of several; True when it was the last."""
+        self.responded_ps = time_ps
+        for beat in beats:
+            self.status = self.status or beat.status
+            if isinstance(beat, RdRspBeat):
+                self.received += beat.data
+                self.poisoned = self.poisoned or beat.data_error
+        return not isinstance(beats[-1], RdRspBeat) or beats[-1].last
 
 
 class TransactionTracker:
-    """Follows the taps at the transmitters; a request is matched with the response that comes back on its own link."""
+    """Matches the Requests of one direction of a link with the Responses of the other, on every link of a capture.
+
+    A transaction therefore appears on each link that it crosses. Of two taps on a direction only the one at the
+    transmitter is followed.
+    """
 
     def __init__(self) -> None:
-        self.outstanding: dict[tuple[str, int, int], CapturedTransaction] = {}
-        self._owners: dict[int, _Owner] = {}
+        self._outstanding: dict[tuple[str, int, int], CapturedTransaction] = {}
+        self._transmitters: set[str] = set()
 
-    def see(self, decoded: DecodedFlit) -> list[CapturedTransaction]:
-        """Transactions that ``decoded`` completes; ``/rx`` taps repeat what ``/tx`` taps show and are left out."""
-        link, _, tap = decoded.packet.interface.partition("/")
-        if tap == "rx":
+    def see(self, packet: CapturedFlit, decoded: DecodedFlit) -> list[CapturedTransaction]:
+        """Transactions that end with this flit: completed, or given up as the link restarted or the tag came again."""
+        link, _, tap = packet.interface.partition("/")
+        if tap == "rx" and link in self._transmitters:
             return []
-        done: list[CapturedTransaction] = []
+        if tap == "tx":
+            self._transmitters.add(link)
+        ended: list[CapturedTransaction] = []
+        if decoded.restarted:
+            ended += self._give_up(link)
         for flit in decoded.tl_flits:
-            for event in flit.events:
-                if isinstance(event, ControlFields):
-                    for _, control in event.fields:
-                        self._field(link, control, decoded, done)
-                elif isinstance(event, DataHalfFlit):
-                    self._data(event, done)
-        return done
+            for received in flit.received:
+                ended += self._take(link, packet, received)
+        return ended
 
-    def _field(self, link: str, control: ControlField, decoded: DecodedFlit, done: list[CapturedTransaction]) -> None:
+    def unanswered(self) -> list[CapturedTransaction]:
+        """Requests that still have no whole Response."""
+        return list(self._outstanding.values())
+
+    def _give_up(self, link: str) -> list[CapturedTransaction]:
+        keys = [key for key in self._outstanding if key[0] == link]
+        return [self._outstanding.pop(key) for key in keys]
+
+    def _take(self, link: str, packet: CapturedFlit, received: Received) -> list[CapturedTransaction]:
+        if isinstance(received, ReceivedRequest):
+            request = received.request
+            key = link, request.src_phys_acc_id, request.tag
+            ended = [self._outstanding.pop(key)] if key in self._outstanding else []
+            self._outstanding[key] = CapturedTransaction(
+                packet.interface,
+                request,
+                packet.time_ps,
+                sent=b"".join(beat.data for beat in received.beats),
+                poisoned=any(beat.error for beat in received.beats),
+                address_known=received.address_known,
+            )
+            return ended
+        beats = received.beats if isinstance(received, ReceivedReadResponse) else (received.beat,)
         near, _, far = link.partition(">")
-        if isinstance(control, Request) and not near.startswith("sw"):
-            transaction = _begin(control, decoded)
-            self.outstanding[f"{far}>{near}", transaction.src, transaction.tag] = transaction
-            self._own(control, transaction, False, False)
-        elif isinstance(control, Response):
-            key = link, getattr(control, "dst_acc_id", 0), control.tag
-            found = self.outstanding.get(key)
-            if found is None:
-                return
-            last = _is_last(control)
-            found.status = control.status if isinstance(control, FullResponse) else 0
-            found.responded_ps = decoded.packet.time_ps
-            if last:
-                del self.outstanding[key]
-            if control.is_read:
-                self._own(control, found, True, last)
-            else:
-                done.append(found)
-
-    def _own(self, control: ControlField, transaction: CapturedTransaction, response: bool, last: bool) -> None:
-        if control.half_flits():
-            self._owners[id(control)] = _Owner(control, transaction, response, last)
-
-    def _data(self, event: DataHalfFlit, done: list[CapturedTransaction]) -> None:
-        owner = self._owners.get(id(event.owed.field))
-        if owner is None:
-            return
-        transaction = owner.transaction
-        if not event.owed.is_be:
-            transaction.poisoned = transaction.poisoned or event.poisoned
-            if owner.response:
-                transaction.received += event.data
-            else:
-                transaction.sent += event.data
-        if event.owed.index == owner.control.half_flits() - 1:
-            del self._owners[id(event.owed.field)]
-            if owner.last:
-                done.append(transaction)
-
-
-def _is_last(control: Response) -> bool:
-    """Whether the response ends its transaction: only beats returned one by one have others after them."""
-    if isinstance(control, FullResponse):
-        return not control.is_read or bool(control.len or control.last)
-    return not isinstance(control, CompressedReadResponse) or bool(control.last)
-
-
-def _begin(control: Request, decoded: DecodedFlit) -> CapturedTransaction:
-    full = isinstance(control, UncompressedRequest)
-    return CapturedTransaction(
-        interface=decoded.packet.interface,
-        src=getattr(control, "src_acc_id", 0),
-        dst=getattr(control, "dst_acc_id", 0),
-        tag=control.tag,
-        cmd=control.req_cmd,
-        addr=control.byte_address if isinstance(control, UncompressedRequest) else None,
-        length=(getattr(control, "len", 0) + 1) * (4 if full else 64),
-        requested_ps=decoded.packet.time_ps,
-    )
+        key = f"{far}>{near}", beats[0].dst_phys_acc_id, beats[0].tag
+        found = self._outstanding.get(key)
+        return [self._outstanding.pop(key)] if found is not None and found.respond(beats, packet.time_ps) else []

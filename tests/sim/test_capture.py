@@ -48,11 +48,20 @@ def test_tap_gathers_beats_in_wire_order_and_leaves_control_out(tmp_path):
     with path.open("wb") as stream:
         tap = CaptureWriter(stream, NAMES, 1000).tap(NAMES[2])
         tap.beat(3, beats[9], False, True)
-        for start, data_flit in ((100, False), (110, True)):
+        for start, data_flit in ((100, False), (110, True), (120, True)):
             for b, beat in enumerate(beats):
                 tap.beat(start + b, beat, b == 0, b == 9, data_flit)
-    (only,) = read_capture(path)
-    assert only == (1, NAMES[2], 110_000, flit(7))
+            if not data_flit:
+                tap.lose()
+                tap.lose()
+    first, second = read_capture(path)
+    assert first == (1, NAMES[2], 110_000, flit(7), 2)
+    assert second == (2, NAMES[2], 120_000, flit(7), 0)
+    if shutil.which("tshark"):
+        run = subprocess.run(
+            ["tshark", "-r", path, "-T", "fields", "-e", "frame.drop_count"], capture_output=True, text=True
+        )
+        assert run.stdout.splitlines() == ["2", ""]
 
 
 def test_tshark_reads_it(capture):

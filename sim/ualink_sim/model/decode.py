@@ -1,30 +1,35 @@
 """Decoder of captured DL flits of one direction: headers, messages, TL flits, half-flits, whole transactions.
 
 Works on either end of a wire. A capture may start in mid-stream: flit numbers are then known from the first explicit
-flit on, the place of TL flits in segments from the first segment that shows it, and what half-flits are from the next
-Initial Credit Release Complete message or link restart. Until then these parts stay undecoded, and a note says so.
+flit on, the place of TL flits in segments and the kinds of half-flits as soon as only one reading is left
+(``dl_synchronise``, ``tl_synchronise``), and regions of addresses when they are loaded again. Until then these parts
+stay undecoded, and a note says so.
 """
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 
-from .dl_flit import DL_FLIT_BYTES, DLFlit, crc_ok
+from .dl_flit import DL_FLIT_BYTES, SEGMENT_START, DLFlit, crc_ok
 from .dl_header import CommandHeader, ExplicitHeader, HeaderError, decode_header
 from .dl_messages import DLMessage, MessageError, UARTTransport, decode_message
 from .dl_packing import SegmentHeader, Unpacker
-from .dl_sequence import RESET_SEQ, WINDOW, next_seq, reconstruct_seq, seq_distance
+from .dl_sequence import RESET_SEQ, WINDOW, next_seq, previous_seq, reconstruct_seq, seq_distance
+from .dl_synchronise import FrameSynchronizer
 from .tl_compression import AddressCache
 from .tl_fields import FieldError
 from .tl_reassembly import Reassembler, Received
 from .tl_sequence import INITIAL_CREDIT_RELEASE_COMPLETE, Event, ProtocolError, ReceiveSequence
+from .tl_synchronise import Synchronizer
 
 __all__ = ["DecodedFlit", "DecodedMessage", "DecodedTLFlit", "Decoder", "FlitState", "decode_flits"]
 
 AMBIGUOUS_AFTER = 7
-"""Bad flits in a row after which the low bits of a number say nothing any more."""
+"""Bad or lost flits in a row after which the low bits of a number say nothing any more."""
 RESTART_NOPS = 8
 """NOP flits in a row with both numbers at their reset value that show a link restart; DL NOP sends ten or more."""
+NEAR_RESET = 16
+"""Missing flits before number 511 up to which NOP flits with that number may as well belong to the old stream."""
 
 
 class FlitState(Enum):
@@ -60,14 +65,21 @@ class DecodedTLFlit:
 
 @dataclass
 class DecodedFlit:
-    """One DL flit; ``seq`` is its own number, None where not known; ``number`` counts flits of the capture from 0."""
+    """One DL flit; ``seq`` is its own number, None where not known; ``number`` counts flits of the capture from 0.
+
+    ``problems`` are rules that the flit breaks, ``notes`` what the decoder knows and does not know from it on;
+    ``restarted`` tells the first flit that shows a link restart.
+    """
 
     number: int
     state: FlitState
     header: ExplicitHeader | CommandHeader | None = None
     seq: int | None = None
+    segment_headers: tuple[int, ...] = ()
+    restarted: bool = False
     messages: list[DecodedMessage] = field(default_factory=list)
     tl_flits: list[DecodedTLFlit] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
 
@@ -89,7 +101,9 @@ class Decoder:
         self.from_start = from_start
         self.crc_covers_zero_field = crc_covers_zero_field
         self.sequence = ReceiveSequence(authentication, uwm_has_byte_enables)
+        self.synchronizer = Synchronizer(authentication, uwm_has_byte_enables)
         self.reassembler = Reassembler(AddressCache(row_member), uwm_has_byte_enables)
+        self.framer = FrameSynchronizer()
         self.unpacker = Unpacker()
         self._number = 0
         self._bad_run = 0
@@ -99,16 +113,20 @@ class Decoder:
 
     def _forget(self) -> None:
         self._wire: int | None = None  # number of the last flit on the wire
-        self._accepted: int | None = None  # number of the last payload flit in order
+        self._accepted: int | None = None  # number of the last payload flit in order, for the receiver
+        self._decoded: int | None = None  # and for this decoder
         self._waiting = False
+        self._from_link_start = False
         self._framed = self._sequenced = self._messages_known = False
         self._uart_payload = 0
         self.unpacker.flush()
+        self.framer.reset()
+        self.synchronizer.reset()
 
     def _restart(self) -> None:
         self._forget()
-        self._wire = self._accepted = RESET_SEQ
-        self._framed = self._messages_known = True
+        self._wire = self._accepted = self._decoded = RESET_SEQ
+        self._framed = self._messages_known = self._from_link_start = True
         self._start_sequence()
 
     def _start_sequence(self) -> None:
@@ -116,19 +134,19 @@ class Decoder:
         self.sequence.reset()
         self.reassembler.reset()
 
-    def feed(self, flit: bytes) -> DecodedFlit:
-        """Decode the next flit."""
+    def feed(self, flit: bytes, lost: int = 0) -> DecodedFlit:
+        """Decode the next flit, before which ``lost`` others are known to be missing."""
         decoded = DecodedFlit(self._number, FlitState.BAD_CRC)
         self._number += 1
+        if lost:
+            decoded.notes.append(f"{lost} flits before this one were lost")
+            self._bad_run += lost
         if len(flit) != DL_FLIT_BYTES:
-            decoded.notes.append(f"{len(flit)} bytes are no DL flit")
-        elif crc_ok(flit, self.crc_covers_zero_field):
+            decoded.problems.append(f"{len(flit)} bytes are no DL flit")
+        else:
             content = DLFlit.decode(flit)
-            try:
-                decoded.header = decode_header(content.header)
-            except HeaderError as error:
-                decoded.state = FlitState.BAD_HEADER
-                decoded.notes.append(str(error))
+            decoded.segment_headers = tuple(content.segment_headers)
+            self._header(decoded, content.header, crc_ok(flit, self.crc_covers_zero_field))
         if decoded.header is None:
             self._bad_run += 1
             return decoded
@@ -141,30 +159,56 @@ class Decoder:
 
     # Numbers
 
+    def _header(self, decoded: DecodedFlit, header: int, good: bool) -> None:
+        if not good:
+            decoded.problems.append("CRC does not match")
+            return
+        try:
+            decoded.header = decode_header(header)
+        except HeaderError as error:
+            decoded.state = FlitState.BAD_HEADER
+            decoded.problems.append(str(error))
+
     def _find_restart(self, decoded: DecodedFlit) -> None:
         header = decoded.header
+        assert header is not None
         if isinstance(header, ExplicitHeader):
             fresh = not header.payload and header.flit_seq_no == RESET_SEQ
+            first = header.payload and not header.replay and header.flit_seq_no == next_seq(RESET_SEQ)
         else:
-            assert header is not None
             fresh = not header.payload and header.flit_seq_lo == RESET_SEQ & 7 and header.ack_req_seq == RESET_SEQ
-        self._reset_run = self._reset_run + 1 if fresh else 0
+            first = False
+        run, self._reset_run = self._reset_run, self._reset_run + 1 if fresh else 0
         if not self._started:
             self._started = True
-            if fresh if self.from_start is None else self.from_start:
+            if (fresh or first) if self.from_start is None else self.from_start:
                 self._restart()
             else:
                 decoded.notes.append("the capture starts in mid-stream: the TL is not decoded until it is in step")
-        elif self._reset_run == RESTART_NOPS and self._accepted != RESET_SEQ:
+            return
+        if self._accepted == RESET_SEQ:
+            return
+        if first:
+            restarted = run >= RESTART_NOPS or (self._accepted is not None and not self._ahead(next_seq(RESET_SEQ)))
+        else:
+            near = self._accepted is not None and seq_distance(self._accepted, RESET_SEQ) <= NEAR_RESET
+            restarted = self._reset_run == RESTART_NOPS and not near
+        if restarted:
             self._restart()
+            decoded.restarted = True
             decoded.notes.append("the link restarted")
+
+    def _ahead(self, seq: int) -> bool:
+        """True for a number after the last one in order, as the receiver's window has it."""
+        assert self._accepted is not None
+        return 0 < seq_distance(self._accepted, seq) <= WINDOW
 
     def _place(self, decoded: DecodedFlit) -> None:
         header = decoded.header
         assert header is not None
         if 0 in (getattr(header, "flit_seq_no", None), getattr(header, "ack_req_seq", None)):
             decoded.state = FlitState.BAD_HEADER
-            decoded.notes.append("flit number 0 is reserved")
+            decoded.problems.append("flit number 0 is reserved")
             return
         decoded.state = FlitState.UNNUMBERED if header.payload else FlitState.NOP
         if isinstance(header, ExplicitHeader):
@@ -174,22 +218,43 @@ class Decoder:
             return
         else:
             seq = reconstruct_seq(self._wire, header.flit_seq_lo, header.payload)
-        decoded.seq = self._wire = seq
+        before, self._wire = self._wire, seq
+        decoded.seq = seq
+        if self._accepted is not None and self._lost_for_good(header, before, seq):
+            decoded.notes.append(f"flits {next_seq(self._accepted)} and on were never replayed")
+            self._lose_step(decoded)
+            self._wire = seq
         if self._accepted is None:
             # The first number known: a payload flit is taken as the next in order.
-            self._accepted = seq
+            self._accepted = self._decoded = seq
             decoded.state = FlitState.PAYLOAD if header.payload else FlitState.NOP
             return
-        ahead = seq_distance(self._accepted, seq)
-        behind = ahead == 0 or ahead > WINDOW
+        ahead = self._ahead(seq)
+        if not ahead and isinstance(header, ExplicitHeader) and header.replay and not self._from_link_start:
+            # Flits have been decoded that the receiver has missed: this is the one that it waits for.
+            self._accepted = previous_seq(seq)
         if header.payload and seq == next_seq(self._accepted) and not self._skip(header):
             self._accepted, self._waiting = seq, False
-            decoded.state = FlitState.PAYLOAD
+            new = self._decoded is None or 0 < seq_distance(self._decoded, seq) <= WINDOW
+            decoded.state = FlitState.PAYLOAD if new else FlitState.DUPLICATE
+            self._decoded = seq if new else self._decoded
         elif header.payload:
-            decoded.state = FlitState.DUPLICATE if behind else FlitState.GAP
-        if not behind and decoded.state is not FlitState.PAYLOAD and not self._waiting:
+            decoded.state = FlitState.GAP if ahead else FlitState.DUPLICATE
+        if ahead and seq != self._accepted and not self._waiting:
             self._waiting = True
             decoded.notes.append(f"flits {next_seq(self._accepted)} and on are missing")
+
+    def _lost_for_good(self, header: ExplicitHeader | CommandHeader, before: int | None, seq: int) -> bool:
+        # A transmitter keeps no more flits for a replay than the window holds: what it sends first is never behind.
+        if not header.payload or self._ahead(seq):
+            return False
+        if isinstance(header, ExplicitHeader) and not header.replay:
+            return True
+        return self._waiting and before is not None and self._ahead(before) and seq == next_seq(before)
+
+    def _lose_step(self, decoded: DecodedFlit) -> None:
+        self._forget()
+        decoded.notes.append("the TL is not decoded until it is in step again")
 
     def _skip(self, header: ExplicitHeader | CommandHeader) -> bool:
         return self._waiting and not isinstance(header, ExplicitHeader)
@@ -197,33 +262,25 @@ class Decoder:
     # Contents
 
     def _payload(self, content: DLFlit, decoded: DecodedFlit) -> None:
-        headers = [SegmentHeader.decode(value) for value in content.segment_headers]
-        if not self._framed:
-            self._frame(content, headers)
-        errors = len(self.unpacker.format_errors)
-        events = iter(self.unpacker.unpack(content))
-        decoded.notes += self.unpacker.format_errors[errors:]
-        dwords, flits = [], []
-        for event in events:
-            if event[0] == "message":
-                dwords.append(event[1])
-            else:
-                flits.append(event[1:])
-        for header in headers:
-            if header.alt_sector:
-                decoded.messages.append(self._message(dwords.pop(0)))
+        if self._framed:
+            errors = len(self.unpacker.format_errors)
+            events = self.unpacker.unpack(content)
+            decoded.problems += self.unpacker.format_errors[errors:]
+            flits = [event[1:] for event in events if event[0] == "flit"]
+        else:
+            self._find_frame(content)
+            flits = []
+        for start, header in zip(SEGMENT_START, content.segment_headers):
+            if SegmentHeader.decode(header).alt_sector:
+                decoded.messages.append(self._message(content.sectors[start]))
             else:
                 self._messages_known, self._uart_payload = True, 0
         decoded.tl_flits = [self._tl_flit(data, message_bits, decoded) for data, message_bits in flits]
 
-    def _frame(self, content: DLFlit, headers: list[SegmentHeader]) -> None:
-        # How much of an earlier TL flit comes first is not known, so two kinds of segment only show where flits start:
-        # one where none does, after which nothing is carried over, and one with TL Flit[1] alone, in its second half.
-        for segment, header in enumerate(headers):
-            if header.flit[0] is None:
-                self._framed = True
-                return
-            content.segment_headers[segment] &= 0x01
+    def _find_frame(self, content: DLFlit) -> None:
+        unpacker = self.framer.push(content)
+        if unpacker is not None:
+            self.unpacker, self._framed = unpacker, True
 
     def _message(self, dword: int) -> DecodedMessage:
         if not self._messages_known:
@@ -241,24 +298,36 @@ class Decoder:
 
     def _tl_flit(self, data: bytes, message_bits: int, decoded: DecodedFlit) -> DecodedTLFlit:
         flit = DecodedTLFlit(data, message_bits)
-        if not self._sequenced:
-            halves = [data[32 * half] for half in (0, 1) if message_bits >> half & 1]
-            if INITIAL_CREDIT_RELEASE_COMPLETE not in halves:
-                return flit
-            # Until this message a transmitter sends no field that brings data, so nothing is owed here.
-            self._start_sequence()
-            decoded.notes.append("the TL is in step from the Initial Credit Release Complete message on")
+        if not self._sequenced and not self._get_in_step(flit, decoded):
+            return flit
         flit.events = self.sequence.receive(data, message_bits)
         try:
             flit.received = self.reassembler.push(flit.events)
         except FieldError as error:
             flit.events.append(ProtocolError(str(error)))
         errors = [event for event in flit.events if isinstance(event, ProtocolError)]
-        decoded.notes += [error.reason for error in errors]
+        decoded.problems += [error.reason for error in errors]
         if any(error.fatal for error in errors):
             self._sequenced = False
+            self.synchronizer.reset()
             decoded.notes.append("the TL is not decoded until it is in step again")
         return flit
+
+    def _get_in_step(self, flit: DecodedTLFlit, decoded: DecodedFlit) -> bool:
+        """Whether ``flit`` itself can be decoded; else it may be the last that cannot."""
+        halves = [flit.data[32 * half] for half in (0, 1) if flit.message_bits >> half & 1]
+        if INITIAL_CREDIT_RELEASE_COMPLETE in halves:
+            # Until this message a transmitter sends no field that brings data, so nothing is owed here.
+            self._start_sequence()
+            decoded.notes.append("the TL is in step from the Initial Credit Release Complete message on")
+            return True
+        sequence = self.synchronizer.push(flit.data, flit.message_bits)
+        if sequence is not None:
+            self.sequence, self._sequenced = sequence, True
+            self.synchronizer.reset()
+            self.reassembler.reset(from_start=False)
+            decoded.notes.append("the TL is in step from the next TL flit on")
+        return False
 
 
 def decode_flits(flits: Iterable[bytes], **arguments) -> Iterator[DecodedFlit]:

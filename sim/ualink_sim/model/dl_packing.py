@@ -127,16 +127,21 @@ class Unpacker:
     """Receive side; feed it the accepted payload flits in order.
 
     ``format_errors`` lists, in words, the segment headers that promised a flit where none can start (ruling A-38 (DL)).
+    With ``carry_over`` it begins as many sectors before the end of a TL flit whose start was not seen.
     """
 
-    def __init__(self):
+    def __init__(self, carry_over: int = 0):
         self.format_errors: list[str] = []
-        self.flush()
+        self._sectors: list[int] = []
+        self._message_bits: int | None = None
+        if carry_over:
+            self._sectors = [0] * (TL_FLIT_SECTORS - carry_over)
+            self._message_bits = 0
 
     def flush(self) -> None:
         """Drop a TL flit that has arrived in part."""
-        self._sectors: list[int] = []
-        self._message_bits: int | None = None
+        self._sectors = []
+        self._message_bits = None
 
     @property
     def carry_over(self) -> int:

@@ -145,6 +145,10 @@ class AddressCache:
         """Either side: write the region of ``request`` at way ``cway``."""
         self.entries[self._key(request, cway)] = request.byte_address >> REGION_BITS
 
+    def holds(self, request: UncompressedRequest | CompressedRequest) -> bool:
+        """Receive side: the address of ``request`` can be told."""
+        return isinstance(request, UncompressedRequest) or self._key(request, request.cway) in self.entries
+
     def receive(self, request: UncompressedRequest | CompressedRequest) -> UncompressedRequest:
         """Receive side: obey CLOAD, rebuild a compressed one; FieldError for an entry that was never loaded."""
         if isinstance(request, UncompressedRequest):

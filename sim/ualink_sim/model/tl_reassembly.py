@@ -21,10 +21,11 @@ __all__ = ["Reassembler", "ReceivedReadResponse", "ReceivedRequest", "ReceivedWr
 
 @dataclass(frozen=True)
 class ReceivedRequest:
-    """A whole Request with its OrigData beats."""
+    """A whole Request with its OrigData beats; ReqAddr[56:20] is 0 unless ``address_known``."""
 
     request: Request
     beats: tuple[OrigDataBeat, ...]
+    address_known: bool = True
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,7 @@ class _Pending:
     owed: int
     halves: list[DataHalfFlit] = field(default_factory=list)
     tag: int = 0
+    address_known: bool = True
 
     @property
     def complete(self) -> bool:
@@ -61,7 +63,8 @@ class Reassembler:
     """Collects the events of ``tl_sequence.ReceiveSequence`` into whole Requests and Responses.
 
     Requests come out in order; Responses as soon as they are whole. Bytes of a poisoned beat are 0 (ruling D30).
-    ``cache`` None expands Compressed Requests with region 0, for streams without an address cache at hand.
+    ``cache`` None expands Compressed Requests with region 0, for streams without an address cache at hand; so does an
+    entry that was loaded before a stream joined in mid-course (``reset``). Data of fields not seen is passed over.
     """
 
     def __init__(self, cache: AddressCache | None = None, uwm_has_byte_enables: bool = True):
@@ -69,8 +72,9 @@ class Reassembler:
         self.uwm_has_byte_enables = uwm_has_byte_enables
         self.reset()
 
-    def reset(self) -> None:
-        """Forget what has arrived in part."""
+    def reset(self, from_start: bool = True) -> None:
+        """Forget what has arrived in part; ``from_start``: the stream that follows is the first of its link."""
+        self._from_start = from_start
         self._requests: deque[_Pending] = deque()
         self._responses: list[_Pending] = []
         self._filling: deque[_Pending] = deque()
@@ -86,7 +90,7 @@ class Reassembler:
                 waiting = [*self._requests, *self._responses]
                 for control, tag in event.tags:
                     next(item for item in waiting if item.control is control).tag = tag
-            elif isinstance(event, DataHalfFlit):
+            elif isinstance(event, DataHalfFlit) and self._filling and self._filling[0].control is event.owed.field:
                 self._filling[0].halves.append(event)
                 if self._filling[0].complete:
                     self._filling.popleft()
@@ -101,7 +105,8 @@ class Reassembler:
         for _, control in event.fields:
             owed = control.half_flits(self.uwm_has_byte_enables)
             if isinstance(control, UncompressedRequest | CompressedRequest):
-                item = _Pending(control, self._expand(control), owed)
+                known, expanded = self._expand(control)
+                item = _Pending(control, expanded, owed, address_known=known)
                 self._requests.append(item)
             elif isinstance(control, UncompressedResponse | CompressedReadResponse | CompressedResponse):
                 item = _Pending(control, expand_response(control), owed)
@@ -111,10 +116,13 @@ class Reassembler:
             if owed:
                 self._filling.append(item)
 
-    def _expand(self, control: UncompressedRequest | CompressedRequest) -> UncompressedRequest:
-        if self.cache is not None:
-            return self.cache.receive(control)
-        return control if isinstance(control, UncompressedRequest) else expand_request(control, 0)
+    def _expand(self, control: UncompressedRequest | CompressedRequest) -> tuple[bool, UncompressedRequest]:
+        """Whether the whole address is known, and the Request in full."""
+        if self.cache is not None and (self._from_start or self.cache.holds(control)):
+            return True, self.cache.receive(control)
+        if isinstance(control, UncompressedRequest):
+            return True, control
+        return False, expand_request(control, 0)
 
     def _data(self, item: _Pending) -> list[tuple[bytes, bool]]:
         pairs = [item.halves[2 * n : 2 * n + 2] for n in range(item.expanded.data_beats())]
@@ -149,7 +157,7 @@ class Reassembler:
             vc=taken.vchan,
             auth_tag=item.tag,
         )
-        return ReceivedRequest(request, beats)
+        return ReceivedRequest(request, beats, item.address_known)
 
     def _response(self, item: _Pending) -> ReceivedReadResponse | ReceivedWriteResponse:
         taken = item.expanded
