@@ -19,7 +19,7 @@ __all__ = ["Agent"]
 class Agent(wiring.Component):
     """One side of a UPLI interface; ``Originator`` and ``Completer`` add what they do not share.
 
-    ``_accept(m, offers, available, to_come)`` says which offered beats are accepted in this slot (``to_come`` is that of
+    ``_accept(m, offers, available, to_come)`` says which offered beats are accepted in this slot (``to_come`` is of
     the slot's port), ``_check(m, vld, violation, protocol)`` reports broken rules between received beats by channel.
 
     Parameters
