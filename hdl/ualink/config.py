@@ -20,7 +20,7 @@ def _check_range(owner: str, key: str, value: Any, low: int, high: int) -> None:
 
 
 def _check_choice(owner: str, key: str, value: Any, choices: tuple) -> None:
-    if value not in choices:
+    if not any(type(value) is type(choice) and value == choice for choice in choices):
         raise ConfigError(f"{owner}.{key} is {value!r}; it must be one of {', '.join(map(repr, choices))}")
 
 
@@ -39,7 +39,7 @@ class Credits(_Config):
 
     def __post_init__(self):
         _check_range("credits", "pool", self.pool, 0, 1023)
-        if len(self.vc) != 4:
+        if not isinstance(self.vc, tuple) or len(self.vc) != 4:
             raise ConfigError(f"credits.vc is {self.vc!r}; it must hold four counts, one per VC")
         for n, count in enumerate(self.vc):
             _check_range("credits", f"vc[{n}]", count, 0, 1023)

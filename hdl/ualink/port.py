@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ualink.config import StationConfig
 from ualink.dl.layer import DataLink
+from ualink.lib.forward import show
 from ualink.phy.interface import RX_BEAT_LAYOUT, TX_BEAT_LAYOUT
 from ualink.tl.layer import TransactionLayer
 from ualink.tl.receive_error import ReceiveError
@@ -82,8 +83,7 @@ class Port(wiring.Component):
         connect(m, flipped(self.rx), dl.rx)
         connect(m, flipped(self.dl_config), dl.config)
         connect(m, dl.status, flipped(self.dl_status))
-        for name in TLStatusSignature().members:
-            m.d.comb += getattr(self.tl_status, name).eq(getattr(tl, name))
+        show(m, tl, self.tl_status)
         for channel in CHANNELS:
             connect(m, flipped(getattr(self, f"tx_{channel}")), getattr(tl, f"tx_{channel}"))
             connect(m, getattr(tl, f"rx_{channel}"), flipped(getattr(self, f"rx_{channel}")))

@@ -5,6 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ualink.config import StationConfig
+from ualink.lib.forward import show
 from ualink.phy.interface import RSSignature
 from ualink.port import CHANNELS, Port
 from ualink.upli.channels import UPLISignature
@@ -67,9 +68,8 @@ class Station(wiring.Component):
         m.submodules.originator = originator = self._originator
         connect(m, flipped(self.upli_completer), completer.upli)
         connect(m, originator.upli, flipped(self.upli_originator))
-        for agent, status in ((completer, self.completer_status), (originator, self.originator_status)):
-            for name in AgentStatusSignature().members:
-                m.d.comb += getattr(status, name).eq(getattr(agent, name))
+        show(m, completer, self.completer_status)
+        show(m, originator, self.originator_status)
 
         if self.config.ports > 1:
             slot = Signal(range(self.config.ports))

@@ -3,7 +3,7 @@
 from amaranth.hdl import Module
 from amaranth.lib.wiring import In
 
-__all__ = ["forward", "forward_member"]
+__all__ = ["forward", "forward_member", "show"]
 
 
 def forward(m: Module, inner, outer) -> None:
@@ -20,6 +20,12 @@ def forward_member(m: Module, inner, name: str, outer) -> None:
     for path, member, value in inner.signature.flatten(inner):
         if path[0] == name:
             _join(m, member, value, _at(outer, path[1:]))
+
+
+def show(m: Module, inner, status) -> None:
+    """Drive each output in the interface ``status`` from the member of the same name of component ``inner``."""
+    for name in status.signature.members:
+        m.d.comb += getattr(status, name).eq(getattr(inner, name))
 
 
 def _at(place, path):

@@ -5,9 +5,9 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import Out, connect, flipped
 
 from ualink.config import SwitchConfig
-from ualink.lib.forward import forward_member
+from ualink.lib.forward import forward_member, show
 from ualink.phy.interface import RSSignature
-from ualink.station import Station
+from ualink.station import AgentStatusSignature, Station
 from ualink.switch.core import SwitchCore
 from ualink.upli.completer import Completer
 from ualink.upli.originator import Originator
@@ -29,6 +29,7 @@ class Switch(wiring.Component):
     Attributes
     ----------
     rs, slot, … : as of ``Station``, one each per station.
+    ingress_status, egress_status : the core's Completer and Originator before each station.
     route_station, route, deny : as of ``SwitchCore``.
     """
 
@@ -43,6 +44,8 @@ class Switch(wiring.Component):
             {
                 "rs": Out(RSSignature()).array(config.stations),
                 "slot": Out(2).array(config.stations),
+                "ingress_status": Out(AgentStatusSignature()).array(config.stations),
+                "egress_status": Out(AgentStatusSignature()).array(config.stations),
                 **{name: members[name].array(config.stations) for name in shown},
                 **{name: self._core.signature.members[name] for name in self._core_members},
             }
@@ -59,6 +62,8 @@ class Switch(wiring.Component):
             egress = Originator(self.config.station.upli, ports)
             m.submodules[f"ingress{number}"] = ingress
             m.submodules[f"egress{number}"] = egress
+            show(m, ingress, self.ingress_status[number])
+            show(m, egress, self.egress_status[number])
             connect(m, station.upli_originator, ingress.upli)
             connect(m, egress.upli, station.upli_completer)
             m.d.comb += [
