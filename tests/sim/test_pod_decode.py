@@ -1,0 +1,193 @@
+"""The capture of a simulated pod, decoded: it tells again what the run's other files say."""
+
+import json
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from sim.dissector import assert_dissector_agrees
+from sim.pod_fixtures import POD
+from ualink_sim.beats import orig_data_beats, response_data, upli_request
+from ualink_sim.capture import CapturedFlit, read_capture
+from ualink_sim.decode_cli import decode_lines, interface_decoder
+from ualink_sim.model.decode import DecodedFlit, FlitState
+from ualink_sim.model.dl_header import ExplicitHeader
+from ualink_sim.model.dl_sequence import RESET_SEQ, next_seq
+from ualink_sim.model.tl_reassembly import ReceivedRequest
+from ualink_sim.model.upli import RdRspBeat, Status
+from ualink_sim.transactions import CapturedTransaction, TransactionTracker
+from ualink_sim.workload import build_requests
+
+pytestmark = POD
+
+FLIT_CYCLES = 10
+
+
+@dataclass
+class Decoded:
+    """Flits by interface, Requests by transmitting tap and transactions of a capture, all in their order."""
+
+    flits: dict[str, list[tuple[CapturedFlit, DecodedFlit]]] = field(default_factory=lambda: defaultdict(list))
+    requests: dict[str, list[ReceivedRequest]] = field(default_factory=lambda: defaultdict(list))
+    transactions: list[CapturedTransaction] = field(default_factory=list)
+    unanswered: list[CapturedTransaction] = field(default_factory=list)
+
+
+def decode(packets):
+    decoded, decoders, tracker = Decoded(), {}, TransactionTracker()
+    for packet in packets:
+        name = packet.interface
+        if name not in decoders:
+            decoders[name] = interface_decoder(name)
+        flit = decoders[name].feed(packet.flit, packet.lost)
+        decoded.flits[name].append((packet, flit))
+        received = [item for tl_flit in flit.tl_flits for item in tl_flit.received]
+        decoded.requests[name] += [item for item in received if isinstance(item, ReceivedRequest)]
+        decoded.transactions += tracker.see(packet, flit)
+    decoded.unanswered = tracker.unanswered()
+    return decoded
+
+
+@pytest.fixture(scope="module")
+def packets(pod_run):
+    return list(read_capture(pod_run.folder / "capture.pcapng"))
+
+
+@pytest.fixture(scope="module")
+def decoded(packets):
+    return decode(packets)
+
+
+@pytest.fixture(scope="module")
+def asked(pod_run):
+    """The run's requests by source and destination, in order."""
+    groups = defaultdict(list)
+    for request in build_requests(pod_run.results.scenario):
+        groups[request.src, request.dst].append(request)
+    return groups
+
+
+def request_groups(decoded, side):
+    """Requests on the links of accelerators (``side`` acc) or of the switch (sw), by source and destination."""
+    groups = defaultdict(list)
+    for name, requests in decoded.requests.items():
+        if name.startswith(side) and name.endswith("/tx"):
+            for item in requests:
+                groups[item.request.src_phys_acc_id, item.request.dst_phys_acc_id].append(item)
+    return groups
+
+
+@pytest.mark.req(
+    *("TL-026", "TL-027", "TL-028", "TL-030", "TL-032", "TL-033", "TL-034", "TL-035", "TL-036", "TL-038", "TL-040"),
+    *("TL-042", "TL-101", "TL-104", "TL-172", "TL-174", "DL-009", "DL-011", "DL-018", "DL-023", "DL-025", "SW-026"),
+)
+@pytest.mark.parametrize("side", ["acc", "sw"])
+def test_requests_cross_both_links_whole_and_in_order(decoded, asked, side):
+    groups = request_groups(decoded, side)
+    assert groups.keys() == asked.keys()
+    for pair, requests in asked.items():
+        assert [replace(item.request, tag=0) for item in groups[pair]] == [upli_request(r) for r in requests]
+        assert [list(item.beats) for item in groups[pair]] == [orig_data_beats(r) for r in requests]
+
+
+@pytest.mark.req("TL-037", "TL-176", "TL-182", "SW-026")
+@pytest.mark.parametrize("side", ["acc", "sw"])
+def test_responses_are_those_of_the_run(decoded, asked, pod_run, side):
+    assert not decoded.unanswered
+    line_of = {}
+    for pair, items in request_groups(decoded, side).items():
+        line_of |= {id(item.request): request for item, request in zip(items, asked[pair])}
+    rows = {row["line"]: row for row in pod_run.responses}
+    for transaction in decoded.transactions:
+        if not transaction.interface.startswith(side):
+            continue
+        request = line_of.pop(id(transaction.request))
+        row = rows.pop(request.line)
+        assert (Status(transaction.status).name, request.op, request.src, request.dst) == (
+            *(row["status"], row["op"], row["src"], row["dst"]),
+        )
+        data = transaction.received
+        beats = [RdRspBeat(tag=0, data=data[n : n + 64], offset=n // 64) for n in range(0, len(data), 64)]
+        assert (response_data(request, beats).hex() if beats else None) == row.get("data")
+    assert not rows and not line_of
+
+
+@pytest.mark.req("DL-033", "DL-034", "DL-035", "DL-132", "DL-133", "DL-134", "DL-143", "TL-014", "TL-045", "TL-171")
+def test_transmitters_break_no_rule(decoded):
+    for name, flits in decoded.flits.items():
+        assert not any(flit.problems for _, flit in flits if flit.state is not FlitState.BAD_CRC), name
+        if name.endswith("/tx"):
+            states = {flit.state for _, flit in flits}
+            assert states <= {FlitState.PAYLOAD, FlitState.NOP, FlitState.DUPLICATE}
+            assert not any(flit.notes for _, flit in flits)
+
+
+@pytest.mark.req("DL-131", "DL-140", "DL-141")
+def test_explicit_numbers_come_every_seven_flits_and_with_each_replay(decoded):
+    replays = 0
+    for name, flits in decoded.flits.items():
+        if not name.endswith("/tx"):
+            continue
+        before, since_explicit = RESET_SEQ, 0
+        for _, flit in flits:
+            explicit = isinstance(flit.header, ExplicitHeader)
+            since_explicit = 0 if explicit else since_explicit + 1
+            assert since_explicit < 7
+            if flit.header.payload and flit.seq != next_seq(before):
+                assert explicit and flit.header.replay
+                replays += 1
+            before = flit.seq
+    assert replays > 0
+
+
+def test_receivers_get_what_transmitters_send(decoded):
+    for name, flits in decoded.flits.items():
+        if name.endswith("/rx"):
+            sent = [t.data for _, flit in decoded.flits[f"{name[:-2]}tx"] for t in flit.tl_flits]
+            seen = [t.data for _, flit in flits for t in flit.tl_flits]
+            # What is on the wire when the run ends never arrives.
+            assert len(seen) > 0.9 * len(sent) and seen == sent[: len(seen)], name
+
+
+def test_flit_counts_are_those_of_the_summary(decoded, pod_run):
+    period_ps = 10**6 / pod_run.results.scenario.pod.clock_mhz
+    for link, result in zip(pod_run.summary["links"], pod_run.results.links):
+        start = result.buckets[0].start
+        counted = [
+            flit
+            for packet, flit in decoded.flits[f"{link['name']}/tx"]
+            if packet.time_ps / period_ps + FLIT_CYCLES - 1 > start
+        ]
+        assert len(counted) == link["flits"]
+        assert sum(flit.header.payload for flit in counted) == link["payload_flits"]
+        bad = [flit for _, flit in decoded.flits[f"{link['name']}/rx"] if flit.state is FlitState.BAD_CRC]
+        assert len(bad) == link["crc_errors"]
+
+
+@pytest.mark.parametrize("fraction", [0.3, 0.5])
+def test_from_the_middle_on_nothing_is_decoded_wrongly(decoded, packets, fraction):
+    whole = {(t.interface, t.request.src_phys_acc_id, t.request.tag, t.responded_ps): t for t in decoded.transactions}
+    late = decode(packets[int(fraction * len(packets)) :])
+    assert len(late.transactions) > 0.6 * (1 - fraction) * len(whole)
+    for found in late.transactions:
+        key = found.interface, found.request.src_phys_acc_id, found.request.tag, found.responded_ps
+        assert found == whole[key]
+    for flits in late.flits.values():
+        assert sum("in step" in note for _, flit in flits for note in flit.notes) <= 2
+        assert not any(flit.problems for _, flit in flits if flit.state is not FlitState.BAD_CRC)
+
+
+def test_the_command_prints_every_flit_and_both_halves_of_every_journey(pod_run, packets):
+    path = pod_run.folder / "capture.pcapng"
+    rows = [json.loads(line) for line in decode_lines(path, as_json=True)]
+    kinds = [row["type"] for row in rows]
+    assert kinds.count("flit") == len(packets)
+    ends = [row["interface"][:2] for row in rows if row["type"] == "transaction"]
+    assert ends.count("ac") == ends.count("sw") == pod_run.summary["transactions"]
+    text = list(decode_lines(path))
+    assert sum(line.lstrip().startswith("= ") for line in text) == kinds.count("transaction")
+
+
+def test_the_dissector_reads_it_alike(pod_run, tmp_path):
+    assert_dissector_agrees(pod_run.folder / "capture.pcapng", tmp_path)
