@@ -6,7 +6,7 @@ import random
 import pytest
 
 from sim.dissector import assert_dissector_agrees, joined, tshark
-from ualink_sim.capture import CaptureWriter
+from ualink_sim.capture import CaptureWriter, read_capture
 from ualink_sim.decode_cli import decode_lines, decoded_rows
 from ualink_sim.model.dl_flit import DLFlit
 from ualink_sim.model.dl_header import CommandHeader, ExplicitHeader
@@ -55,7 +55,7 @@ class Direction:
             issues.append(Issue(sector, issue.field, issue.data, issue.byte_enables, issue.poisoned))
             sector += size
         lower = message_half_flit(0) if not issues and rng.random() < 0.1 else None
-        upper = message_half_flit(1, b"\1") if rng.random() < 0.1 else None
+        upper = message_half_flit(0, b"\1") if rng.random() < 0.1 else None
         return self.sequence.send(issues, lower, upper)
 
     def dl_message(self):
@@ -241,7 +241,8 @@ def test_a_restarted_link_is_followed(tmp_path):
                 writer.write(0, 1000 * life + 10 * n, packed.flit(head.encode()).encode())
     rows = list(decoded_rows(path))
     assert [row["seq"] for row in rows] == [1, 2, 3, 1, 2, 3]
-    assert all(row["new"] for row in rows)
+    assert all(row["new"] for row in rows if row["type"] == "flit")
+    assert [row["notes"] for row in rows if row["notes"]] == [["the link restarted"]]
     assert [control["tag"] for control in controls(rows, f"{UP}/tx")] == [0, 1]
 
 
@@ -250,6 +251,28 @@ def test_the_dissector_agrees_with_the_model(tmp_path, seed):
     path = tmp_path / "capture.pcapng"
     traffic(path, seed)
     assert_dissector_agrees(path, tmp_path)
+
+
+@pytest.mark.parametrize("start", [25, 31])
+def test_the_dissector_agrees_in_mid_stream_and_on_lost_flits(tmp_path, start):
+    whole, late = tmp_path / "whole.pcapng", tmp_path / "late.pcapng"
+    traffic(whole, 3)
+    packets = list(read_capture(whole))[start:]
+    rng = random.Random(start)
+    with late.open("wb") as stream:
+        writer = CaptureWriter(stream, NAMES, 1562.5)
+        lost = dict.fromkeys(NAMES, 0)
+        for packet in packets:
+            if packet.interface.endswith("/rx") and rng.random() < 0.2:
+                lost[packet.interface] += 1
+                continue
+            cycle = packet.time_ps // 640
+            writer.write(NAMES.index(packet.interface), cycle, packet.flit, lost[packet.interface])
+            lost[packet.interface] = 0
+    notes = [note for row in decoded_rows(late) for note in row.get("notes", ())]
+    for words in ("mid-stream", "in step from", "were lost", "are missing"):
+        assert any(words in note for note in notes), words
+    assert_dissector_agrees(late, tmp_path)
 
 
 def test_flits_of_arbitrary_content_are_told_not_tripped_over(tmp_path):
