@@ -16,11 +16,13 @@ def show_summary(results: Results, folder: Path) -> None:
     verdict = "[green]every byte matched[/]" if results.passed else "[red]failed[/]"
     console.print(
         f"{len(results.transactions)} transactions, {results.mismatches} mismatches, {results.incomplete} incomplete: "
-        f"{verdict}; {results.cycles} cycles in {results.seconds:.1f} s"
+        f"{verdict}; {results.cycles} cycles in {results.seconds:.1f} s",
+        soft_wrap=True,
     )
-    links = Table("link", title_justify="left")
-    for heading in ("TL efficiency", "DL utilisation", "flits", "payload", "replays", "CRC errors", "lost flits"):
-        links.add_column(heading, justify="right")
+    links = Table()
+    links.add_column("link", no_wrap=True)
+    for heading in ("TL eff.", "DL util.", "flits", "payload", "replays", "CRC", "lost"):
+        links.add_column(heading, justify="right", no_wrap=True)
     for link in results.links:
         row = link.summary()
         links.add_row(
