@@ -8,7 +8,7 @@ from rich.table import Table
 
 from . import requirements as req
 
-__all__ = ["ComplianceError", "find_root", "render", "run"]
+__all__ = ["ComplianceError", "find_root", "names", "render", "run"]
 
 
 class ComplianceError(Exception):
@@ -47,13 +47,13 @@ def render(result: req.Compliance, rows: dict[str, req.Requirement], waivers: di
         state = {i: kind for kind in ("covered", "failing", "waived", "open") for i in getattr(chapter, kind)}
         for identifier, kind in sorted(state.items(), key=lambda item: int(item[0].split("-")[1])):
             row = rows[identifier]
-            shown = waivers[identifier] if kind == "waived" else _names(result.tests.get(identifier, ()))
+            shown = waivers[identifier] if kind == "waived" else names(result.tests.get(identifier, ()))
             lines.append(f"| {identifier} | {row.section} | {row.level} | {kind} | {shown} |")
         lines.append("")
     return "\n".join(lines)
 
 
-def _names(tests) -> str:
+def names(tests) -> str:
     """Test functions without their parameters, one name each."""
     names = sorted({test.split("[")[0].removeprefix("tests/") for test in tests})
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
