@@ -21,8 +21,13 @@ class SimulatorError(RuntimeError):
 
 
 def build_root() -> Path:
-    """Where compiled models are kept: ``$UALINK_BUILD`` or ``build/`` below the working folder."""
-    return Path(os.environ.get("UALINK_BUILD", "build")).resolve()
+    """Where compiled models are kept: ``$UALINK_BUILD``, else ``build/`` of the checkout, else the user's cache."""
+    if "UALINK_BUILD" in os.environ:
+        return Path(os.environ["UALINK_BUILD"]).resolve()
+    checkout = Path(__file__).resolve().parents[2]
+    if (checkout / "pyproject.toml").exists():
+        return checkout / "build"
+    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "ualink"
 
 
 def _verilator_root() -> Path:
