@@ -1,0 +1,1 @@
+"""Boards that a bitstream can be built for: none yet."""

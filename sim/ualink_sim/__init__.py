@@ -1,0 +1,1 @@
+"""The simulation product: executable model, bus models, pods."""

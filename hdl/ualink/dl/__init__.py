@@ -1,0 +1,1 @@
+"""The data link layer (UALink_200 chapter 6)."""

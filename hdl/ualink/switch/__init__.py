@@ -1,0 +1,1 @@
+"""The switch (UALink_200 chapter 10)."""

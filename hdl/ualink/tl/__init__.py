@@ -1,0 +1,1 @@
+"""The transaction layer (UALink_200 chapter 5)."""

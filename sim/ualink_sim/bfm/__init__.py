@@ -1,0 +1,1 @@
+"""cocotb bus models of UPLI."""
