@@ -5,7 +5,8 @@ from collections import Counter
 
 import pytest
 
-from tl_receive import OFFLINE, READS, ROOMY, SMALL, Consumer, Expected, Traffic, check, run
+from tl_receive import OFFLINE, READS, ROOMY, SMALL, Consumer, run
+from tl_traffic import Expected, Traffic, check
 from ualink_sim.model.tl_fields import CompressedResponse, UncompressedRequest, UncompressedResponse
 from ualink_sim.model.tl_sequence import (
     INITIAL_CREDIT_RELEASE_COMPLETE,

@@ -8,7 +8,8 @@ import random
 import pytest
 
 from packing_grids import AUTHENTICATED, GRIDS, control_items, is_control, rows
-from tl_receive import ROOMY, Expected, check, run
+from tl_receive import ROOMY, run
+from tl_traffic import Expected, check
 from ualink_sim.model.tl_fields import (
     CompressedResponse,
     Credit,

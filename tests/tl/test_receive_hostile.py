@@ -4,7 +4,8 @@ import random
 
 import pytest
 
-from tl_receive import ROOMY, Traffic, run
+from tl_receive import ROOMY, run
+from tl_traffic import Traffic
 from ualink.tl.receive_error import ReceiveError
 from ualink_sim.model.tl_sequence import ProtocolError, ReceiveSequence
 

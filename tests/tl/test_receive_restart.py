@@ -2,7 +2,8 @@
 
 import pytest
 
-from tl_receive import CHANNELS, OFFLINE, Consumer, Expected, run
+from tl_receive import CHANNELS, OFFLINE, Consumer, run
+from tl_traffic import Expected
 from ualink.config import Credits, TLConfig
 from ualink.tl.receive_error import ReceiveError
 from ualink_sim.model.tl_fields import CompressedResponse, Credit, FlowControl, UncompressedRequest

@@ -1,5 +1,6 @@
 """What every bus model has: a ``tick`` per cycle, a ``reset``, and a coroutine that calls them."""
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 from cocotb.triggers import FallingEdge, ReadOnly
@@ -7,7 +8,7 @@ from cocotb.triggers import FallingEdge, ReadOnly
 __all__ = ["BusModel"]
 
 
-class BusModel:
+class BusModel(ABC):
     """Something that lives on a UPLI interface and moves once per cycle, on the falling edge of UPLIClk.
 
     On that edge the device's outputs are settled, and what is driven is seen at the next rising edge.
@@ -16,13 +17,13 @@ class BusModel:
     passive = False
     """It only looks, and must see what others drive on the same edge."""
 
+    @abstractmethod
     def tick(self) -> Any:
         """One cycle."""
-        raise NotImplementedError
 
+    @abstractmethod
     def reset(self) -> Any:
         """Back to the state after reset; nothing survives."""
-        raise NotImplementedError
 
     async def start(self, clock: Any, reset: Any = None, *, active_low: bool = False) -> None:
         """Call ``tick`` on every falling edge of ``clock``, forever; ``reset()`` instead while ``reset`` is active."""
