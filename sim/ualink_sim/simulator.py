@@ -54,6 +54,14 @@ def tools() -> Iterator[dict[str, str]]:
         os.environ.update(saved)
 
 
+def check_wave_support() -> None:
+    """Raise SimulatorError when the headers that FST files need are missing; nothing that pip installs has them."""
+    for header, package in (("lz4.h", "liblz4-dev"), ("zlib.h", "zlib1g-dev")):
+        command = ["g++", "-E", "-x", "c++", "-include", header, os.devnull]
+        if subprocess.run(command, capture_output=True).returncode:
+            raise SimulatorError(f"waves need {header}, which is not installed (Debian: apt install {package})")
+
+
 class Model:
     """A compiled model of ``top`` in ``folder``."""
 
@@ -127,6 +135,8 @@ def build(sources: Mapping[str, str], top: str, *, blocks: tuple[str, ...] = (),
 def _compile(sources: Mapping[str, str], top: str, blocks: tuple[str, ...], trace: bool, folder: Path) -> None:
     import cocotb_tools.config
 
+    if trace:
+        check_wave_support()
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     control = ["`verilator_config", f'public_flat_rw -module "{top}" -port "*"']

@@ -1,0 +1,49 @@
+"""Compiled models: waves, and what a user is told when something is missing."""
+
+import subprocess
+
+import pytest
+
+from ualink_sim import simulator
+from ualink_sim.simulator import SimulatorError, build, check_wave_support
+
+CHAIN = """
+module chain(input clk, input rst, input [3:0] a, output reg [3:0] b);
+  always @(posedge clk) b <= rst ? 4'd0 : b + a;
+endmodule
+"""
+
+
+def _has_headers() -> bool:
+    try:
+        check_wave_support()
+    except SimulatorError:
+        return False
+    return True
+
+
+@pytest.mark.skipif(not _has_headers(), reason="liblz4-dev is not installed")
+def test_a_traced_model_writes_waves(tmp_path, monkeypatch):
+    monkeypatch.setenv("UALINK_BUILD", str(tmp_path))
+    model = build({"chain.v": CHAIN}, "chain", trace=True)
+    model.run("lib.chain_bench", environment={"EXPECTED": "0 1 3 6"}, wave=tmp_path / "wave.fst")
+    assert (tmp_path / "wave.fst").stat().st_size > 100
+
+
+def test_missing_headers_are_named_with_their_package(monkeypatch):
+    monkeypatch.setattr(simulator.subprocess, "run", lambda *a, **k: subprocess.CompletedProcess(a, 1))
+    with pytest.raises(SimulatorError, match=r"lz4\.h.*apt install liblz4-dev"):
+        check_wave_support()
+
+
+def test_missing_compiler_is_named(monkeypatch, tmp_path):
+    monkeypatch.setenv("UALINK_BUILD", str(tmp_path))
+    monkeypatch.setattr(simulator.shutil, "which", lambda tool: None)
+    with pytest.raises(SimulatorError, match=r"g\+\+ is not installed"):
+        build({"chain.v": CHAIN}, "chain")
+
+
+def test_broken_verilog_names_the_model_and_shows_the_end_of_the_log(tmp_path, monkeypatch):
+    monkeypatch.setenv("UALINK_BUILD", str(tmp_path))
+    with pytest.raises(SimulatorError, match=r"(?s)verilator failed on chain.*%Error"):
+        build({"chain.v": "module chain(input clk; endmodule"}, "chain")
