@@ -7,7 +7,7 @@ from ualink_sim.topology import Topology
 EVERYBODY = ((0, 1, 2, 3),)
 
 
-@pytest.mark.req("SW-001", "UPLI-006", "UPLI-010", "UPLI-062", "UPLI-080")
+@pytest.mark.req("SW-001", "UPLI-006", "UPLI-010", "UPLI-062")
 @pytest.mark.parametrize("ports", [1, 2, 4])
 def test_each_switch_port_faces_another_accelerator(ports):
     links = Topology(4, ports, EVERYBODY).links()
