@@ -124,7 +124,8 @@ class DLConfig(_Config):
     """Data link layer of one port (UALink_200 §6).
 
     ``replay_depth`` is TxReplay in DL flits; ``explicit_cadence`` the reload of Tx_explicit_count (A-27);
-    ``crc_covers_zero_field`` is A-05; ``idle_flit_times`` the least stay in DL Idle (A-23).
+    ``crc_covers_zero_field`` is A-05; ``idle_flit_times`` the least stay in DL Idle (A-23); ``uart_tx_dwords`` and
+    ``uart_rx_dwords`` are the UART buffers of the stream.
     """
 
     replay_depth: int = 64
@@ -133,6 +134,8 @@ class DLConfig(_Config):
     idle_flit_times: int = 16
     rx_replay_limit: int = 50
     tx_ack_time_out: int = 40_000
+    uart_tx_dwords: int = 128
+    uart_rx_dwords: int = 128
 
     def __post_init__(self):
         _check_range("dl", "replay_depth", self.replay_depth, 2, 255)
@@ -140,6 +143,8 @@ class DLConfig(_Config):
         _check_range("dl", "idle_flit_times", self.idle_flit_times, 4, 255)
         _check_range("dl", "rx_replay_limit", self.rx_replay_limit, 1, 255)
         _check_range("dl", "tx_ack_time_out", self.tx_ack_time_out, 0, (1 << 24) - 1)
+        _check_range("dl", "uart_tx_dwords", self.uart_tx_dwords, 1, 4095)
+        _check_range("dl", "uart_rx_dwords", self.uart_rx_dwords, 1, 4095)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,8 +1,16 @@
-"""What crosses between TL and DL: 64-byte TL flits with their message bits (UALink_200 §1.3.2, §6.3.3.3)."""
+"""What crosses between the DL and its neighbours, and between its blocks (UALink_200 §1.3.2, §6.3.3.3, §6.4)."""
 
 from amaranth.lib import data, enum, stream
 
-__all__ = ["TL_FLIT_LAYOUT", "LinkState", "tl_flit_signature"]
+__all__ = [
+    "DEVICE_ID_LAYOUT",
+    "MESSAGE_DWORD_LAYOUT",
+    "PORT_NUMBER_LAYOUT",
+    "TL_FLIT_LAYOUT",
+    "DeviceType",
+    "LinkState",
+    "tl_flit_signature",
+]
 
 TL_FLIT_LAYOUT = data.StructLayout(
     {
@@ -14,6 +22,25 @@ TL_FLIT_LAYOUT = data.StructLayout(
 )
 """A TL flit: byte n is bits 8n+7..8n; ``message[0]`` belongs to bytes 0..31, ``message[1]`` to bytes 32..63 (M0, M1);
 ``error`` marks a flit that its sender found corrupt above the replay function (UALink_200 §6.7.4)."""
+
+
+MESSAGE_DWORD_LAYOUT = data.StructLayout({"dword": 32, "more": 1})
+"""A dword of a DL message on its way to the packer; ``more``: the next dword belongs to the same message, and no other
+may come between (UALink_200 §6.4.1.2)."""
+
+
+class DeviceType(enum.Enum, shape=2):
+    """Type of a Device ID message; other codes are reserved (UALink_200 Table 6-5)."""
+
+    SWITCH = 0
+    ACCELERATOR = 1
+
+
+DEVICE_ID_LAYOUT = data.StructLayout({"id": 10, "type": 2, "valid": 1})
+"""What a Device ID message tells: ``id`` means nothing unless ``valid``; ``type`` is a ``DeviceType`` or reserved."""
+
+PORT_NUMBER_LAYOUT = data.StructLayout({"number": 12, "valid": 1})
+"""What a Port Number message tells; own numbers have 10 bits (ruling A-08 (DL))."""
 
 
 class LinkState(enum.Enum, shape=2):
