@@ -5,9 +5,17 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.config import DLConfig
-from ualink.dl.interface import LinkState
+from ualink.dl.interface import DEVICE_ID_LAYOUT, PORT_NUMBER_LAYOUT, LinkState
 
-__all__ = ["COUNTERS", "DLConfigSignature", "DLStatusSignature", "EventCounters"]
+__all__ = [
+    "COUNTERS",
+    "FULL_RATE",
+    "STATUS_FLAGS",
+    "STATUS_PULSES",
+    "DLConfigSignature",
+    "DLStatusSignature",
+    "EventCounters",
+]
 
 COUNTER_BITS = 32
 
@@ -32,19 +40,57 @@ messages out of place, impossible segment headers; DL flits sent; those with pay
 accepted; those with payload; times that the link left Up."""
 
 
+FULL_RATE = 31_250
+"""1562.5 MHz in units of 50 kHz (UALink_200 §6.4.2.2)."""
+
+STATUS_FLAGS = (
+    "device_answered",
+    "port_answered",
+    "rate_answered",
+    "rate_change_busy",
+    "rate_change_failed",
+    "uart_resetting",
+)
+
+STATUS_PULSES = (
+    "channel_timed_out",
+    "uart_overflow",
+    "uart_discarded",
+    "uart_reset_timed_out",
+    "uart_protocol_error",
+    "containment_ingress",
+    "containment_egress",
+    "forward_progress_time_out",
+)
+"""Events that last one cycle of the port."""
+
+
 class DLConfigSignature(wiring.Signature):
     """Set by firmware, given by the block above; the reset values are those of ``config`` and of the standard.
+
+    Members that ask for something (``ask_…``, ``announce_rate``, ``change_rate``, ``uart_reset``, ``inject``) do so
+    when they rise.
 
     Members
     -------
     enable : let the link leave Idle; 0.
     channel_0_online : TL flits are wanted; 1.
+    channel_4_online : the UART is wanted; 0.
     may_request_channels : this device may start channel negotiations (ruling A-11 (DL)); 1.
     rx_replay_limit : flit times in replay state before Replay Requests are repeated; above the round trip (ruling
         A-21 (DL)).
     codeword_group : flits that one FEC failure can take: 1, 2 or 4; 4.
     tx_ack_time_out : forward-progress time-out in flit times; 0 switches it off.
-    channel_time_out : 10 ms in flit times, for channel negotiations; 390,625 (200 Gb/s); 0 switches it off.
+    channel_time_out : 10 ms in flit times, for channel negotiations and UART resets; 390,625 (200 Gb/s); 0 switches it
+        off.
+    local_device, local_port : what Device ID and Port Number messages of this side tell; not valid.
+    ask_device, ask_port : ask the partner for the same.
+    pace : most TL flits that this side sends, in units of 50 kHz; 31,250 is every slot.
+    announce_rate, rate : tell the partner the rate of this side's TL clock.
+    may_change_rate : an accelerator, whose TL clock may change (UALink_200 §6.5.4); 0.
+    change_rate, target_rate, abort_rate_change : change it, or give up changing it.
+    uart_reset, uart_reset_all : reset the UART stream; say in the Reset Request that it means all streams.
+    inject_enable, inject_select, inject : error injection.
     """
 
     def __init__(self, config: DLConfig):
@@ -52,24 +98,50 @@ class DLConfigSignature(wiring.Signature):
             {
                 "enable": Out(1),
                 "channel_0_online": Out(1, init=1),
+                "channel_4_online": Out(1),
                 "may_request_channels": Out(1, init=1),
                 "rx_replay_limit": Out(8, init=config.rx_replay_limit),
                 "codeword_group": Out(3, init=4),
                 "tx_ack_time_out": Out(24, init=config.tx_ack_time_out),
                 "channel_time_out": Out(24, init=390_625),
+                "local_device": Out(DEVICE_ID_LAYOUT),
+                "local_port": Out(PORT_NUMBER_LAYOUT),
+                "ask_device": Out(1),
+                "ask_port": Out(1),
+                "pace": Out(16, init=FULL_RATE),
+                "announce_rate": Out(1),
+                "rate": Out(16, init=FULL_RATE),
+                "may_change_rate": Out(1),
+                "change_rate": Out(1),
+                "target_rate": Out(16, init=FULL_RATE),
+                "abort_rate_change": Out(1),
+                "uart_reset": Out(1),
+                "uart_reset_all": Out(1),
+                "inject_enable": Out(1),
+                "inject_select": Out(4),
+                "inject": Out(1),
             }
         )
 
 
 class DLStatusSignature(wiring.Signature):
-    """Shown to firmware: the link state, the state of both replay machines, and counters of 32 bits that wrap around.
+    """Shown to firmware: the link state, the state of replay, channels and messages, and counters of 32 bits that wrap
+    around.
 
     Members
     -------
     link_state : ``LinkState``.
-    online : channel 0 is online.
+    online, online_4 : channel 0, channel 4 is online.
     rx_replay, tx_replay : a replay is waited for; a replay is being sent.
     held : unacknowledged flits.
+    partner_device, partner_port, partner_rate : what the partner last told; its rate is 31,250 before.
+    device_answered, port_answered, rate_answered : the Request sent last has its Ack.
+    rate_change_busy, rate_change_failed : the TL clock is being changed; the last change was given up.
+    channel_timed_out : pulse: a channel negotiation was given up.
+    uart_resetting, uart_tx_level, uart_rx_level : the stream is being reset; dwords in the UART buffers.
+    uart_overflow, uart_discarded, uart_reset_timed_out, uart_protocol_error : pulses.
+    containment_ingress, containment_egress : pulses: an uncorrectable error took the link down.
+    forward_progress_time_out : pulse: no Ack came, which took the link down.
     …: one per name in ``COUNTERS``; they survive a link down.
     """
 
@@ -78,9 +150,17 @@ class DLStatusSignature(wiring.Signature):
             {
                 "link_state": Out(LinkState),
                 "online": Out(1),
+                "online_4": Out(1),
                 "rx_replay": Out(1),
                 "tx_replay": Out(1),
                 "held": Out(8),
+                "partner_device": Out(DEVICE_ID_LAYOUT),
+                "partner_port": Out(PORT_NUMBER_LAYOUT),
+                "partner_rate": Out(16, init=FULL_RATE),
+                **{name: Out(1) for name in STATUS_FLAGS},
+                "uart_tx_level": Out(12),
+                "uart_rx_level": Out(12),
+                **{name: Out(1) for name in STATUS_PULSES},
                 **{name: Out(COUNTER_BITS) for name in COUNTERS},
             }
         )
