@@ -1,0 +1,150 @@
+"""Lets one copy of a component serve several contexts in turn: shared logic, a state for each.
+
+A block that serves one link is written as if there were only that one. A station with several links gives each of them
+every second or fourth cycle; what is combinational in the block can then serve them all, and only what it remembers
+must exist once per link. That is what is made here out of any component: each register becomes a ring of as many
+registers as there are contexts, turning by one in every cycle, and each memory gets as many parts.
+"""
+
+from amaranth.hdl import Cat, Const, Mux, Signal, Value
+from amaranth.hdl._ast import Assign, Concat, Operator, Part, Property, Slice, Switch, SwitchValue
+from amaranth.hdl._ir import Fragment, Instance
+from amaranth.hdl._mem import MemoryData, MemoryInstance
+from amaranth.hdl._xfrm import FragmentTransformer, LHSMaskCollector
+from amaranth.utils import ceil_log2
+
+from ualink.config import ConfigError
+
+__all__ = ["Interleaver"]
+
+
+class Interleaver(FragmentTransformer):
+    """``Interleaver(contexts, context)(component)`` behaves to context n like a component of its own which stands still
+    in every cycle that is another's: ports of the component are those of context n in the cycles of n.
+
+    Used like ``amaranth.hdl.EnableInserter``. A reset of the domain resets all contexts. For one context the component
+    stays what it is.
+
+    Parameters
+    ----------
+    contexts : 1, 2 or 4.
+    context : the context that this cycle belongs to: 0, 1, … ``contexts`` - 1, 0, … without a pause.
+    domain : the only clock domain of the component.
+    """
+
+    def __init__(self, contexts: int, context: Value, domain: str = "sync"):
+        if contexts not in (1, 2, 4) or isinstance(contexts, bool):
+            raise ConfigError(f"contexts is {contexts!r}; it must be 1, 2 or 4")
+        self._contexts = contexts
+        self._context = context[: ceil_log2(contexts)]
+        self._domain = domain
+
+    def on_fragment(self, fragment):
+        if self._contexts == 1:
+            return fragment
+        if isinstance(fragment, Instance):
+            raise TypeError(f"instance of {fragment.type!r}: what it remembers cannot be interleaved")
+        if isinstance(fragment, MemoryInstance):
+            return self._memory(fragment)
+        new_fragment = super().on_fragment(fragment)
+        domains = set(fragment.statements) - {"comb"}
+        if domains - {self._domain}:
+            raise TypeError(f"clock domains {domains} in what is to be interleaved; {self._domain!r} is the only one")
+        if domains:
+            self._registers(new_fragment, new_fragment.statements.pop(self._domain))
+        return new_fragment
+
+    def _registers(self, fragment, statements):
+        """What a register would take over goes into a ring, of which the register is the last."""
+        driven = LHSMaskCollector()
+        driven.visit_stmt(statements)
+        following = {}
+        for signal, _ in driven.masks():
+            following[id(signal)] = entry = Signal(signal.shape(), name=f"{signal.name}_next")
+            fragment.add_statements("comb", entry.eq(signal))
+            self._ring(fragment, entry, signal, self._contexts)
+        fragment.add_statements("comb", [_assign_to(statement, following) for statement in statements])
+
+    def _ring(self, fragment, entry, output, registers):
+        """``output`` becomes ``entry`` of ``registers`` cycles ago."""
+        for n in range(registers - 1):
+            register = Signal(output.shape(), name=f"{output.name}_{n}", init=output.init, reset_less=output.reset_less)
+            fragment.add_statements(self._domain, register.eq(entry))
+            entry = register
+        fragment.add_statements(self._domain, output.eq(entry))
+
+    def _memory(self, instance):
+        """One part for each context; what is read comes in the context's next cycle, not in the next of all."""
+        parts = self._contexts
+        contents = [instance._data.init[n] for n in range(instance._data.depth)]
+        data = MemoryData(shape=instance._data.shape, depth=instance._data.depth * parts, init=contents * parts)
+        memory = MemoryInstance(data=data, attrs=instance._attrs, src_loc=instance.src_loc)
+        around = Fragment(src_loc=instance.src_loc)
+        for port in instance._write_ports:
+            memory.write_port(domain=port._domain, addr=self._row(instance, port), data=port._data, en=port._en)
+        for port in instance._read_ports:
+            ports = {"domain": port._domain, "transparent_for": port._transparent_for}
+            row = self._row(instance, port)
+            if port._domain == "comb":
+                memory.read_port(addr=row, data=port._data, en=port._en, **ports)
+            elif self._may_read_late(instance, port):
+                late = Signal(len(row), reset_less=True)
+                self._ring(around, row, late, parts - 1)
+                memory.read_port(addr=late, data=port._data, en=Const(1), **ports)
+            else:
+                data = Signal(len(port._data))
+                memory.read_port(addr=row, data=data, en=port._en, **ports)
+                self._hold(around, port, data)
+        around.add_subfragment(memory, "memory")
+        return around
+
+    def _row(self, instance, port):
+        depth = instance._data.depth
+        if depth == 1 << ceil_log2(depth):
+            return Cat(port._addr, self._context)
+        return (port._addr + self._context * depth)[: ceil_log2(depth * self._contexts)]
+
+    def _may_read_late(self, instance, port):
+        """Reading just before the context's next cycle needs a delay of the address only. It shows what the context
+        has written in the cycle in which it asked, as a transparent port does."""
+        always = isinstance(port._en, Const) and port._en.value == 1
+        return always and set(port._transparent_for) == set(range(len(instance._write_ports)))
+
+    def _hold(self, fragment, port, data):
+        """The port's output: what was read, or what it was if nothing was."""
+        enabled = Signal()
+        before = Signal(len(data), reset_less=True)
+        entry = Signal(len(data))
+        output = Signal(len(data), reset_less=True)
+        fragment.add_statements(self._domain, enabled.eq(port._en), before.eq(output))
+        fragment.add_statements("comb", entry.eq(Mux(enabled, data, before)), port._data.eq(output))
+        self._ring(fragment, entry, output, self._contexts - 1)
+
+
+def _assign_to(statement, targets):
+    """``statement`` with assignments going to ``targets`` instead of the registers."""
+    if isinstance(statement, Assign):
+        return Assign(_target(statement.lhs, targets), statement.rhs)
+    if isinstance(statement, Switch):
+        cases = [(key, [_assign_to(s, targets) for s in body], where) for key, body, where in statement.cases]
+        return Switch(statement.test, cases, src_loc=statement.src_loc)
+    if isinstance(statement, Property):
+        return statement
+    raise TypeError(f"{statement!r} cannot be interleaved")
+
+
+def _target(value, targets):
+    if isinstance(value, Signal):
+        return targets[id(value)]
+    if isinstance(value, Slice):
+        return Slice(_target(value.value, targets), value.start, value.stop)
+    if isinstance(value, Part):
+        return Part(_target(value.value, targets), value.offset, value.width, value.stride)
+    if isinstance(value, Concat):
+        return Concat([_target(part, targets) for part in value.parts])
+    if isinstance(value, SwitchValue):
+        cases = [(key, _target(case, targets)) for key, case in value.cases]
+        return SwitchValue(value.test, cases, src_loc=value.src_loc)
+    if isinstance(value, Operator) and value.operator in ("u", "s"):
+        return Operator(value.operator, [_target(value.operands[0], targets)])
+    raise TypeError(f"{value!r} cannot be assigned to")

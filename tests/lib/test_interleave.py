@@ -1,0 +1,132 @@
+"""A component shared by contexts in turn against copies of it that stand still when it is not their turn."""
+
+import random
+
+import pytest
+from amaranth.hdl import Array, Cat, EnableInserter, Module, ResetInserter, Signal
+from amaranth.lib import data, memory, wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.sim import Simulator
+
+from ualink.config import ConfigError
+from ualink.lib.interleave import Interleaver
+from ualink.lib.queue import Queue
+
+
+class Remembers(wiring.Component):
+    """Every way in which a component of this project remembers and assigns."""
+
+    def __init__(self, depth: int):
+        self._depth = depth
+        super().__init__(
+            {
+                "stimulus": In(32),
+                "clear": In(1),
+                "result": Out(64),
+                "late": Out(8, init=0xA5),
+                "held": Out(8),
+                "table": Out(8),
+                "own": Out(8),
+                "queued": Out(8),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        word = data.View(data.StructLayout({"low": 8, "high": data.ArrayLayout(4, 6)}), Signal(32, init=0x1234_5678))
+        vector = Signal(16)
+        many = Array(Signal(4, name=f"many_{n}", init=n) for n in range(4))
+        free = Signal(8, reset_less=True)
+        with m.If(self.stimulus[0]):
+            m.d.sync += word.low.eq(word.low + self.stimulus[8:16])
+        with m.If(self.stimulus[1]):
+            m.d.sync += word.high[self.stimulus[2:4]].eq(self.stimulus[4:10])
+        m.d.sync += vector.bit_select(self.stimulus[16:19], 3).eq(self.stimulus[19:22])
+        m.d.sync += many[self.stimulus[22:24]].eq(self.stimulus[24:28])
+        with m.If(self.stimulus[28]):
+            m.d.sync += Cat(self.late, free).eq(self.stimulus[4:20])
+        m.d.comb += self.result.eq(Cat(word, vector, *many))
+
+        # A read port that can stop, one that reads what is being written, and one without a clock.
+        m.submodules.storage = storage = memory.Memory(shape=8, depth=self._depth, init=range(3))
+        write = storage.write_port()
+        stopping, showing, direct = storage.read_port(), storage.read_port(transparent_for=(write,)), None
+        direct = storage.read_port(domain="comb")
+        row = Signal(range(self._depth))
+        with m.If(self.stimulus[5:9] < self._depth):
+            m.d.comb += row.eq(self.stimulus[5:9])
+        m.d.comb += [
+            write.addr.eq(self.stimulus[9] & (row == 0)),
+            write.data.eq(self.stimulus[10:18] ^ free),
+            write.en.eq(self.stimulus[18]),
+            stopping.addr.eq(row),
+            stopping.en.eq(self.stimulus[19]),
+            showing.addr.eq(self.stimulus[9] & (row == 0)),
+            showing.en.eq(1),
+            direct.addr.eq(row),
+            self.held.eq(stopping.data),
+            self.table.eq(direct.data),
+            self.own.eq(showing.data),
+        ]
+        m.submodules.queue = queue = ResetInserter(self.clear)(Queue(8, 3))
+        m.d.comb += [
+            queue.input.valid.eq(self.stimulus[20]),
+            queue.input.payload.eq(self.stimulus[10:18]),
+            queue.output.ready.eq(self.stimulus[21]),
+            self.queued.eq(Cat(queue.output.valid, queue.level)),
+        ]
+        with m.If(queue.output.valid):
+            m.d.comb += self.queued[3:].eq(queue.output.payload)
+        return m
+
+
+OUTPUTS = ("result", "late", "held", "table", "own", "queued")
+
+
+@pytest.mark.parametrize("contexts", [1, 2, 4])
+@pytest.mark.parametrize("depth", [8, 5])
+def test_every_context_sees_a_component_of_its_own(contexts, depth):
+    m = Module()
+    turn = Signal(range(max(contexts, 2)))
+    if contexts > 1:
+        m.d.sync += turn.eq(turn + 1)
+    shared = Remembers(depth)
+    m.submodules.shared = Interleaver(contexts, turn)(shared)
+    copies = [Remembers(depth) for _ in range(contexts)]
+    for n, copy in enumerate(copies):
+        m.submodules[f"copy_{n}"] = EnableInserter(turn == n)(copy)
+        m.d.comb += [copy.stimulus.eq(shared.stimulus), copy.clear.eq(shared.clear)]
+    rng = random.Random(contexts)
+    seen = set()
+
+    async def testbench(ctx):
+        for cycle in range(800):
+            ctx.set(shared.stimulus, rng.getrandbits(32))
+            ctx.set(shared.clear, rng.random() < 0.1)
+            context = ctx.get(turn) if contexts > 1 else 0
+            for name in OUTPUTS:
+                value = ctx.get(getattr(shared, name))
+                assert value == ctx.get(getattr(copies[context], name)), f"{name} of {context} in cycle {cycle}"
+                seen.add((name, value))
+            await ctx.tick()
+
+    simulator = Simulator(m)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(testbench)
+    simulator.run()
+    assert all(len([1 for name, _ in seen if name == output]) > 3 for output in OUTPUTS)
+
+
+def test_one_context_costs_nothing():
+    component = Remembers(8)
+    fragment = component.elaborate(None)
+    from amaranth.hdl import Fragment
+
+    plain = Fragment.get(fragment, None)
+    assert Interleaver(1, Signal())(plain) is plain
+
+
+@pytest.mark.parametrize("contexts", [0, 3, 8, True, "2"])
+def test_other_numbers_of_contexts_are_refused(contexts):
+    with pytest.raises(ConfigError, match=f"contexts is {contexts!r}"):
+        Interleaver(contexts, Signal(2))
