@@ -6,11 +6,13 @@ import pytest
 from amaranth.sim import Simulator
 
 from ualink.config import ConfigError
-from ualink.dl.crc import crc_field_map
+from ualink.dl.crc import CRC_STAGES, FROM_ROOT, CrcAccumulator, crc_field_map
 from ualink.dl.crc_checker import CrcChecker
 from ualink.dl.crc_generator import CrcGenerator
+from ualink.lib.gf2 import LinearMap, crc_advance
 from ualink_sim.model.dl_flit import crc_bytes, crc_ok
 
+POLYNOMIAL = 0x04C11DB7
 ZEROS = bytes(636)
 RAMP = bytes(n % 256 for n in range(636))
 
@@ -38,9 +40,9 @@ def beats_of(flit: bytes):
         }
 
 
-def generate(flits, *, covers_zero_field=True, invert=(), seed=None):
+def generate(flits, *, covers_zero_field=True, stages=2, invert=(), seed=None):
     """Run 636-byte bodies through the generator; returns the flits and the cycle in which each beat left."""
-    dut = CrcGenerator(covers_zero_field)
+    dut = CrcGenerator(covers_zero_field, stages)
     sent, cycles = [], []
     rng = random.Random(seed)
     beats = [dict(beat, invert=beat["last"] and k in invert) for k, flit in enumerate(flits) for beat in beats_of(flit)]
@@ -75,9 +77,9 @@ def generate(flits, *, covers_zero_field=True, invert=(), seed=None):
     return [wire[n : n + 640] for n in range(0, len(wire), 640)], cycles
 
 
-def check(flits, *, covers_zero_field=True, gaps=None):
+def check(flits, *, covers_zero_field=True, stages=2, gaps=None):
     """Verdicts of the checker on 640-byte flits, and the cycle in which each came."""
-    dut = CrcChecker(covers_zero_field)
+    dut = CrcChecker(covers_zero_field, stages)
     rng = random.Random(gaps)
     verdicts = []
 
@@ -101,7 +103,7 @@ def check(flits, *, covers_zero_field=True, gaps=None):
                 ctx.set(dut.beat.p, beat)
                 await step()
         ctx.set(dut.beat.valid, 0)
-        for _ in range(4):
+        for _ in range(stages + 2):
             await step()
 
     sim = Simulator(dut)
@@ -112,40 +114,45 @@ def check(flits, *, covers_zero_field=True, gaps=None):
 
 
 @pytest.mark.req("DL-004", "DL-012", "DL-033", "DL-034", "DL-035")
+@pytest.mark.parametrize("stages", CRC_STAGES)
 @pytest.mark.parametrize("covers_zero_field", [True, False])
-def test_vectors(covers_zero_field):
+def test_vectors(covers_zero_field, stages):
+    """One beat a cycle, the first after ``stages`` cycles; verdicts ``stages`` cycles after the last beats."""
     bodies = [body for body, *_ in VECTORS]
-    flits, cycles = generate(bodies, covers_zero_field=covers_zero_field)
+    flits, cycles = generate(bodies, covers_zero_field=covers_zero_field, stages=stages)
     for flit, (body, covering, not_covering) in zip(flits, VECTORS, strict=True):
         assert flit[:636] == body
         assert flit[636:].hex() == (covering if covers_zero_field else not_covering)
-    assert cycles == list(range(2, 2 + 10 * len(VECTORS)))
-    verdicts = check(flits, covers_zero_field=covers_zero_field)
-    assert verdicts == [(True, 10 * k + 9 + 2) for k in range(len(VECTORS))]
+    assert cycles == list(range(stages, stages + 10 * len(VECTORS)))
+    verdicts = check(flits, covers_zero_field=covers_zero_field, stages=stages)
+    assert verdicts == [(True, 10 * k + 9 + stages) for k in range(len(VECTORS))]
 
 
 @pytest.mark.req("DL-004", "DL-012", "DL-034", "DL-035")
-def test_generator_under_stalls_agrees_with_model():
+@pytest.mark.parametrize("stages", CRC_STAGES)
+def test_generator_under_stalls_agrees_with_model(stages):
     rng = random.Random(7)
     bodies = [rng.randbytes(636) for _ in range(12)]
-    flits, _ = generate(bodies, seed=11)
+    flits, _ = generate(bodies, stages=stages, seed=11)
     assert flits == [body + crc_bytes(body) for body in bodies]
 
 
-def test_old_content_of_the_crc_field_is_ignored():
-    flits, _ = generate([RAMP + b"\xff\x12\x34\x56", RAMP + bytes(4)])
+@pytest.mark.parametrize("stages", CRC_STAGES)
+def test_old_content_of_the_crc_field_is_ignored(stages):
+    flits, _ = generate([RAMP + b"\xff\x12\x34\x56", RAMP + bytes(4)], stages=stages)
     assert flits[0] == flits[1] == RAMP + crc_bytes(RAMP)
 
 
-def test_inverted_crc_is_rejected():
-    flits, _ = generate([ZEROS, RAMP, RAMP], invert={0, 1})
+@pytest.mark.parametrize("stages", CRC_STAGES)
+def test_inverted_crc_is_rejected(stages):
+    flits, _ = generate([ZEROS, RAMP, RAMP], stages=stages, invert={0, 1})
     assert [flit[636:].hex() for flit in flits] == ["2d1197a4", "0d481a07", "f2b7e5f8"]
-    assert [good for good, _ in check(flits)] == [False, False, True]
+    assert [good for good, _ in check(flits, stages=stages)] == [False, False, True]
 
 
 @pytest.mark.req("DL-004", "DL-012")
-@pytest.mark.parametrize("covers_zero_field", [True, False])
-def test_single_and_double_bit_errors_are_found(covers_zero_field):
+@pytest.mark.parametrize(("covers_zero_field", "stages"), [(True, n) for n in CRC_STAGES] + [(False, 2), (False, 4)])
+def test_single_and_double_bit_errors_are_found(covers_zero_field, stages):
     rng = random.Random(13)
     good = RAMP + crc_bytes(RAMP, covers_zero_field)
     flits = []
@@ -156,18 +163,20 @@ def test_single_and_double_bit_errors_are_found(covers_zero_field):
         for bit in errors:
             value ^= 1 << bit
         flits.append(value.to_bytes(640, "little"))
-    verdicts = [verdict for verdict, _ in check(flits, covers_zero_field=covers_zero_field, gaps=17)]
+    verdicts = [verdict for verdict, _ in check(flits, covers_zero_field=covers_zero_field, stages=stages, gaps=17)]
     assert verdicts == [flit == good for flit in flits]
     assert verdicts == [crc_ok(flit, covers_zero_field) for flit in flits]
 
 
-def test_generator_flush_drops_what_is_inside():
-    dut = CrcGenerator()
+@pytest.mark.parametrize("stages", CRC_STAGES)
+def test_generator_flush_drops_what_is_inside(stages):
+    """Also while the output stalls."""
+    dut = CrcGenerator(stages=stages)
     out = []
 
     async def bench(ctx):
-        ctx.set(dut.beats_out.ready, 1)
-        for n, beat in enumerate([*list(beats_of(ZEROS))[:4], None, *beats_of(RAMP), None, None]):
+        for n, beat in enumerate([*list(beats_of(ZEROS))[:4], None, *beats_of(RAMP), *[None] * stages]):
+            ctx.set(dut.beats_out.ready, n != 4)
             ctx.set(dut.beats_in.valid, beat is not None)
             ctx.set(dut.flush, n == 4)
             if beat:
@@ -183,6 +192,18 @@ def test_generator_flush_drops_what_is_inside():
     assert b"".join(out) == RAMP + crc_bytes(RAMP)
 
 
+def test_a_beat_advances_the_root_by_one_step():
+    step, beat = (crc_advance(POLYNOMIAL, 32, bits) for bits in (1, 512))
+    assert FROM_ROOT @ step == beat @ FROM_ROOT
+    assert max(row.bit_count() for row in step.rows) == 2
+
+
 def test_parameters_are_validated():
     with pytest.raises(ConfigError, match="'yes'"):
         crc_field_map("yes")
+    for stages in (0, 5, True, "2"):
+        for component in (CrcGenerator, CrcChecker):
+            with pytest.raises(ConfigError, match=f"stages is {stages!r}"):
+                component(True, stages)
+    with pytest.raises(ConfigError, match="latency is 4"):
+        CrcAccumulator(LinearMap.identity(32), 4)

@@ -5,6 +5,7 @@ import random
 import pytest
 from amaranth.sim import Simulator
 
+from ualink.dl.crc import CRC_STAGES
 from ualink.dl.flit_check import FlitCheck
 from ualink.phy.interface import SlotStatus
 from ualink_sim.model.dl_flit import DLFlit
@@ -13,10 +14,10 @@ GOOD, BAD, CONTROL = SlotStatus.GOOD, SlotStatus.BAD, SlotStatus.CONTROL
 
 
 @pytest.mark.req("DL-004", "DL-012", "DL-123", "DL-132", "DL-133", "DL-180")
-@pytest.mark.parametrize("covers_zero_field", [True, False])
-def test_verdicts(covers_zero_field):
-    """Two cycles after the last beat: good flits with their header; a wrong bit, inverted CRC, lost slots are bad."""
-    dut = FlitCheck(covers_zero_field)
+@pytest.mark.parametrize(("covers_zero_field", "stages"), [(True, n) for n in CRC_STAGES] + [(False, 2)])
+def test_verdicts(covers_zero_field, stages):
+    """``stages`` cycles after the last beat: flits with their header; a wrong bit, inverted CRC, lost slots are bad."""
+    dut = FlitCheck(covers_zero_field, stages)
     rng = random.Random(3)
 
     async def bench(ctx):
@@ -42,11 +43,16 @@ def test_verdicts(covers_zero_field):
                 ctx.set(dut.rx.p.last, beat == 9)
                 ctx.set(dut.rx.p.status, status)
                 if beat == 9:
-                    expected[cycle + 2] = (verdict, case == 3, header)
+                    expected[cycle + stages] = (verdict, case == 3, header)
                 await ctx.tick()
                 cycle += 1
                 seen += watch(ctx, cycle, expected)
-        assert seen == 39
+        ctx.set(dut.rx.valid, 0)
+        for _ in range(stages):
+            await ctx.tick()
+            cycle += 1
+            seen += watch(ctx, cycle, expected)
+        assert seen == 40
 
     def watch(ctx, cycle, expected):
         assert ctx.get(dut.ended) == (cycle in expected)

@@ -8,7 +8,7 @@ from amaranth.hdl import Module, Signal
 from amaranth.sim import Simulator
 
 from ualink.config import ConfigError
-from ualink.lib.gf2 import LinearMap, crc_advance, crc_input
+from ualink.lib.gf2 import LinearMap, crc_advance, crc_input, crc_square
 
 ETHERNET = 0x04C11DB7
 
@@ -53,6 +53,16 @@ def test_crc_maps_make_the_ethernet_fcs():
         int.from_bytes(message, "little")
     )
     assert int(f"{register ^ 0xFFFFFFFF:032b}"[::-1], 2) == zlib.crc32(message)
+
+
+def test_squaring_a_register_is_multiplying_it_by_itself():
+    rng = random.Random(5)
+    square, step = crc_square(ETHERNET, 32), crc_advance(ETHERNET, 32, 1)
+    for _ in range(20):
+        a, product = rng.getrandbits(32), 0
+        for n in reversed(range(32)):
+            product = step(product) ^ (a if a >> n & 1 else 0)
+        assert square(a) == product
 
 
 def test_hardware_computes_the_map():

@@ -4,7 +4,7 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ualink.dl.crc import CRC_BITS, CrcAccumulator, crc_field_map
+from ualink.dl.crc import CRC_BITS, TO_ROOT, CrcAccumulator, accumulator_latency, crc_field_map
 from ualink.dl.flit import FLIT_BEAT_LAYOUT
 
 __all__ = ["CrcChecker"]
@@ -18,12 +18,13 @@ class CrcChecker(wiring.Component):
     There is no constant residue to run into, because the CRC is sent in the reverse of Ethernet's order. Instead the
     received CRC is added to the register as the value that would have led to it, so that a match leaves one constant.
 
-    Latency: ``done`` and ``good`` two cycles after the last beat. One beat per cycle, flits back to back, gaps
+    Latency: ``done`` and ``good`` ``stages`` cycles after the last beat. One beat per cycle, flits back to back, gaps
     anywhere.
 
     Parameters
     ----------
     covers_zero_field : as of ``CrcGenerator`` (ruling A-05 (DL)).
+    stages : registers between ``beat`` and ``done``, 1 to 4 (``accumulator_latency``); from 3 on ``good`` is one.
 
     Members
     -------
@@ -32,8 +33,10 @@ class CrcChecker(wiring.Component):
     good : valid with ``done``: all 32 bits agree.
     """
 
-    def __init__(self, covers_zero_field: bool = True):
+    def __init__(self, covers_zero_field: bool = True, stages: int = 2):
+        self._accumulated = accumulator_latency(stages)
         self._field = crc_field_map(covers_zero_field).inverse()
+        self._stages = stages
         super().__init__(
             {
                 "beat": In(stream.Signature(FLIT_BEAT_LAYOUT, always_ready=True)),
@@ -44,20 +47,25 @@ class CrcChecker(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.accumulator = accumulator = CrcAccumulator(self._field)
-
-        ended = Signal()
+        m.submodules.accumulator = accumulator = CrcAccumulator(self._field, self._accumulated)
         m.d.comb += [
             accumulator.enable.eq(1),
             accumulator.valid.eq(self.beat.valid),
             accumulator.data.eq(self.beat.p.data),
             accumulator.first.eq(self.beat.p.first),
             accumulator.last.eq(self.beat.p.last),
-            self.good.eq(accumulator.register == self._field(ALL_ONES)),
-        ]
-        m.d.sync += [
-            ended.eq(self.beat.valid & self.beat.p.last),
-            self.done.eq(ended),
         ]
 
+        good = accumulator.root == TO_ROOT(self._field(ALL_ONES))
+        if self._stages == self._accumulated:
+            m.d.comb += self.good.eq(good)
+        else:
+            m.d.sync += self.good.eq(good)
+
+        ended = self.beat.valid & self.beat.p.last
+        for n in range(self._stages - 1):
+            ended_after = Signal(name=f"ended_{n}")
+            m.d.sync += ended_after.eq(ended)
+            ended = ended_after
+        m.d.sync += self.done.eq(ended)
         return m

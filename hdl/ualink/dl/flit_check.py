@@ -15,9 +15,13 @@ HEADER_BITS = 24
 
 
 class FlitCheck(wiring.Component):
-    """Says of every received slot what it was, two cycles after its last beat.
+    """Says of every received slot what it was, ``stages`` cycles after its last beat.
 
     A slot that the RS gave up counts like one with bad CRC (ruling A-06 (DL)).
+
+    Parameters
+    ----------
+    crc_covers_zero_field, stages : as of ``CrcChecker``.
 
     Members
     -------
@@ -28,8 +32,9 @@ class FlitCheck(wiring.Component):
     header : valid with ``ended`` of a GOOD slot: flit header.
     """
 
-    def __init__(self, crc_covers_zero_field: bool = True):
-        self._covers_zero_field = crc_covers_zero_field
+    def __init__(self, crc_covers_zero_field: bool = True, stages: int = 2):
+        self.crc = CrcChecker(crc_covers_zero_field, stages)
+        self._stages = stages
         super().__init__(
             {
                 "rx": In(stream.Signature(RX_BEAT_LAYOUT, always_ready=True)),
@@ -42,7 +47,7 @@ class FlitCheck(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.crc = crc = CrcChecker(self._covers_zero_field)
+        m.submodules.crc = crc = self.crc
         m.d.comb += [
             crc.beat.valid.eq(self.rx.valid),
             crc.beat.p.data.eq(self.rx.p.data),
@@ -51,20 +56,18 @@ class FlitCheck(wiring.Component):
         ]
 
         # As deep as the CRC checker.
-        status = [Signal(SlotStatus, name=f"status_{n}", reset_less=True) for n in range(2)]
-        header = [Signal(HEADER_BITS, name=f"header_{n}", reset_less=True) for n in range(2)]
-        m.d.sync += [
-            status[0].eq(self.rx.p.status),
-            status[1].eq(status[0]),
-            header[0].eq(self.rx.p.data[HEADER_BIT : HEADER_BIT + HEADER_BITS]),
-            header[1].eq(header[0]),
-        ]
+        status, header = self.rx.p.status, self.rx.p.data[HEADER_BIT : HEADER_BIT + HEADER_BITS]
+        for n in range(self._stages):
+            status_after = Signal(SlotStatus, name=f"status_{n}", reset_less=True)
+            header_after = Signal(HEADER_BITS, name=f"header_{n}", reset_less=True)
+            m.d.sync += [status_after.eq(status), header_after.eq(header)]
+            status, header = status_after, header_after
         m.d.comb += [
             self.ended.eq(crc.done),
-            self.status.eq(status[1]),
-            self.lost.eq(status[1] == SlotStatus.BAD),
-            self.header.eq(header[1]),
+            self.status.eq(status),
+            self.lost.eq(status == SlotStatus.BAD),
+            self.header.eq(header),
         ]
-        with m.If((status[1] == SlotStatus.GOOD) & ~crc.good):
+        with m.If((status == SlotStatus.GOOD) & ~crc.good):
             m.d.comb += self.status.eq(SlotStatus.BAD)
         return m

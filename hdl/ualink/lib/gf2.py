@@ -11,7 +11,7 @@ from amaranth.hdl import Cat, Const, Value, ValueLike
 
 from ualink.config import ConfigError
 
-__all__ = ["LinearMap", "crc_advance", "crc_input"]
+__all__ = ["LinearMap", "crc_advance", "crc_input", "crc_square"]
 
 
 class LinearMap:
@@ -152,3 +152,13 @@ def crc_input(polynomial: int, width: int, bits: int) -> LinearMap:
     for _ in range(bits - 1):
         columns.append(step(columns[-1]))
     return LinearMap.from_columns(reversed(columns), width)
+
+
+def crc_square(polynomial: int, width: int) -> LinearMap:
+    """Squaring of a CRC register, bit n the coefficient of x^n: linear, and with an inverse if there is no square
+    factor in the generator."""
+    two_steps = crc_advance(polynomial, width, 2)
+    columns = [1]
+    for _ in range(width - 1):
+        columns.append(two_steps(columns[-1]))
+    return LinearMap.from_columns(columns, width)
