@@ -89,7 +89,9 @@ def test_a_port_stands_still_in_the_cycles_of_the_others(run, ports):
     async def bench(ctx, station):
         for _ in range(5 * ports):
             await ctx.tick()
-        assert [ctx.get(station.dl_status[port].flits_sent) for port in range(ports)] == [5] * ports
+        # Ports that share a data path show what was true in their last cycle.
+        expected = 5 if ports == 1 else 4
+        assert [ctx.get(station.dl_status[port].flits_sent) for port in range(ports)] == [expected] * ports
 
     run(ports, bench)
 
@@ -126,7 +128,7 @@ def test_a_beat_reaches_its_port_in_its_cycle_only(run, ports):
                 data[slot] = 100 + cycle
             await ctx.tick()
         ctx.set(station.rs.rx.valid, 0)
-        for _ in range(ports):
+        for _ in range(2 * ports):
             await ctx.tick()
         assert all(count)
         assert [ctx.get(station.dl_status[port].flits_received) for port in range(ports)] == count
@@ -141,6 +143,8 @@ def test_each_port_sees_its_own_faults(run, ports):
         for pattern in range(1 << ports):
             ctx.set(station.rs.local_fault, pattern)
             ctx.set(station.rs.remote_fault, ~pattern & 15)
+            for _ in range(ports):
+                await ctx.tick()
             for port in range(ports):
                 assert ctx.get(station.tl_status[port].credits_ready) == pattern >> port & 1
                 assert ctx.get(station.tl_status[port].transmit_error) == ~pattern >> port & 1

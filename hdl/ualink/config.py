@@ -158,6 +158,14 @@ class StationConfig(_Config):
 
     def __post_init__(self):
         _check_choice("station", "ports", self.ports, (1, 2, 4))
+        if self.dl.replay_depth < 2 * self.ports:
+            raise ConfigError(f"dl.replay_depth is {self.dl.replay_depth}; {self.ports} ports need two flits each")
+
+    @property
+    def port_dl(self) -> DLConfig:
+        """The data link of each port. All ports together have the TxReplay of a x4 link: a x1 link, whose flits take
+        four times as long, covers the same round trip with a quarter of it."""
+        return self.dl.replace(replay_depth=self.dl.replay_depth // self.ports)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -53,7 +53,7 @@ class Port(wiring.Component):
     def __init__(self, config: StationConfig):
         self.config = config
         self._tl = TransactionLayer(config.tl)
-        self._dl = DataLink(config.dl)
+        self._dl = DataLink(config.port_dl)
         super().__init__(
             {
                 **{f"tx_{channel}": In(beat_stream(channel)) for channel in CHANNELS},

@@ -1,11 +1,13 @@
 """One UALink station: UPLI agents, and TL and DL of its one, two or four ports, as one 64-byte-per-cycle pipeline."""
 
-from amaranth.hdl import EnableInserter, Module, Signal
+from amaranth.hdl import Array, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.utils import ceil_log2
 
 from ualink.config import StationConfig
 from ualink.lib.forward import show
+from ualink.lib.interleave import Interleaver
 from ualink.phy.interface import RSSignature
 from ualink.port import CHANNELS, Port
 from ualink.upli.channels import UPLISignature
@@ -32,7 +34,8 @@ class Station(wiring.Component):
     """A UALink stack component down to the reconciliation sublayer (UALink_200 §1.3, §2.2, §2.5).
 
     Every cycle belongs to one port of the station, in turn: a x4 station has port 0 always, 2 x x2 has 0, 1, 0, 1, …
-    and 4 x x1 has 0, 1, 2, 3, …. Each port's TL and DL advance in the port's own cycles only.
+    and 4 x x1 has 0, 1, 2, 3, …. The ports share one TL and DL, which remember everything once per port and advance
+    in the port's own cycles only.
 
     Attributes
     ----------
@@ -48,8 +51,8 @@ class Station(wiring.Component):
         self.config = config
         self._completer = Completer(config.upli, config.ports)
         self._originator = Originator(config.upli, config.ports)
-        self._ports = [Port(config) for _ in range(config.ports)]
-        members = self._ports[0].signature.members
+        self._port = Port(config)
+        members = self._port.signature.members
         super().__init__(
             {
                 "upli_completer": In(UPLISignature()),
@@ -77,45 +80,65 @@ class Station(wiring.Component):
             m.d.comb += self.slot.eq(slot)
         m.d.comb += [completer.slot.eq(self.slot), originator.slot.eq(self.slot)]
 
-        m.d.comb += self.rs.rx.ready.eq(1)
-        for number, port in enumerate(self._ports):
-            here = Signal(name=f"here_{number}")
-            m.d.comb += here.eq(self.slot == number)
-            m.submodules[f"port{number}"] = port if self.config.ports == 1 else EnableInserter(here)(port)
-            self._connect_agents(m, number, port, here)
-            self._connect_rs(m, number, port, here)
-            for name in ("dl_config", "dl_status", "tl_status"):
-                connect(m, flipped(getattr(self, name)[number]), getattr(port, name))
+        m.submodules.port = Interleaver(self.config.ports, self.slot)(self._port)
+        self._connect_agents(m)
+        self._connect_rs(m)
+        self._connect_firmware(m)
         return m
 
-    def _connect_agents(self, m, number, port, here):
-        """Queues of the agents hold beats at any time; a port that stands still in this cycle must not take one."""
-        completer, originator = m.submodules.completer, m.submodules.originator
+    def _now(self, values):
+        """That of ``values``, one per port, which belongs to the port of this cycle."""
+        values = [Value.cast(value) for value in values]
+        return values[0] if len(values) == 1 else Array(values)[self.slot[: ceil_log2(len(values))]]
+
+    def _connect_agents(self, m):
+        """Queues of the agents hold beats at any time; only the port of this cycle takes and gives one."""
+        port = self._port
         for agent, received, sent in (
-            (completer, CHANNELS[:2], CHANNELS[2:]),
-            (originator, CHANNELS[2:], CHANNELS[:2]),
+            (self._completer, CHANNELS[:2], CHANNELS[2:]),
+            (self._originator, CHANNELS[2:], CHANNELS[:2]),
         ):
             for channel in received:
-                source, sink = getattr(agent, channel)[number], getattr(port, f"tx_{channel}")
+                sources, sink = getattr(agent, channel), getattr(port, f"tx_{channel}")
                 m.d.comb += [
-                    sink.payload.eq(source.payload),
-                    sink.valid.eq(source.valid),
-                    source.ready.eq(sink.ready & here),
+                    Value.cast(sink.payload).eq(self._now([source.payload for source in sources])),
+                    sink.valid.eq(self._now([source.valid for source in sources])),
                 ]
+                for number, source in enumerate(sources):
+                    m.d.comb += source.ready.eq(sink.ready & (self.slot == number))
             for channel in sent:
-                connect(m, getattr(port, f"rx_{channel}"), getattr(agent, channel)[number])
+                source, sinks = getattr(port, f"rx_{channel}"), getattr(agent, channel)
+                m.d.comb += source.ready.eq(self._now([sink.ready for sink in sinks]))
+                for number, sink in enumerate(sinks):
+                    m.d.comb += [sink.payload.eq(source.payload), sink.valid.eq(source.valid & (self.slot == number))]
 
-    def _connect_rs(self, m, number, port, here):
+    def _connect_rs(self, m):
+        """A beat that comes outside the cycles of its port is none."""
+        port = self._port
         m.d.comb += [
-            port.tx.ready.eq(self.rs.tx.ready),
+            self.rs.rx.ready.eq(1),
             port.rx.payload.eq(self.rs.rx.payload),
-            port.rx.valid.eq(self.rs.rx.valid & (self.rs.rx.payload.port == number)),
-            port.local_fault.eq(self.rs.local_fault[number]),
-            port.remote_fault.eq(self.rs.remote_fault[number]),
+            port.rx.valid.eq(self.rs.rx.valid & (self.rs.rx.payload.port == self.slot)),
+            port.tx.ready.eq(self.rs.tx.ready),
+            self.rs.tx.valid.eq(port.tx.valid),
+            self.rs.tx.payload.eq(port.tx.payload),
+            self.rs.tx.payload.port.eq(self.slot),
+            port.local_fault.eq(self._now(self.rs.local_fault[: self.config.ports])),
+            port.remote_fault.eq(self._now(self.rs.remote_fault[: self.config.ports])),
         ]
-        with m.If(here):
-            m.d.comb += [
-                self.rs.tx.valid.eq(port.tx.valid),
-                self.rs.tx.payload.eq(port.tx.payload),
-                self.rs.tx.payload.port.eq(number),
-            ]
+
+    def _connect_firmware(self, m):
+        """Firmware sees the status of every port at any time: of several ports as it was in their last cycle."""
+        port = self._port
+        for name in port.dl_config.signature.members:
+            settings = [getattr(config, name) for config in self.dl_config]
+            m.d.comb += Value.cast(getattr(port.dl_config, name)).eq(self._now(settings))
+        for status, shown in ((port.dl_status, self.dl_status), (port.tl_status, self.tl_status)):
+            for number in range(self.config.ports):
+                for name in status.signature.members:
+                    now = getattr(shown[number], name).eq(getattr(status, name))
+                    if self.config.ports == 1:
+                        m.d.comb += now
+                    else:
+                        with m.If(self.slot == number):
+                            m.d.sync += now
