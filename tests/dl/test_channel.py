@@ -272,7 +272,7 @@ def test_what_does_not_concern_it():
         assert await side.say() == []
         assert side.state == NegotiationState.IDLE
         # Reserved bits are ignored.
-        await side.hear(REQUEST_ONLINE | 0xF000_FE03)
+        await side.hear(REQUEST_ONLINE | 0xF000_FE02)
         assert await side.say() == [PENDING_ONLINE]
         assert await side.hear(0x0828_0120)
 

@@ -5,19 +5,16 @@ from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.config import ConfigError
+from ualink.dl.messages import ControlType, MessageClass
 from ualink.lib.queue import Queue
 
 __all__ = [
+    "ANSWERS",
     "CHANNEL_MESSAGE_LAYOUT",
-    "CONTROL_CLASS",
-    "NEGOTIATION_TYPE",
     "Channel",
     "ChannelCommand",
     "NegotiationState",
 ]
-
-CONTROL_CLASS = 0b1000
-NEGOTIATION_TYPE = 0b100
 
 CHANNEL_STATE_LAYOUT = data.StructLayout({"channel": 3, "online": 1})
 """Channel.TargetState and Channel.Response: a channel and the state wanted for it."""
@@ -69,7 +66,7 @@ class Channel(wiring.Component):
     The side that requested changes with the confirming Ack that it sends, the other with the one that it receives;
     reception is on as soon as an online Request has been acked (ruling A-10 (DL)). While a message waits to be packed
     nothing of the channel is sent, so that data never overtakes the confirming Ack. Answers leave in the order of
-    what they answer.
+    what they answer; one is on offer in the second cycle after the message that it answers.
 
     Parameters
     ----------
@@ -81,13 +78,21 @@ class Channel(wiring.Component):
     time_out_flits : flit times after which an unanswered negotiation is given up; an owed Request goes out after half
         of them. 0: never given up, and an owed Request waits for ``want_online``.
     may_request : this device may start negotiations (ruling A-11 (DL)); an owed Request goes out in any case.
-    hold : another channel negotiates: no own Request starts (UALink_200 §6.4.3: one per mclass and mtype).
+    hold : no own Request starts in this cycle.
+    may_defer : decision pending is a permitted answer: no other channel has an own Request outstanding.
+    hurry : another channel has to get its owed Request out: a negotiation under way is given up after a sixteenth of
+        ``time_out_flits`` without progress.
     slot_end : a flit time has passed.
-    received : messages of all kinds from the partner; those of other channels, classes or types are passed over.
+    received : first dwords of messages of all kinds; those of other channels, classes or types are passed over.
     message : messages to the partner.
+    scheduled : pulse: a message comes to the end of the queue behind ``message``.
     transmit : data of the channel may be sent.
     receive : received data of the channel counts.
+    wants : an own Request starts, unless ``hold``.
+    due : it is an owed one.
+    asking : own Request outstanding.
     busy : a negotiation is going on, of which the end is near.
+    blocked : decision pending was received; the partner has the word.
     timed_out, protocol_error : pulses: negotiation given up; Request for the current state, answer to nothing asked,
         reserved command.
     """
@@ -102,12 +107,19 @@ class Channel(wiring.Component):
                 "time_out_flits": In(24, init=390_625),
                 "may_request": In(1, init=1),
                 "hold": In(1),
+                "may_defer": In(1, init=1),
+                "hurry": In(1),
                 "slot_end": In(1),
                 "received": In(stream.Signature(32, always_ready=True)),
                 "message": Out(stream.Signature(32)),
+                "scheduled": Out(1),
                 "transmit": Out(1),
                 "receive": Out(1),
+                "wants": Out(1),
+                "due": Out(1),
+                "asking": Out(1),
                 "busy": Out(1),
+                "blocked": Out(1),
                 "timed_out": Out(1),
                 "protocol_error": Out(1),
             }
@@ -121,30 +133,39 @@ class Channel(wiring.Component):
         state, online = self.state, self.online
         heard = data.View(CHANNEL_MESSAGE_LAYOUT, self.received.payload)
 
+        next_state = Signal(NegotiationState)
         target = Signal()
         refused = Signal()
-        timer = Signal.like(self.time_out_flits)
-        late = Signal()
-        overdue = Signal()
         event = Signal()
         request = Signal()
         answer = Signal()
-        may_start = (state == NegotiationState.IDLE) & self.may_request & ~self.hold
+        late, overdue = self._timer(m, next_state)
         put = answers.input.payload
         m.d.comb += [
-            event.eq(self.received.valid & (heard.mclass == CONTROL_CLASS) & (heard.mtype == NEGOTIATION_TYPE)),
+            event.eq(
+                self.received.valid
+                & (heard.mclass == MessageClass.CONTROL)
+                & (heard.mtype == ControlType.CHANNEL_NEGOTIATION)
+            ),
             request.eq(event & (heard.command == ChannelCommand.REQUEST) & (heard.target.channel == self._channel)),
             answer.eq(event & (heard.command != ChannelCommand.REQUEST) & (heard.response.channel == self._channel)),
-            late.eq((self.time_out_flits != 0) & (timer >= self.time_out_flits)),
-            overdue.eq((self.time_out_flits != 0) & (timer >= self.time_out_flits >> 1)),
             self.transmit.eq(online & ~answers.output.valid),
-            self.busy.eq(self._in(NegotiationState.REQUESTED, NegotiationState.ACKED, NegotiationState.BOTH)),
             self.receive.eq(online | (self._in(NegotiationState.ACKED, NegotiationState.BOTH) & target)),
+            self.due.eq((state == NegotiationState.OWING) & (self.want_online | overdue)),
+            self.wants.eq(
+                answers.input.ready
+                & (
+                    self.due
+                    | ((state == NegotiationState.IDLE) & self.may_request & (self.want_online != online) & ~refused)
+                )
+            ),
+            self.asking.eq(self._in(NegotiationState.REQUESTED, NegotiationState.BOTH)),
+            self.busy.eq(self.asking | (state == NegotiationState.ACKED)),
+            self.blocked.eq(state == NegotiationState.BLOCKED),
+            self.scheduled.eq(answers.input.valid & answers.input.ready),
+            next_state.eq(state),
         ]
-        with m.If(self.slot_end & ~timer.all()):
-            m.d.sync += timer.eq(timer + 1)
-        with m.If(answers.input.valid | event):
-            m.d.sync += timer.eq(0)
+        m.d.sync += state.eq(next_state)
 
         def send(command, to=None, response=None):
             nothing = Const(0, 4)
@@ -156,18 +177,16 @@ class Channel(wiring.Component):
             ]
 
         with m.If(request):
-            self._requested(m, heard.target, target, send)
+            self._requested(m, heard.target, target, next_state, send)
         with m.Elif(answer):
-            self._answered(m, heard, target, refused, send)
+            self._answered(m, heard, target, refused, next_state, send)
         with m.Elif(self.busy & late):
-            m.d.comb += self.timed_out.eq(1)
-            m.d.sync += state.eq(NegotiationState.IDLE)
-        with m.Elif(may_start & (self.want_online != online) & ~refused):
-            send(ChannelCommand.REQUEST, to=self.want_online)
-            m.d.sync += [target.eq(self.want_online), state.eq(NegotiationState.REQUESTED)]
-        with m.Elif((state == NegotiationState.OWING) & (self.want_online | overdue) & ~self.hold):
-            send(ChannelCommand.REQUEST, to=Const(1))
-            m.d.sync += [target.eq(1), state.eq(NegotiationState.REQUESTED)]
+            m.d.comb += [self.timed_out.eq(1), next_state.eq(NegotiationState.IDLE)]
+        with m.Elif(self.wants & ~self.hold):
+            wish = self.want_online | self.due
+            send(ChannelCommand.REQUEST, to=wish)
+            m.d.comb += next_state.eq(NegotiationState.REQUESTED)
+            m.d.sync += target.eq(wish)
         with m.If(self.want_online == online):
             m.d.sync += refused.eq(0)
         with m.If(answers.input.valid & ~answers.input.ready):
@@ -175,8 +194,8 @@ class Channel(wiring.Component):
 
         message = Signal(CHANNEL_MESSAGE_LAYOUT)
         m.d.comb += [
-            message.mclass.eq(CONTROL_CLASS),
-            message.mtype.eq(NEGOTIATION_TYPE),
+            message.mclass.eq(MessageClass.CONTROL),
+            message.mtype.eq(ControlType.CHANNEL_NEGOTIATION),
             message.target.as_value().eq(answers.output.payload.target),
             message.command.eq(answers.output.payload.command),
             message.response.as_value().eq(answers.output.payload.response),
@@ -190,26 +209,42 @@ class Channel(wiring.Component):
         """Is ``state`` one of these?"""
         return self.state.as_value().matches(*states)
 
-    def _requested(self, m, wanted, target, send):
+    def _timer(self, m, next_state):
+        """Flit times since the state changed: are they too many for an answer, for an owed Request?"""
+        timer = Signal.like(self.time_out_flits)
+        late = Signal()
+        overdue = Signal()
+        limit = self.time_out_flits
+        m.d.comb += [
+            late.eq((limit != 0) & (timer >= Mux(self.hurry, limit >> 4, limit))),
+            overdue.eq((limit != 0) & (timer >= limit >> 1)),
+        ]
+        with m.If(next_state != self.state):
+            m.d.sync += timer.eq(0)
+        with m.Elif(self.slot_end & ~timer.all()):
+            m.d.sync += timer.eq(timer + 1)
+        return late, overdue
+
+    def _requested(self, m, wanted, target, next_state, send):
         """A Request has come; every one is answered at once (UALink_200 §6.4.3.2)."""
-        state = self.state
-        not_ready = wanted.online & ~self.want_online & ~self.hold & (state != NegotiationState.ACKED)
+        not_ready = wanted.online & ~self.want_online & self.may_defer & (self.state != NegotiationState.ACKED)
         with m.If(wanted.online == self.online):
             # Not permitted; acked and logged, without any change. A confirming Ack may follow or not.
             send(ChannelCommand.ACK, to=wanted.online, response=wanted)
             m.d.comb += self.protocol_error.eq(1)
-        with m.Elif(self._in(NegotiationState.REQUESTED, NegotiationState.BOTH)):
+        with m.Elif(self.asking):
             # Two sides can only want the same. Own Request outstanding: decision pending is not allowed.
             send(ChannelCommand.ACK, to=wanted.online, response=wanted)
-            m.d.sync += state.eq(NegotiationState.BOTH)
+            m.d.comb += next_state.eq(NegotiationState.BOTH)
         with m.Elif(not_ready):
             send(ChannelCommand.DECISION_PENDING, response=wanted)
-            m.d.sync += state.eq(NegotiationState.OWING)
+            m.d.comb += next_state.eq(NegotiationState.OWING)
         with m.Else():
             send(ChannelCommand.ACK, to=wanted.online, response=wanted)
-            m.d.sync += [target.eq(wanted.online), state.eq(NegotiationState.ACKED)]
+            m.d.comb += next_state.eq(NegotiationState.ACKED)
+            m.d.sync += target.eq(wanted.online)
 
-    def _answered(self, m, heard, target, refused, send):
+    def _answered(self, m, heard, target, refused, next_state, send):
         """An Ack, NAck or decision pending has come."""
         state, online = self.state, self.online
         own = Signal()
@@ -218,22 +253,28 @@ class Channel(wiring.Component):
             with m.Case(ChannelCommand.ACK):
                 with m.If((state == NegotiationState.REQUESTED) & own):
                     send(ChannelCommand.ACK, to=target, response=heard.target)
-                    m.d.sync += [online.eq(target), state.eq(NegotiationState.IDLE)]
+                    m.d.comb += next_state.eq(NegotiationState.IDLE)
+                    m.d.sync += online.eq(target)
                 with m.Elif((state == NegotiationState.BOTH) & own):
                     send(ChannelCommand.ACK, to=target, response=heard.target)
-                    m.d.sync += state.eq(NegotiationState.ACKED)
+                    m.d.comb += next_state.eq(NegotiationState.ACKED)
                 with m.Elif((state == NegotiationState.ACKED) & own):
-                    m.d.sync += [online.eq(target), state.eq(NegotiationState.IDLE)]
+                    m.d.comb += next_state.eq(NegotiationState.IDLE)
+                    m.d.sync += online.eq(target)
                 with m.Elif(self.busy):
                     m.d.comb += self.protocol_error.eq(1)
             with m.Case(ChannelCommand.NACK, ChannelCommand.DECISION_PENDING):
                 with m.If(state == NegotiationState.REQUESTED):
                     pending = heard.command == ChannelCommand.DECISION_PENDING
-                    m.d.sync += state.eq(Mux(pending, NegotiationState.BLOCKED, NegotiationState.IDLE))
+                    m.d.comb += next_state.eq(Mux(pending, NegotiationState.BLOCKED, NegotiationState.IDLE))
                     # Not to be asked again at once, only after the wish has been given up in between.
                     m.d.sync += refused.eq(~pending)
                 with m.Elif(state == NegotiationState.BOTH):
-                    m.d.sync += state.eq(NegotiationState.ACKED)
-                    m.d.comb += self.protocol_error.eq(heard.command == ChannelCommand.DECISION_PENDING)
+                    m.d.comb += [
+                        next_state.eq(NegotiationState.ACKED),
+                        self.protocol_error.eq(heard.command == ChannelCommand.DECISION_PENDING),
+                    ]
+                with m.Else():
+                    m.d.comb += self.protocol_error.eq(1)
             with m.Default():
                 m.d.comb += self.protocol_error.eq(1)
