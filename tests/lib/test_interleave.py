@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
 
 from ualink.config import ConfigError
-from ualink.lib.interleave import Interleaver
+from ualink.lib.interleave import NEVER_MEET, Interleaver
 from ualink.lib.queue import Queue
 
 
@@ -28,6 +28,7 @@ class Remembers(wiring.Component):
                 "table": Out(8),
                 "own": Out(8),
                 "queued": Out(8),
+                "apart": Out(8),
             }
         )
 
@@ -62,11 +63,20 @@ class Remembers(wiring.Component):
             stopping.addr.eq(row),
             stopping.en.eq(self.stimulus[19]),
             showing.addr.eq(self.stimulus[9] & (row == 0)),
-            showing.en.eq(1),
             direct.addr.eq(row),
             self.held.eq(stopping.data),
             self.table.eq(direct.data),
             self.own.eq(showing.data),
+        ]
+        # One that never reads the row that it writes.
+        m.submodules.halves = halves = memory.Memory(shape=8, depth=8, init=[], attrs=NEVER_MEET)
+        write, read = halves.write_port(), halves.read_port()
+        m.d.comb += [
+            write.addr.eq(self.stimulus[3:6]),
+            write.data.eq(self.stimulus[22:30]),
+            write.en.eq(self.stimulus[6]),
+            read.addr.eq(Cat(self.stimulus[7:9], ~self.stimulus[5])),
+            self.apart.eq(read.data),
         ]
         m.submodules.queue = queue = ResetInserter(self.clear)(Queue(8, 3))
         m.d.comb += [
@@ -80,7 +90,7 @@ class Remembers(wiring.Component):
         return m
 
 
-OUTPUTS = ("result", "late", "held", "table", "own", "queued")
+OUTPUTS = ("result", "late", "held", "table", "own", "queued", "apart")
 
 
 @pytest.mark.parametrize("contexts", [1, 2, 4])
@@ -105,6 +115,8 @@ def test_every_context_sees_a_component_of_its_own(contexts, depth):
             ctx.set(shared.clear, rng.random() < 0.1)
             context = ctx.get(turn) if contexts > 1 else 0
             for name in OUTPUTS:
+                if cycle < contexts and name in ("own", "apart"):
+                    continue  # Nothing has been read yet.
                 value = ctx.get(getattr(shared, name))
                 assert value == ctx.get(getattr(copies[context], name)), f"{name} of {context} in cycle {cycle}"
                 seen.add((name, value))

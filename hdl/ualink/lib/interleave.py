@@ -15,7 +15,10 @@ from amaranth.utils import ceil_log2
 
 from ualink.config import ConfigError
 
-__all__ = ["Interleaver"]
+__all__ = ["NEVER_MEET", "Interleaver"]
+
+NEVER_MEET = {"reads_and_writes_never_meet": 1}
+"""Attribute of a memory whose reads never ask for a row that is being written in the same cycle."""
 
 
 class Interleaver(FragmentTransformer):
@@ -38,10 +41,17 @@ class Interleaver(FragmentTransformer):
         self._contexts = contexts
         self._context = context[: ceil_log2(contexts)]
         self._domain = domain
+        self._driven: set[int] | None = None
 
     def on_fragment(self, fragment):
         if self._contexts == 1:
             return fragment
+        if self._driven is None:
+            self._driven = _driven_in(fragment)
+            try:
+                return self.on_fragment(fragment)
+            finally:
+                self._driven = None
         if isinstance(fragment, Instance):
             raise TypeError(f"instance of {fragment.type!r}: what it remembers cannot be interleaved")
         if isinstance(fragment, MemoryInstance):
@@ -106,9 +116,16 @@ class Interleaver(FragmentTransformer):
 
     def _may_read_late(self, instance, port):
         """Reading just before the context's next cycle needs a delay of the address only. It shows what the context
-        has written in the cycle in which it asked, as a transparent port does."""
-        always = isinstance(port._en, Const) and port._en.value == 1
-        return always and set(port._transparent_for) == set(range(len(instance._write_ports)))
+        has written in the cycle in which it asked, as a transparent port does. Before the first read it shows anything.
+        """
+        transparent = set(port._transparent_for) == set(range(len(instance._write_ports)))
+        return self._always(port._en) and (transparent or NEVER_MEET.keys() <= instance._attrs.keys())
+
+    def _always(self, enable):
+        """Nothing ever takes ``enable`` back."""
+        if isinstance(enable, Const):
+            return enable.value == 1
+        return isinstance(enable, Signal) and enable.init == 1 and id(enable) not in self._driven
 
     def _hold(self, fragment, port, data):
         """The port's output: what was read, or what it was if nothing was."""
@@ -119,6 +136,15 @@ class Interleaver(FragmentTransformer):
         fragment.add_statements(self._domain, enabled.eq(port._en), before.eq(output))
         fragment.add_statements("comb", entry.eq(Mux(enabled, data, before)), port._data.eq(output))
         self._ring(fragment, entry, output, self._contexts - 1)
+
+
+def _driven_in(fragment):
+    """Identities of all signals that ``fragment`` and what is in it assign to."""
+    driven = LHSMaskCollector()
+    for statements in fragment.statements.values():
+        driven.visit_stmt(statements)
+    signals = {id(signal) for signal, _ in driven.masks()}
+    return signals.union(*(_driven_in(inner) for inner, _, _ in fragment.subfragments))
 
 
 def _assign_to(statement, targets):

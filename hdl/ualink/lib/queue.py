@@ -64,7 +64,6 @@ class Queue(wiring.Component):
             # same cycle comes through the transparent port.
             next_read_index.eq(read_index),
             read.addr.eq(next_read_index),
-            read.en.eq(1),
         ]
         with m.If(popped):
             m.d.comb += next_read_index.eq(_successor(read_index, last))
