@@ -1,6 +1,6 @@
 """Data links in pairs with traffic, lossy wires and checkers, all in hardware: a simulator runs it at its own speed."""
 
-from amaranth.hdl import EnableInserter, Module, Signal
+from amaranth.hdl import EnableInserter, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -8,6 +8,7 @@ from dl.soak_channel import DamageSignature, LossyWire
 from dl.soak_traffic import RATE_BITS, FlitSink, FlitSource
 from ualink.config import DLConfig
 from ualink.dl.layer import DataLink
+from ualink.lib.interleave import Interleaver
 
 __all__ = ["DIRECTIONS", "SHOWN", "SoakTop"]
 
@@ -31,7 +32,7 @@ class FlowSignature(wiring.Signature):
 
 
 class SoakTop(wiring.Component):
-    """``ports`` links, each between two ``DataLink`` that advance in the slots of their port only.
+    """``ports`` links between two data links that the ports share slot by slot, as in a station.
 
     Members
     -------
@@ -42,9 +43,8 @@ class SoakTop(wiring.Component):
 
     def __init__(self, ports: int = 1, config: DLConfig | None = None):
         self._ports = ports
-        self._config = config or DLConfig(replay_depth=128)
-        self._links = [[DataLink(self._config) for _ in range(DIRECTIONS)] for _ in range(ports)]
-        status = self._links[0][0].status.signature
+        config = config or DLConfig(replay_depth=128)
+        self._ends = [DataLink(config) for _ in range(DIRECTIONS)]
         super().__init__(
             {
                 "damage": In(DamageSignature()),
@@ -52,54 +52,54 @@ class SoakTop(wiring.Component):
                 "enable": In(1),
                 "rx_replay_limit": In(8, init=100),
                 "tx_ack_time_out": In(24, init=40_000),
-                "flows": Out(FlowSignature(status)).array(ports, DIRECTIONS),
+                "flows": Out(FlowSignature(self._ends[0].status.signature)).array(ports, DIRECTIONS),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
-        slot = Signal(range(max(self._ports, 2)))
+        slot = Signal(2)
         if self._ports > 1:
-            m.d.sync += slot.eq(slot + 1)
+            m.d.sync += slot.eq(Mux(slot == self._ports - 1, 0, slot + 1))
+        for name, end in zip("ab", self._ends):
+            m.submodules[f"link_{name}"] = Interleaver(self._ports, slot)(end)
+            m.d.comb += [
+                end.config.enable.eq(self.enable),
+                end.config.rx_replay_limit.eq(self.rx_replay_limit),
+                end.config.codeword_group.eq(self.damage.codeword_group),
+                end.config.tx_ack_time_out.eq(self.tx_ack_time_out),
+            ]
         for port in range(self._ports):
-            here = Signal(name=f"here_{port}")
-            m.d.comb += here.eq(slot == port)
-
-            def add(name, component, port=port, here=here):
-                m.submodules[f"{name}_{port}"] = component if self._ports == 1 else EnableInserter(here)(component)
-                return component
-
-            ends = [add(f"link_{'ab'[n]}", link) for n, link in enumerate(self._links[port])]
-            for direction, (near, far) in enumerate((ends, ends[::-1])):
-                self._flow(m, add, port, direction, near, far)
+            with m.Switch(slot), m.Case(port):
+                for direction, (near, far) in enumerate((self._ends, self._ends[::-1])):
+                    self._flow(m, slot == port, port, direction, near, far)
         return m
 
-    def _flow(self, m, add, port, direction, near, far):
-        """Traffic, wire and checker from link ``near`` to link ``far``."""
+    def _flow(self, m, here, port, direction, near, far):
+        """Traffic, wire and checker of one port from link ``near`` to link ``far``; ``here`` is its slot."""
         salt = 0x1000_0000 * (2 * port + direction) + 0x1234_567
-        source = add(f"source_{direction}", FlitSource(salt))
-        sink = add(f"sink_{direction}", FlitSink(salt))
-        wire = add(f"wire_{direction}", LossyWire(salt))
-        connect(m, source.flit, near.tx_flit)
-        connect(m, far.rx_flit, sink.flit)
-        connect(m, near.tx, wire.tx)
-        connect(m, wire.rx, far.rx)
+        source, sink, wire = FlitSource(salt), FlitSink(salt), LossyWire(salt)
+        for name, component in (("source", source), ("sink", sink), ("wire", wire)):
+            inserted = component if self._ports == 1 else EnableInserter(here)(component)
+            m.submodules[f"{name}_{port}_{direction}"] = inserted
         connect(m, flipped(self.damage), wire.damage)
         m.d.comb += [
             source.seed.eq(self.damage.seed),
             source.rate.eq(self.rate),
+            near.tx_flit.valid.eq(source.flit.valid),
+            near.tx_flit.p.eq(source.flit.p),
+            source.flit.ready.eq(near.tx_flit.ready),
+            sink.flit.valid.eq(far.rx_flit.valid),
+            sink.flit.p.eq(far.rx_flit.p),
             sink.pending.eq((source.sent != sink.delivered) | source.flit.valid),
-            near.config.enable.eq(self.enable),
-            near.config.rx_replay_limit.eq(self.rx_replay_limit),
-            near.config.codeword_group.eq(self.damage.codeword_group),
-            near.config.tx_ack_time_out.eq(self.tx_ack_time_out),
+            wire.tx.valid.eq(near.tx.valid),
+            wire.tx.p.eq(near.tx.p),
+            near.tx.ready.eq(wire.tx.ready),
+            far.rx.valid.eq(wire.rx.valid),
+            far.rx.p.eq(wire.rx.p),
         ]
         flow = self.flows[port][direction]
-        m.d.comb += flow.sent.eq(source.sent)
-        for block, names in (
-            (sink, ("delivered", "mismatches", "longest_wait")),
-            (wire, ("flits", "damaged")),
-            (near.status, SHOWN),
-        ):
+        shown = [(source, ("sent",)), (sink, ("delivered", "mismatches", "longest_wait")), (wire, ("flits", "damaged"))]
+        for block, names in (*shown, (near.status, SHOWN)):
             for name in names:
-                m.d.comb += getattr(flow, name).eq(getattr(block, name))
+                m.d.sync += getattr(flow, name).eq(getattr(block, name))
