@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from amaranth.sim import Simulator
 
+from tl_flits import tl_flit
 from ualink.config import Credits, TLConfig
 from ualink.tl.receive import Receive
 from ualink.tl.receive_error import ReceiveError
@@ -125,9 +126,7 @@ class _Bench:
         present = item is not None and item is not OFFLINE
         ctx.set(flit.valid, int(present))
         if present:
-            ctx.set(flit.payload.data, int.from_bytes(item[0], "little"))
-            ctx.set(flit.payload.message, item[1])
-            ctx.set(flit.payload.error, item[2] if len(item) > 2 else 0)
+            ctx.set(flit.payload, tl_flit(int.from_bytes(item[0], "little"), *item[1:]))
 
     def collect(self, ctx, channel, ready, cycle):
         out = getattr(self.dut, f"rx_{channel}")

@@ -5,6 +5,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.dl.interface import TL_FLIT_LAYOUT, tl_flit_signature
+from ualink.lib.parity import byte_parity, even_parity
 
 from .half_flits import CONTROL_HALF_FLIT_LAYOUT, HALF_FLIT_LAYOUT
 
@@ -12,7 +13,7 @@ __all__ = ["HalfFlitSequence"]
 
 
 class HalfFlitSequence(wiring.Component):
-    """Decides what the two slots of each flit hold and registers the flit; authentication disabled.
+    """Decides what the two slots of each flit hold and registers the flit with its parity; authentication disabled.
 
     With two or more data half-flits owed, both slots are data. With one, the lower slot is the next Control half-flit,
     all NOP if there is none, and the upper slot the last data half-flit (the swap). With none, the lower slot is the
@@ -91,5 +92,7 @@ class HalfFlitSequence(wiring.Component):
                 self.tx_flit.valid.eq(self.flit),
                 stored.data.eq(Cat(lower.data, upper.data)),
                 stored.message.eq(Cat(lower.message, upper.message)),
+                stored.parity.eq(byte_parity(Cat(lower.data, upper.data))),
+                stored.control_parity.eq(even_parity(lower.message, upper.message)),
             ]
         return m

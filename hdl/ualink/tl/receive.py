@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ualink.config import TLConfig
 from ualink.dl.interface import TL_FLIT_LAYOUT, tl_flit_signature
+from ualink.lib.parity import even_parity, parity_mismatch
 from ualink.lib.queue import Queue
 from ualink.upli.channels import beat_stream
 
@@ -100,13 +101,20 @@ class Receive(wiring.Component):
         flit = Signal(TL_FLIT_LAYOUT, reset_less=True)
         decoded = Signal(DECODED_LAYOUT, reset_less=True)
         upper_is_zero = Signal(reset_less=True)
+        corrupt = Signal(reset_less=True)
         incoming = self.rx_flit.payload.data
+        controls = (self.rx_flit.payload[name] for name in ("message", "port", "error", "control_parity"))
         m.d.comb += decoder.half_flit.eq(incoming[:256])
         m.d.sync += [
             present.eq(self.rx_flit.valid & self.online),
             flit.eq(self.rx_flit.payload),
             decoded.eq(decoder.decoded),
             upper_is_zero.eq(~incoming[256:].any()),
+            corrupt.eq(
+                self.rx_flit.payload.error
+                | parity_mismatch(incoming, self.rx_flit.payload.parity)
+                | even_parity(*controls)
+            ),
         ]
 
         # Cycle 1: classify both half-flits, check, load the catch buffers, write the data.
@@ -154,7 +162,7 @@ class Receive(wiring.Component):
             *self._queue_responses(m, add, response_catch, response_unload, responses_flush, halted),
         )
         early_checks = (
-            (considered & flit.error, ReceiveError.FLIT_CORRUPT),
+            (considered & corrupt, ReceiveError.FLIT_CORRUPT),
             (sequence.control & (decoded.error != ReceiveError.NONE), decoded.error),
             (sequence.error != ReceiveError.NONE, sequence.error),
             (flush & sequence.control & decoded.requests.any(), ReceiveError.REQ_CMD_CREDIT),

@@ -8,11 +8,12 @@ __all__ = ["ReceiveError"]
 class ReceiveError(enum.Enum, shape=5):
     """Fatal errors of a TL receiver; after the first one it forwards no further flit (UALink_200 §5.3).
 
-    FLIT_CORRUPT: the DL marked the flit as corrupt. FTYPE: code 6h-Fh. FOOTPRINT: a field starts in a sector where its
-    length does not fit. COMPRESSED_CMD: reserved CMD of a Compressed Request. BLOCK_CROSSING: a Compressed Request
-    crosses a 256-byte boundary. MANDATORY_NOP: the half-flit is not all zero. POISON_SLOT: Poisoned Data where no data
-    or operand half-flit is due. REQUEST_RATE, RESPONSE_RATE: more fields than the source rate limit allows. *_CREDIT:
-    more than was announced for the bucket. ADDRESS_CACHE: a Compressed Request reads an entry that was never loaded.
+    FLIT_CORRUPT: the DL marked the flit as corrupt, or its parity is wrong. FTYPE: code 6h-Fh. FOOTPRINT: a field
+    starts in a sector where its length does not fit. COMPRESSED_CMD: reserved CMD of a Compressed Request.
+    BLOCK_CROSSING: a Compressed Request crosses a 256-byte boundary. MANDATORY_NOP: the half-flit is not all zero.
+    POISON_SLOT: Poisoned Data where no data or operand half-flit is due. REQUEST_RATE, RESPONSE_RATE: more fields than
+    the source rate limit allows. *_CREDIT: more than was announced for the bucket. ADDRESS_CACHE: a Compressed Request
+    reads an entry that was never loaded.
     """
 
     NONE = 0
