@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from amaranth.hdl import Module
 from amaranth.sim import Simulator
 
+from tl_flits import tl_flit, tl_flit_good
 from ualink.config import DLConfig
 from ualink.dl.layer import DataLink
 from ualink.phy.interface import SlotStatus, TxKind
@@ -29,7 +30,11 @@ class Slot:
 
 
 class End:
-    """One data link with its TL: ``to_send`` is taken from the front, ``slots`` keeps what went to the wire."""
+    """One data link with its TL: ``to_send`` is taken from the front, ``slots`` keeps what went to the wire.
+
+    ``error`` marks the TL flits that are offered from now on. ``received`` has what came unmarked, and ``marked``
+    counts the others since it was last cleared.
+    """
 
     def __init__(self, name: str, config: DLConfig):
         self.name = name
@@ -40,6 +45,8 @@ class End:
         self.offer = 1.0
         self.ready = 1.0
         self.local_fault = 0
+        self.error = 0
+        self.marked = 0
         self.slots: list[Slot] = []
         self.wire: deque = deque()
         self.offering = False
@@ -124,8 +131,7 @@ class Bench:
         ctx.set(link.local_fault, end.local_fault)
         if not end.offering and end.to_send and self.rng.random() < end.offer:
             end.offering = True
-            ctx.set(link.tx_flit.p.data, end.to_send[0][0])
-            ctx.set(link.tx_flit.p.message, end.to_send[0][1])
+            ctx.set(link.tx_flit.p, tl_flit(*end.to_send[0], end.error))
         ctx.set(link.tx_flit.valid, end.offering)
         valid = bool(other.wire) and other.wire[0][0] <= self.cycle
         ctx.set(link.rx.valid, valid)
@@ -143,7 +149,12 @@ class Bench:
             end.sent.append(end.to_send.popleft())
             end.offering = False
         if ctx.get(link.rx_flit.valid):
-            end.received.append((ctx.get(link.rx_flit.p.data), ctx.get(link.rx_flit.p.message)))
+            flit = ctx.get(link.rx_flit.p)
+            if flit.error:
+                end.marked += 1
+            else:
+                assert tl_flit_good(flit) and not end.marked, "a bad TL flit came unmarked, or one after a marked one"
+                end.received.append((flit.data, flit.message))
         if ctx.get(link.tx.valid) and ctx.get(link.tx.ready):
             self._send(ctx, end)
 

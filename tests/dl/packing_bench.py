@@ -6,6 +6,7 @@ from collections import deque
 from amaranth.hdl import Module
 from amaranth.sim import Simulator
 
+from tl_flits import byte_parity, tl_flit, tl_flit_good
 from ualink.dl.packer import Packer
 from ualink.dl.unpacker import Unpacker
 
@@ -19,7 +20,7 @@ def random_flits(rng: random.Random, count: int) -> list[tuple[bytes, int]]:
 
 def flit_payload(flit: tuple[bytes, int], error: bool = False) -> dict:
     """A TL flit as the stream carries it."""
-    return {"data": int.from_bytes(flit[0], "little"), "message": flit[1], "port": 0, "error": error}
+    return tl_flit(int.from_bytes(flit[0], "little"), flit[1], int(error))
 
 
 class PackerRun:
@@ -95,6 +96,8 @@ class PackerRun:
                 self.beat_cycles.append(cycle)
                 position = (len(self.beats) - 1) % BEATS
                 assert (beat.first, beat.last) == (position == 0, position == BEATS - 1)
+                assert beat.parity == byte_parity(beat.data)
+                assert (beat.first + beat.last + beat.payload + beat.error + beat.control_parity) % 2 == 0
                 if beat.last:
                     wire = b"".join(b.data.to_bytes(64, "little") for b in self.beats[-BEATS:])
                     self.flits.append({"data": wire, "payload": bool(beat.payload), "error": bool(beat.error)})
@@ -119,13 +122,14 @@ def unpack(flits: list[bytes], *, gaps: random.Random | None = None, flush_at: i
 
         async def step():
             nonlocal cycle
-            *_, flit_valid, flit, message_valid, message, format_error = await ctx.tick().sample(
-                dut.flit.valid, dut.flit.p, dut.message.valid, dut.message.payload, dut.format_error
+            *_, flit_valid, flit, message_valid, message, format_error, fault = await ctx.tick().sample(
+                dut.flit.valid, dut.flit.p, dut.message.valid, dut.message.payload, dut.format_error, dut.fault
             )
+            assert not fault
             if message_valid:
                 events.append(("message", cycle, message))
             if flit_valid:
-                assert not flit.error and not flit.port
+                assert not flit.error and not flit.port and tl_flit_good(flit)
                 events.append(("flit", cycle, flit.data.to_bytes(64, "little"), flit.message))
             if format_error:
                 events.append(("format_error", cycle))
@@ -135,11 +139,12 @@ def unpack(flits: list[bytes], *, gaps: random.Random | None = None, flush_at: i
             for n in range(len(flit) // 64):
                 while gaps is not None and gaps.random() < 0.3:
                     ctx.set(dut.beat.valid, 0)
-                    ctx.set(dut.beat.p, {"data": gaps.getrandbits(512), "first": 1, "last": 1})
+                    ctx.set(dut.beat.p, {"data": gaps.getrandbits(512), "parity": 0, "first": 1, "last": 1})
                     await step()
                 ctx.set(dut.beat.valid, 1)
                 data = int.from_bytes(flit[64 * n : 64 * n + 64], "little")
-                ctx.set(dut.beat.p, {"data": data, "first": n == 0, "last": n == BEATS - 1})
+                parity = byte_parity(data)
+                ctx.set(dut.beat.p, {"data": data, "parity": parity, "first": n == 0, "last": n == BEATS - 1})
                 ctx.set(dut.flush, flush_at == len(beat_cycles))
                 beat_cycles.append(cycle)
                 await step()

@@ -7,6 +7,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.dl.interface import tl_flit_signature
+from ualink.lib.parity import byte_parity, even_parity
 
 __all__ = ["RATE_BITS", "FlitSink", "FlitSource", "Xorshift", "flit_content"]
 
@@ -75,7 +76,13 @@ class FlitSource(wiring.Component):
         m.submodules.chance = chance = Xorshift(self._salt)
         data, message = flit_content(self.sent, self._salt)
         taken = self.flit.valid & self.flit.ready
-        m.d.comb += [chance.seed.eq(self.seed), self.flit.p.data.eq(data), self.flit.p.message.eq(message)]
+        m.d.comb += [
+            chance.seed.eq(self.seed),
+            self.flit.p.data.eq(data),
+            self.flit.p.message.eq(message),
+            self.flit.p.parity.eq(byte_parity(data)),
+            self.flit.p.control_parity.eq(even_parity(message)),
+        ]
         with m.If(taken):
             m.d.sync += self.sent.eq(self.sent + 1)
         with m.If(taken | ~self.flit.valid):

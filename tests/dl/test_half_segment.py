@@ -46,14 +46,14 @@ def test_frames_follow_the_wire():
 @pytest.mark.parametrize("stages", [2, 4])
 def test_rotator(stages):
     dut = SectorRotator(stages)
-    value = sum((n + 1) << 32 * n for n in range(16))
+    value = sum((n + 1 << 30) << 36 * n for n in range(16))
 
     async def bench(ctx):
         ctx.set(dut.sectors, value)
         for amount in range(1 << stages):
             ctx.set(dut.amount, amount)
             rotated = ctx.get(dut.rotated)
-            assert [rotated >> 32 * n & 0xFFFFFFFF for n in range(16)] == [(n - amount) % 16 + 1 for n in range(16)]
+            assert [rotated >> 36 * n + 30 & 0x3F for n in range(16)] == [(n - amount) % 16 + 1 for n in range(16)]
 
     sim = Simulator(dut)
     sim.add_testbench(bench)

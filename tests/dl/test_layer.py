@@ -222,10 +222,10 @@ def test_egress_error():
         await bench.bring_up(ctx)
         await bench.exchange(ctx, 12)
         a.to_send.append((0xBAD, 0))
-        ctx.set(a.link.tx_flit.p.error, 1)
+        a.error = 1
         mark = len(a.slots)
         await bench.until(ctx, lambda: a.status(ctx, "link_state") == LinkState.IDLE)
-        ctx.set(a.link.tx_flit.p.error, 0)
+        a.error = 0
         await bench.step(ctx, 40)
         last = [slot for slot in a.slots[mark - 1 :] if slot.kind == DATA][-1]
         data = bytes(last.data)

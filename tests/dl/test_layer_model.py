@@ -6,6 +6,7 @@ from collections import deque
 import pytest
 from amaranth.sim import Simulator
 
+from tl_flits import tl_flit
 from ualink.config import DLConfig
 from ualink.dl.interface import LinkState
 from ualink.dl.layer import DataLink
@@ -55,8 +56,7 @@ class Pair:
             ctx.set(dut.rx.p.status, status)
             ctx.set(dut.tx_flit.valid, bool(self.to_send))
             if self.to_send:
-                ctx.set(dut.tx_flit.p.data, self.to_send[0][0])
-                ctx.set(dut.tx_flit.p.message, self.to_send[0][1])
+                ctx.set(dut.tx_flit.p, tl_flit(*self.to_send[0]))
                 if ctx.get(dut.tx_flit.ready):
                     self.sent.append(self.to_send.popleft())
             if ctx.get(dut.rx_flit.valid):

@@ -4,12 +4,13 @@ import random
 from collections import deque
 
 import pytest
-from amaranth.hdl import Assert, Assume, Module, Signal
+from amaranth.hdl import Assert, Assume, Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 from amaranth.sim import Simulator
 
 from formal import prove
+from tl_flits import byte_parity
 from ualink.config import DLConfig
 from ualink.dl.replay_transmit import ReplayTransmit
 from ualink.dl.sequence import ack_in_range, is_held
@@ -50,6 +51,7 @@ class AnyPacker(wiring.Component):
             packed.p.last.eq(beat == 9),
             packed.p.payload.eq(filled),
             packed.p.error.eq(self.error),
+            packed.p.control_parity.eq(Cat(packed.p.first, packed.p.last, filled, self.error).xor()),
             transmit.beat.ready.eq(self.ready),
             transmit.next_kind.eq(self.next_kind),
             transmit.up.eq(self.up),
@@ -90,6 +92,19 @@ class AnyPacker(wiring.Component):
         return m
 
 
+def packed_beat(data, index, payload=False, error=False):
+    """Beat ``index`` of a DL flit as the packer hands it over."""
+    return {
+        "data": data,
+        "parity": byte_parity(data),
+        "first": index == 0,
+        "last": index == 9,
+        "payload": payload,
+        "error": error,
+        "control_parity": ((index in (0, 9)) + payload + error) & 1,
+    }
+
+
 @pytest.mark.req("DL-119", "DL-157")
 def test_never_overflows():
     prove(AnyPacker(), mode="prove", depth=3)
@@ -127,9 +142,7 @@ def test_slots(seed):
             taken = ctx.get(dut.packed.ready)
             ctx.set(dut.beat.ready, rng.random() < 0.8)
             index = 10 - len(packed)
-            ctx.set(dut.packed.p.data, packed[0])
-            ctx.set(dut.packed.p.last, index == 9)
-            ctx.set(dut.packed.p.payload, payload)
+            ctx.set(dut.packed.p, packed_beat(packed[0], index, payload))
             taken = ctx.get(dut.packed.ready)
             ctx.set(dut.replay, 0)
             assert ctx.get(dut.beat.valid)

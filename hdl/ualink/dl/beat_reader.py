@@ -14,7 +14,8 @@ from ualink.dl.flit import (
     SEGMENT_HEADER_OFFSETS,
     Place,
 )
-from ualink.dl.half_segment import frame_dword
+from ualink.dl.half_segment import FRAME_BITS, frame_dword
+from ualink.lib.parity import PROTECTED_BYTE_BITS
 from ualink.phy.interface import BEATS_PER_FLIT
 
 __all__ = ["BeatReader"]
@@ -39,19 +40,20 @@ class BeatReader(wiring.Component):
     Members
     -------
     half : number of the half segment, which is that of ``beat``.
-    beat, next_beat : 64 bytes in wire order, byte n in bits 8n+7..8n; the last half segment needs no ``next_beat``.
+    beat, next_beat : 64 protected bytes in wire order, byte n in bits 9n+7..9n and its parity in bit 9n+8; the last
+        half segment needs no ``next_beat``.
     frame : 16 dwords, turned as ``half_segment`` says; dwords without a sector have no meaning.
-    header : segment header of the segment of ``half``.
+    header : segment header of the segment of ``half``, with its parity in bit 8.
     """
 
     def __init__(self):
         super().__init__(
             {
                 "half": In(range(BEATS_PER_FLIT)),
-                "beat": In(8 * BEAT_BYTES),
-                "next_beat": In(8 * BEAT_BYTES),
-                "frame": Out(8 * BEAT_BYTES),
-                "header": Out(8),
+                "beat": In(FRAME_BITS),
+                "next_beat": In(FRAME_BITS),
+                "frame": Out(FRAME_BITS),
+                "header": Out(PROTECTED_BYTE_BITS),
             }
         )
 
@@ -61,8 +63,8 @@ class BeatReader(wiring.Component):
         beats = (self.beat, self.next_beat)
         sources = [_frame_sources(half) for half in range(BEATS_PER_FLIT)]
         for byte in range(SECTORS_PER_TL_FLIT * SECTOR_BYTES):
-            target = self.frame.word_select(byte, 8)
-            m.d.comb += target.eq(self.beat.word_select(byte, 8))
+            target = self.frame.word_select(byte, PROTECTED_BYTE_BITS)
+            m.d.comb += target.eq(self.beat.word_select(byte, PROTECTED_BYTE_BITS))
             halves: dict[tuple[int, int], list[int]] = {}
             for half in range(BEATS_PER_FLIT):
                 if byte in sources[half] and sources[half][byte] != (0, byte):
@@ -70,12 +72,12 @@ class BeatReader(wiring.Component):
             with m.Switch(self.half):
                 for (later, n), where in halves.items():
                     with m.Case(*where):
-                        m.d.comb += target.eq(beats[later].word_select(n, 8))
+                        m.d.comb += target.eq(beats[later].word_select(n, PROTECTED_BYTE_BITS))
 
         # The header comes with the second beat of its segment.
         with m.If(self.half[0]):
-            m.d.comb += self.header.eq(self.beat.word_select(SEGMENT_HEADER_BYTE, 8))
+            m.d.comb += self.header.eq(self.beat.word_select(SEGMENT_HEADER_BYTE, PROTECTED_BYTE_BITS))
         with m.Else():
-            m.d.comb += self.header.eq(self.next_beat.word_select(SEGMENT_HEADER_BYTE, 8))
+            m.d.comb += self.header.eq(self.next_beat.word_select(SEGMENT_HEADER_BYTE, PROTECTED_BYTE_BITS))
 
         return m

@@ -5,12 +5,11 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.dl.flit import BEAT_BYTES, BYTE_MAP, FIRST_SECTOR, SECTOR_BYTES
-from ualink.dl.half_segment import frame_dword
+from ualink.dl.half_segment import FRAME_BITS, FRAME_SECTOR_BITS, frame_dword
+from ualink.lib.parity import PROTECTED_BYTE_BITS
 from ualink.phy.interface import BEATS_PER_FLIT
 
 __all__ = ["BeatWriter"]
-
-SPLIT_BITS = 8 * SECTOR_BYTES
 
 
 def _source(beat: int, byte: int) -> tuple[str, int]:
@@ -32,7 +31,7 @@ class BeatWriter(wiring.Component):
     """Turns the frame of a half segment into the beat of 64 bytes, segment header in place, FH and CRC bytes zero.
 
     Combinational; the sector that is split between two beats is kept for the next one, so that bytes of it travel one
-    beat late.
+    beat late. All bytes are protected bytes: each keeps its parity bit wherever it goes.
 
     Members
     -------
@@ -40,39 +39,39 @@ class BeatWriter(wiring.Component):
     frame : 16 dwords, turned as ``half_segment`` says.
     header : segment header, used in the second beat of a segment.
     move : keep the split sector of this frame; the next ``half`` follows.
-    data : the beat in wire order, byte n in bits 8n+7..8n.
+    beat : the beat in wire order, byte n in bits 9n+7..9n and its parity in bit 9n+8.
     """
 
     def __init__(self):
         super().__init__(
             {
                 "half": In(range(BEATS_PER_FLIT)),
-                "frame": In(8 * BEAT_BYTES),
-                "header": In(8),
+                "frame": In(FRAME_BITS),
+                "header": In(PROTECTED_BYTE_BITS),
                 "move": In(1),
-                "data": Out(8 * BEAT_BYTES),
+                "beat": Out(FRAME_BITS),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
 
-        split = Signal(SPLIT_BITS, reset_less=True)
+        split = Signal(FRAME_SECTOR_BITS, reset_less=True)
         with m.If(self.move):
-            m.d.sync += split.eq(self.frame[:SPLIT_BITS])
+            m.d.sync += split.eq(self.frame[:FRAME_SECTOR_BITS])
 
-        bits = {"frame": self.frame, "split": split, "header": self.header, "zero": Const(0, 8)}
+        bits = {"frame": self.frame, "split": split, "header": self.header, "zero": Const(0, PROTECTED_BYTE_BITS)}
         for byte in range(BEAT_BYTES):
             beats: dict[tuple[str, int], list[int]] = {}
             for beat in range(BEATS_PER_FLIT):
                 beats.setdefault(_source(beat, byte), []).append(beat)
-            target = self.data.word_select(byte, 8)
+            target = self.beat.word_select(byte, PROTECTED_BYTE_BITS)
             usual = max(beats, key=lambda source: len(beats[source]))
-            m.d.comb += target.eq(bits[usual[0]].word_select(usual[1], 8))
+            m.d.comb += target.eq(bits[usual[0]].word_select(usual[1], PROTECTED_BYTE_BITS))
             with m.Switch(self.half):
                 for (kind, n), where in beats.items():
                     if (kind, n) != usual:
                         with m.Case(*where):
-                            m.d.comb += target.eq(bits[kind].word_select(n, 8))
+                            m.d.comb += target.eq(bits[kind].word_select(n, PROTECTED_BYTE_BITS))
 
         return m

@@ -2,15 +2,29 @@
 
 A frame is turned so that nearly every sector stands where its beat has it on the wire: sector n of the half segment
 is dword n where the beat starts with it, and dword n + 1 (mod 16) where dword 0 holds header bytes, which brings the
-sector that is split between two beats into dword 0.
+sector that is split between two beats into dword 0. Every byte of a frame brings its parity bit along.
 """
 
 from amaranth.hdl import Mux, Value
 
-from ualink.dl.flit import BEAT_BYTES, BYTE_MAP, FIRST_SECTOR, HALF_SEGMENT_SECTORS, SECTORS_PER_TL_FLIT, Place
+from ualink.dl.flit import (
+    BEAT_BYTES,
+    BYTE_MAP,
+    FIRST_SECTOR,
+    HALF_SEGMENT_SECTORS,
+    SECTOR_BYTES,
+    SECTORS_PER_TL_FLIT,
+    Place,
+)
+from ualink.lib.parity import PROTECTED_BYTE_BITS
 from ualink.phy.interface import BEATS_PER_FLIT
 
-__all__ = ["FRAME_STEP", "FRAME_TURN", "frame_dword", "sectors_beyond"]
+__all__ = ["FRAME_BITS", "FRAME_SECTOR_BITS", "FRAME_STEP", "FRAME_TURN", "frame_dword", "sectors_beyond"]
+
+FRAME_SECTOR_BITS = SECTOR_BYTES * PROTECTED_BYTE_BITS
+"""Bits of a sector in a frame: four protected bytes."""
+
+FRAME_BITS = SECTORS_PER_TL_FLIT * FRAME_SECTOR_BITS
 
 FRAME_TURN = tuple(
     int(BYTE_MAP[beat * BEAT_BYTES] != Place("S", sector, 0)) for beat, sector in enumerate(FIRST_SECTOR)

@@ -1,33 +1,53 @@
 """Packs TL flits and DL messages into DL flits, on the fly (UALink_200 §6.3.3-6.3.5, Figure 6-5)."""
 
-from amaranth.hdl import Array, Cat, Module, Mux, Signal
+from amaranth.hdl import Array, Cat, Module, Mux, ResetInserter, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.dl.beat_writer import BeatWriter
-from ualink.dl.flit import (
-    HALF_SEGMENT_SECTORS,
-    SECTOR_BYTES,
-    SECTORS_PER_TL_FLIT,
-    SEGMENT_HEADER_LAYOUT,
-)
-from ualink.dl.half_segment import FRAME_STEP, FRAME_TURN, sectors_beyond
+from ualink.dl.flit import HALF_SEGMENT_SECTORS, SECTORS_PER_TL_FLIT, SEGMENT_HEADER_LAYOUT
+from ualink.dl.half_segment import FRAME_BITS, FRAME_SECTOR_BITS, FRAME_STEP, FRAME_TURN, sectors_beyond
 from ualink.dl.interface import tl_flit_signature
 from ualink.dl.sector_rotator import SectorRotator
+from ualink.lib.parity import ProtectedRegister, byte_parity, even_parity, join_parity, split_parity
 from ualink.phy.interface import BEATS_PER_FLIT
 
 __all__ = ["PACKED_BEAT_LAYOUT", "Packer"]
 
-PACKED_BEAT_LAYOUT = data.StructLayout({"data": 512, "first": 1, "last": 1, "payload": 1, "error": 1})
+PACKED_BEAT_LAYOUT = data.StructLayout(
+    {"data": 512, "parity": 64, "first": 1, "last": 1, "payload": 1, "error": 1, "control_parity": 1}
+)
 """One of ten beats of a DL flit in wire order: segment headers in place, FH and CRC bytes zero. Valid with ``last``:
-``payload`` (a payload flit; otherwise a NOP flit, all zero) and ``error`` (a TL flit with bytes in here was marked)."""
+``payload`` (a payload flit; otherwise a NOP flit, all zero) and ``error`` (a TL flit with bytes in here was marked or
+has bad control parity, or the packer lost its own state). Bit n of ``parity`` is the even parity of byte n, as it was
+made when the byte came; ``control_parity`` that of the four flags."""
 
 LAST_HALF = BEATS_PER_FLIT - 1
-SECTOR_BITS = 8 * SECTOR_BYTES
+
+STATE_LAYOUT = data.StructLayout(
+    {
+        "half": range(BEATS_PER_FLIT),
+        "accepted": 1,
+        "first_tick": SEGMENT_HEADER_LAYOUT,
+        "first_half_full": 1,
+        "payload": 1,
+        "error": 1,
+        "tail_sectors": range(SECTORS_PER_TL_FLIT),
+        "tail_turn": 2,
+        "tail_error": 1,
+    }
+)
+"""Between two beats: the half segment to make; of the DL flit in hand whether it was accepted, holds something and is
+spoilt; of the segment in hand the header of its first tick, and whether that was full; of the TL flit started last the
+sectors still to send, the turn that brings them into the frame to come, and its error."""
 
 
 class Packer(wiring.Component):
     """Fills a half segment per beat: DL message, then what the half segment before had no room for, then a TL flit.
+
+    Each byte takes the parity that it came with, or that is made for it here (messages, segment headers), into the
+    beat; nothing is checked on the way. The state that decides on places has a parity bit of its own: once that does
+    not fit, all beats until ``flush`` have ``error`` set (UALink_200 §6.7.3-4).
 
     A TL flit or message taken in cycle t is in the beat offered from cycle t + 1. The packer makes a beat whenever it
     has no other to offer, with or without anything to put into it: DL flits follow each other without end. A tick of
@@ -64,8 +84,9 @@ class Packer(wiring.Component):
         m.submodules.writer = writer = BeatWriter()
 
         # What is being made.
-        half = Signal(range(BEATS_PER_FLIT))
-        accepted = Signal()
+        m.submodules.state = state = ResetInserter(self.flush)(ProtectedRegister(STATE_LAYOUT))
+        now = state.q
+        half = now.half
         packing = Signal()
         move = Signal()
         first = Signal()
@@ -73,16 +94,12 @@ class Packer(wiring.Component):
         m.d.comb += [
             first.eq(half == 0),
             last.eq(half == LAST_HALF),
-            packing.eq(Mux(first, self.accept, accepted)),
+            packing.eq(Mux(first, self.accept, now.accepted)),
             move.eq((~self.beat.valid | self.beat.ready) & ~self.flush),
         ]
 
-        # What the TL flit started last has left to send. ``tail`` keeps the frame in which it started; ``tail_turn``
-        # turns that into the frame of the half segment to come.
-        tail = Signal(SECTOR_BITS * SECTORS_PER_TL_FLIT, reset_less=True)
-        tail_turn = Signal(2, reset_less=True)
-        tail_error = Signal(reset_less=True)
-        tail_sectors = Signal(range(SECTORS_PER_TL_FLIT))
+        # The frame in which the TL flit started last did so.
+        tail = Signal(FRAME_BITS, reset_less=True)
 
         # A first half filled by message and tail alone leaves a flit no place before the second, where it counts as the
         # first of its segment, whichever tick offered it (UALink_200 §6.3.4, ruling A-03 (DL)).
@@ -94,7 +111,7 @@ class Packer(wiring.Component):
         starts = Signal()
         m.d.comb += [
             has_message.eq(packing & first_half & self.message.valid),
-            position.eq(Mux(packing, tail_sectors + has_message, 0)),
+            position.eq(Mux(packing, now.tail_sectors + has_message, 0)),
             may_start.eq(packing & self.channel_online & (position < room)),
             starts.eq(may_start & self.flit.valid),
             self.flit.ready.eq(may_start & move),
@@ -103,10 +120,10 @@ class Packer(wiring.Component):
 
         turn = Array(FRAME_TURN)[half]
         m.d.comb += [
-            flit_rotator.sectors.eq(self.flit.p.data),
+            flit_rotator.sectors.eq(join_parity(self.flit.p.data, self.flit.p.parity)),
             flit_rotator.amount.eq(position + turn),
             tail_rotator.sectors.eq(tail),
-            tail_rotator.amount.eq(has_message + tail_turn),
+            tail_rotator.amount.eq(has_message + now.tail_turn),
         ]
         taken = Signal(SECTORS_PER_TL_FLIT)
         taken_frame = Signal(SECTORS_PER_TL_FLIT)
@@ -115,23 +132,22 @@ class Packer(wiring.Component):
             taken_frame.eq(Mux(turn, taken.rotate_left(1), taken)),
         ]
         for n in range(SECTORS_PER_TL_FLIT):
-            from_tail = tail_rotator.rotated.word_select(n, SECTOR_BITS) & taken_frame[n].replicate(SECTOR_BITS)
-            from_flit = flit_rotator.rotated.word_select(n, SECTOR_BITS) & (starts & ~taken_frame[n]).replicate(
-                SECTOR_BITS
-            )
-            m.d.comb += writer.frame.word_select(n, SECTOR_BITS).eq(from_tail | from_flit)
+            for_tail = taken_frame[n].replicate(FRAME_SECTOR_BITS)
+            for_flit = (starts & ~taken_frame[n]).replicate(FRAME_SECTOR_BITS)
+            from_tail = tail_rotator.rotated.word_select(n, FRAME_SECTOR_BITS) & for_tail
+            from_flit = flit_rotator.rotated.word_select(n, FRAME_SECTOR_BITS) & for_flit
+            m.d.comb += writer.frame.word_select(n, FRAME_SECTOR_BITS).eq(from_tail | from_flit)
+        message = join_parity(self.message.payload, byte_parity(self.message.payload))
         with m.If(has_message):
             for n in set(FRAME_TURN[::2]):
                 with m.If(turn == n):
-                    m.d.comb += writer.frame.word_select(n, SECTOR_BITS).eq(self.message.payload)
+                    m.d.comb += writer.frame.word_select(n, FRAME_SECTOR_BITS).eq(message)
 
         # The segment header goes into the second beat of its segment.
-        first_tick = Signal(SEGMENT_HEADER_LAYOUT)
-        first_half_full = Signal()
         header = Signal(SEGMENT_HEADER_LAYOUT)
-        m.d.comb += header.eq(first_tick)
+        m.d.comb += header.eq(now.first_tick)
         with m.If(starts):
-            with m.If(first_half | first_half_full):
+            with m.If(first_half | now.first_half_full):
                 m.d.comb += [header.tl_flit_0.eq(1), header.message_0.eq(self.flit.p.message)]
             with m.Else():
                 m.d.comb += [header.tl_flit_1.eq(1), header.message_1.eq(self.flit.p.message)]
@@ -139,48 +155,53 @@ class Packer(wiring.Component):
             m.d.comb += header.alternative_sector.eq(1)
 
         occupied = Signal()
-        payload_before = Signal()
+        flit_error = Signal()
         error = Signal()
-        error_before = Signal()
         m.d.comb += [
             occupied.eq(starts | (position != 0)),
-            error.eq((starts & self.flit.p.error) | (packing & (tail_sectors != 0) & tail_error)),
+            flit_error.eq(
+                self.flit.p.error
+                | even_parity(self.flit.p.message, self.flit.p.port, self.flit.p.error, self.flit.p.control_parity)
+            ),
+            error.eq((starts & flit_error) | (packing & (now.tail_sectors != 0) & now.tail_error) | state.mismatch),
             writer.half.eq(half),
-            writer.header.eq(header),
+            writer.header.eq(Cat(header, even_parity(header))),
             writer.move.eq(move),
         ]
 
+        m.d.comb += state.d.eq(now)
         with m.If(move):
-            m.d.sync += [
-                half.eq(Mux(last, 0, half + 1)),
-                accepted.eq(packing),
-                first_tick.eq(Mux(first_half, header.as_value(), 0)),
-                first_half_full.eq(first_half & (position == SECTORS_PER_TL_FLIT)),
-                payload_before.eq(~last & (payload_before | occupied)),
-                error_before.eq(~last & (error_before | error)),
-                self.beat.valid.eq(1),
-                self.beat.p.data.eq(writer.data),
-                self.beat.p.first.eq(first),
-                self.beat.p.last.eq(last),
-                self.beat.p.payload.eq(payload_before | occupied),
-                self.beat.p.error.eq(error_before | error),
+            m.d.comb += [
+                state.d.half.eq(Mux(last, 0, half + 1)),
+                state.d.accepted.eq(packing),
+                state.d.first_tick.eq(Mux(first_half, header.as_value(), 0)),
+                state.d.first_half_full.eq(first_half & (position == SECTORS_PER_TL_FLIT)),
+                state.d.payload.eq(~last & (now.payload | occupied)),
+                state.d.error.eq(~last & (now.error | error)),
             ]
             with m.If(packing):
-                m.d.sync += [
-                    tail_sectors.eq(sectors_beyond(position, room, starts)),
-                    tail_turn.eq(Mux(starts, 0, tail_turn) + Array(FRAME_STEP)[half]),
+                m.d.comb += [
+                    state.d.tail_sectors.eq(sectors_beyond(position, room, starts)),
+                    state.d.tail_turn.eq(Mux(starts, 0, now.tail_turn) + Array(FRAME_STEP)[half]),
                 ]
             with m.If(starts):
-                m.d.sync += [tail.eq(flit_rotator.rotated), tail_error.eq(self.flit.p.error)]
+                m.d.comb += state.d.tail_error.eq(flit_error)
+                m.d.sync += tail.eq(flit_rotator.rotated)
 
+        beat = Signal(PACKED_BEAT_LAYOUT)
+        beat_data, beat_parity = split_parity(writer.beat)
+        m.d.comb += [
+            beat.data.eq(beat_data),
+            beat.parity.eq(beat_parity),
+            beat.first.eq(first),
+            beat.last.eq(last),
+            beat.payload.eq(now.payload | occupied),
+            beat.error.eq(now.error | error),
+            beat.control_parity.eq(even_parity(beat.first, beat.last, beat.payload, beat.error)),
+        ]
+        with m.If(move):
+            m.d.sync += [self.beat.valid.eq(1), self.beat.p.eq(beat)]
         with m.If(self.flush):
-            m.d.sync += [
-                half.eq(0),
-                tail_sectors.eq(0),
-                first_tick.eq(0),
-                payload_before.eq(0),
-                error_before.eq(0),
-                self.beat.valid.eq(0),
-            ]
+            m.d.sync += self.beat.valid.eq(0)
 
         return m

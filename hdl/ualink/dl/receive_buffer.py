@@ -1,15 +1,23 @@
 """Holds received flits until they have been judged (UALink_200 §6.7.4.1: only what passed FEC and CRC goes on)."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
-from amaranth.lib import memory, stream, wiring
+from amaranth.hdl import Cat, Const, Module, Mux, ResetInserter
+from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ualink.dl.flit import FLIT_BEAT_LAYOUT
+from ualink.lib.parity import ProtectedRegister, byte_parity
 from ualink.phy.interface import BEATS_PER_FLIT, RX_BEAT_LAYOUT
 
-__all__ = ["ReceiveBuffer"]
+__all__ = ["RECEIVED_BEAT_LAYOUT", "ReceiveBuffer"]
 
 LAST_BEAT = BEATS_PER_FLIT - 1
+
+RECEIVED_BEAT_LAYOUT = data.StructLayout({"data": 512, "parity": 64, "first": 1, "last": 1})
+"""One of the ten beats of an accepted DL flit: 64 bytes in wire order, bit n of ``parity`` is that of byte n as it came
+from the wire."""
+
+ROW_LAYOUT = data.StructLayout({"data": 512, "parity": 64})
+
+STATE_LAYOUT = data.StructLayout({"write_bank": 1, "write_beat": 4, "read_bank": 1, "read_beat": 4, "reading": 1})
 
 
 class ReceiveBuffer(wiring.Component):
@@ -19,12 +27,15 @@ class ReceiveBuffer(wiring.Component):
     flit after it in cycle t + 10 or later, and for reuse of its room as long as the verdict comes at most nine cycles
     after the last beat.
 
+    Parity is made of the beats as they come, from the same bits that the CRC is computed over (UALink_200 §6.7.3).
+
     Members
     -------
     rx : beats from the RS, watched only.
-    ended, accept : a slot has been judged, in the order of their last beats; ``accept``: hand its flit on.
-    flush : stop handing on.
+    ended, accept : the slot whose last beat came last has been judged; ``accept``: hand its flit on.
+    flush : stop handing on; the next flit to be accepted must start after it.
     beat : beats of accepted flits, always ready.
+    fault : the pointers have bad parity: beats from this cycle on may be anything, until ``flush``.
     """
 
     def __init__(self):
@@ -34,51 +45,48 @@ class ReceiveBuffer(wiring.Component):
                 "ended": In(1),
                 "accept": In(1),
                 "flush": In(1),
-                "beat": Out(stream.Signature(FLIT_BEAT_LAYOUT, always_ready=True)),
+                "beat": Out(stream.Signature(RECEIVED_BEAT_LAYOUT, always_ready=True)),
+                "fault": Out(1),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.storage = storage = memory.Memory(shape=512, depth=32, init=[])
+        m.submodules.storage = storage = memory.Memory(shape=ROW_LAYOUT, depth=32, init=[])
+        m.submodules.state = state = ResetInserter(self.flush)(ProtectedRegister(STATE_LAYOUT))
         write = storage.write_port()
         read = storage.read_port()
+        now = state.q
+        m.d.comb += [state.d.eq(now), self.fault.eq(state.mismatch)]
 
-        write_bank = Signal()
-        write_beat = Signal(range(16))
-        index = Signal(range(16))
+        # A slot that begins anew before it ended takes the place of what came of it.
+        index = Mux(self.rx.p.first, 0, now.write_beat)
         m.d.comb += [
-            # A slot that begins anew before it ended takes the place of what came of it.
-            index.eq(Mux(self.rx.p.first, 0, write_beat)),
-            write.addr.eq(Cat(index, write_bank)),
-            write.data.eq(self.rx.p.data),
+            write.addr.eq(Cat(index, now.write_bank)),
+            write.data.data.eq(self.rx.p.data),
+            write.data.parity.eq(byte_parity(self.rx.p.data)),
             write.en.eq(self.rx.valid),
         ]
         with m.If(self.rx.valid):
-            m.d.sync += write_beat.eq(index + 1)
+            m.d.comb += state.d.write_beat.eq(index + 1)
             with m.If(self.rx.p.last):
-                m.d.sync += [write_bank.eq(~write_bank), write_beat.eq(0)]
+                m.d.comb += [state.d.write_bank.eq(~now.write_bank), state.d.write_beat.eq(0)]
 
-        judged_bank = Signal()
-        read_bank = Signal()
-        read_beat = Signal(range(16))
-        reading = Signal()
-        last = Signal()
+        # The flit under judgement is the one that came last; its beat 0 is kept ready.
+        judged_bank = ~now.write_bank
+        last = now.read_beat == LAST_BEAT
         m.d.comb += [
-            last.eq(read_beat == LAST_BEAT),
-            # Beat 0 of the flit under judgement is kept ready.
-            read.addr.eq(Mux(reading & ~last, Cat((read_beat + 1)[:4], read_bank), Cat(Const(0, 4), judged_bank))),
-            self.beat.valid.eq(reading),
-            self.beat.p.data.eq(read.data),
-            self.beat.p.first.eq(read_beat == 0),
+            read.addr.eq(
+                Mux(now.reading & ~last, Cat((now.read_beat + 1)[:4], now.read_bank), Cat(Const(0, 4), judged_bank))
+            ),
+            self.beat.valid.eq(now.reading),
+            self.beat.p.data.eq(read.data.data),
+            self.beat.p.parity.eq(read.data.parity),
+            self.beat.p.first.eq(now.read_beat == 0),
             self.beat.p.last.eq(last),
         ]
-        with m.If(reading):
-            m.d.sync += [read_beat.eq(read_beat + 1), reading.eq(~last)]
-        with m.If(self.ended):
-            m.d.sync += judged_bank.eq(~judged_bank)
-            with m.If(self.accept):
-                m.d.sync += [reading.eq(1), read_beat.eq(0), read_bank.eq(judged_bank)]
-        with m.If(self.flush):
-            m.d.sync += reading.eq(0)
+        with m.If(now.reading):
+            m.d.comb += [state.d.read_beat.eq(now.read_beat + 1), state.d.reading.eq(~last)]
+        with m.If(self.ended & self.accept):
+            m.d.comb += [state.d.reading.eq(1), state.d.read_beat.eq(0), state.d.read_bank.eq(judged_bank)]
         return m

@@ -1,11 +1,12 @@
 """TxReplay: payload flits from their first transmission until they are acknowledged (UALink_200 §6.6.1, §6.6.6.5-6)."""
 
 from amaranth.hdl import Module, Mux, Signal
-from amaranth.lib import memory, wiring
+from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.config import ConfigError
 from ualink.dl.sequence import RESET_SEQ, SEQ_BITS, is_held, next_seq, seq_distance
+from ualink.lib.parity import ProtectedRegister
 from ualink.phy.interface import BEATS_PER_FLIT
 
 __all__ = ["ReplayBuffer"]
@@ -23,7 +24,7 @@ class ReplayBuffer(wiring.Component):
     Parameters
     ----------
     depth : flits, 2..255 (ruling A-18 (DL): at most 255 unacknowledged).
-    beats, data_bits : beats of a flit and their width.
+    beats, data_bits : beats of a flit and their width, parity included.
 
     Members
     -------
@@ -37,6 +38,7 @@ class ReplayBuffer(wiring.Component):
     replay_ready, replay_seq : the flit to start next, held, and its address is known.
     read_first : start the flit ``replay_seq``: its beat 0 is in ``read_data`` from the next cycle on.
     read_next : go on to the next beat; it is in ``read_data`` from the next cycle on.
+    fault : numbers and pointers have bad parity: what is read or written may be any flit, until reset.
     """
 
     def __init__(self, depth: int, beats: int = BEATS_PER_FLIT, data_bits: int = 512):
@@ -62,6 +64,7 @@ class ReplayBuffer(wiring.Component):
                 "read_first": In(1),
                 "read_next": In(1),
                 "read_data": Out(data_bits),
+                "fault": Out(1),
             }
         )
 
@@ -72,63 +75,75 @@ class ReplayBuffer(wiring.Component):
         write = storage.write_port()
         read = storage.read_port()
 
-        # Place behind the newest flit, and the row of its beat 0.
-        tail = Signal(range(self.depth))
-        tail_row = Signal(range(rows))
+        # The place behind the newest flit (tail) and that of replay_seq, each with the row of its beat 0.
+        layout = data.StructLayout(
+            {
+                "tx_last_seq": SEQ_BITS,
+                "tail": range(self.depth),
+                "tail_row": range(rows),
+                "tx_replay": 1,
+                "replay_seq": SEQ_BITS,
+                "settling": 2,
+                "place": range(self.depth),
+                "row": range(rows),
+                "read_row": range(rows),
+            }
+        )
+        m.submodules.state = state = ProtectedRegister(layout, {"tx_last_seq": RESET_SEQ, "replay_seq": RESET_SEQ})
+        now, then = state.q, state.d
         m.d.comb += [
-            self.held.eq(seq_distance(self.rx_last_ack, self.tx_last_seq)),
+            then.eq(now),
+            self.fault.eq(state.mismatch),
+            self.tx_last_seq.eq(now.tx_last_seq),
+            self.tx_replay.eq(now.tx_replay),
+            self.replay_seq.eq(now.replay_seq),
+            self.held.eq(seq_distance(self.rx_last_ack, now.tx_last_seq)),
             # In a full buffer the place behind the newest flit is that of the oldest.
             write.en.eq(self.write & (self.held != self.depth)),
-            write.addr.eq(tail_row + self.write_beat),
+            write.addr.eq(now.tail_row + self.write_beat),
             write.data.eq(self.write_data),
         ]
         with m.If(self.store):
-            m.d.sync += self.tx_last_seq.eq(next_seq(self.tx_last_seq))
-            with m.If(tail == self.depth - 1):
-                m.d.sync += [tail.eq(0), tail_row.eq(0)]
+            m.d.comb += then.tx_last_seq.eq(next_seq(now.tx_last_seq))
+            with m.If(now.tail == self.depth - 1):
+                m.d.comb += [then.tail.eq(0), then.tail_row.eq(0)]
             with m.Else():
-                m.d.sync += [tail.eq(tail + 1), tail_row.eq(tail_row + self._beats)]
+                m.d.comb += [then.tail.eq(now.tail + 1), then.tail_row.eq(now.tail_row + self._beats)]
 
-        self._pointer(m)
+        self._pointer(m, now, then)
 
         # The place of replay_seq counts back from the tail; both registers follow every change of replay_seq.
-        place = Signal(range(self.depth))
-        row = Signal(range(rows))
         back = Signal(SEQ_BITS + 1)
-        m.d.comb += back.eq(seq_distance(self.replay_seq, self.tx_last_seq) + 1)
-        m.d.sync += [
-            place.eq(Mux(back > tail, tail + self.depth - back, tail - back)),
-            row.eq(place * self._beats),
-        ]
-        read_row = Signal(range(rows))
         m.d.comb += [
-            read.addr.eq(Mux(self.read_first, row, read_row + 1)),
+            back.eq(seq_distance(now.replay_seq, now.tx_last_seq) + 1),
+            then.place.eq(Mux(back > now.tail, now.tail + self.depth - back, now.tail - back)),
+            then.row.eq(now.place * self._beats),
+            read.addr.eq(Mux(self.read_first, now.row, now.read_row + 1)),
             read.en.eq(self.read_first | self.read_next),
             self.read_data.eq(read.data),
         ]
         with m.If(read.en):
-            m.d.sync += read_row.eq(read.addr)
+            m.d.comb += then.read_row.eq(read.addr)
         return m
 
-    def _pointer(self, m):
+    def _pointer(self, m, now, then):
         """Tx_replay and the number of the flit to replay next."""
-        settling = Signal(2)
         held = Signal()
         m.d.comb += [
-            held.eq(is_held(self.replay_seq, self.rx_last_ack, self.tx_last_seq)),
-            self.replay_ready.eq(self.tx_replay & held & (settling == 0)),
+            held.eq(is_held(now.replay_seq, self.rx_last_ack, now.tx_last_seq)),
+            self.replay_ready.eq(now.tx_replay & held & (now.settling == 0)),
         ]
-        with m.If(settling != 0):
-            m.d.sync += settling.eq(settling - 1)
+        with m.If(now.settling != 0):
+            m.d.comb += then.settling.eq(now.settling - 1)
         with m.If(self.read_first):
-            m.d.sync += [self.replay_seq.eq(next_seq(self.replay_seq)), settling.eq(2)]
+            m.d.comb += [then.replay_seq.eq(next_seq(now.replay_seq)), then.settling.eq(2)]
             # A flit stored in this very cycle is replayed too.
-            with m.If((self.replay_seq == self.tx_last_seq) & ~self.store):
-                m.d.sync += self.tx_replay.eq(0)
-        with m.Elif(self.tx_replay & ~held):
+            with m.If((now.replay_seq == now.tx_last_seq) & ~self.store):
+                m.d.comb += then.tx_replay.eq(0)
+        with m.Elif(now.tx_replay & ~held):
             # An Ack overtook the replay: go on with the oldest flit that is still held, if there is one.
-            m.d.sync += [self.replay_seq.eq(next_seq(self.rx_last_ack)), settling.eq(2)]
+            m.d.comb += [then.replay_seq.eq(next_seq(self.rx_last_ack)), then.settling.eq(2)]
             with m.If(self.held == 0):
-                m.d.sync += self.tx_replay.eq(0)
+                m.d.comb += then.tx_replay.eq(0)
         with m.If(self.replay):
-            m.d.sync += [self.tx_replay.eq(1), self.replay_seq.eq(self.replay_from), settling.eq(2)]
+            m.d.comb += [then.tx_replay.eq(1), then.replay_seq.eq(self.replay_from), then.settling.eq(2)]

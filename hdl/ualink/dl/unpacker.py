@@ -1,25 +1,32 @@
 """Unpacks TL flits and DL messages from DL flits (UALink_200 §6.3.3-6.3.5)."""
 
-from amaranth.hdl import Array, Module, Mux, Signal
-from amaranth.lib import stream, wiring
+from amaranth.hdl import Array, Module, Mux, ResetInserter, Signal
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.dl.beat_reader import BeatReader
-from ualink.dl.flit import (
-    FLIT_BEAT_LAYOUT,
-    HALF_SEGMENT_SECTORS,
-    SECTOR_BYTES,
-    SECTORS_PER_TL_FLIT,
-    SEGMENT_HEADER_LAYOUT,
-)
-from ualink.dl.half_segment import FRAME_TURN, sectors_beyond
+from ualink.dl.flit import HALF_SEGMENT_SECTORS, SECTORS_PER_TL_FLIT, SEGMENT_HEADER_LAYOUT
+from ualink.dl.half_segment import FRAME_BITS, FRAME_SECTOR_BITS, FRAME_TURN, sectors_beyond
 from ualink.dl.interface import tl_flit_signature
+from ualink.dl.receive_buffer import RECEIVED_BEAT_LAYOUT
 from ualink.dl.sector_rotator import SectorRotator
+from ualink.lib.parity import ProtectedRegister, even_parity, join_parity, parity_mismatch, split_parity
 from ualink.phy.interface import BEATS_PER_FLIT
 
 __all__ = ["Unpacker"]
 
-SECTOR_BITS = 8 * SECTOR_BYTES
+STATE_LAYOUT = data.StructLayout(
+    {
+        "held_valid": 1,
+        "held_last": 1,
+        "half": range(BEATS_PER_FLIT),
+        "first_half_full": 1,
+        "missing": range(SECTORS_PER_TL_FLIT),
+        "part_message": 2,
+    }
+)
+"""A beat is held, it is the last of its DL flit, and its number; the first half of the segment in hand was full; of the
+TL flit in hand the sectors still to come and the message bits."""
 
 
 class Unpacker(wiring.Component):
@@ -33,25 +40,31 @@ class Unpacker(wiring.Component):
     first half of its segment has no room for starts in the second, be it called TL Flit[0] or TL Flit[1] (ruling A-03
     (DL)).
 
+    The bytes of a TL flit bring their parity along, unchecked; that of segment headers and messages is checked here,
+    and so is the one over the own state (UALink_200 §6.7.3).
+
     Members
     -------
-    beat : stream of ``FLIT_BEAT_LAYOUT``, always ready: whole payload flits, FH and CRC bytes have no meaning.
+    beat : stream of ``RECEIVED_BEAT_LAYOUT``, always ready: whole payload flits, FH and CRC bytes have no meaning.
     flush : drop a TL flit that has come in part, the beat in hand and the one that comes with it; the next beat must
         have ``first`` set.
     flit : stream of TL flits, always ready; ``port`` and ``error`` are 0.
-    message : stream of 32-bit DL message dwords, always ready.
+    message : stream of 32-bit DL message dwords, always ready; one with bad parity is left out.
     format_error : pulse; a segment header promised a TL flit that has no sector to start in, which is left out
         (ruling A-38 (DL)).
+    fault : a segment header, a message or the state has bad parity: the TL flit of this cycle, if there is one, and all
+        after it may be anything. A fault of the state stays until ``flush``.
     """
 
     def __init__(self):
         super().__init__(
             {
-                "beat": In(stream.Signature(FLIT_BEAT_LAYOUT, always_ready=True)),
+                "beat": In(stream.Signature(RECEIVED_BEAT_LAYOUT, always_ready=True)),
                 "flush": In(1),
                 "flit": Out(tl_flit_signature(always_ready=True)),
                 "message": Out(stream.Signature(32, always_ready=True)),
                 "format_error": Out(1),
+                "fault": Out(1),
             }
         )
 
@@ -59,91 +72,106 @@ class Unpacker(wiring.Component):
         m = Module()
         m.submodules.reader = reader = BeatReader()
         m.submodules.rotator = rotator = SectorRotator()
+        m.submodules.state = state = ResetInserter(self.flush)(ProtectedRegister(STATE_LAYOUT))
+        now = state.q
 
-        held = Signal(FLIT_BEAT_LAYOUT, reset_less=True)
-        held_valid = Signal()
-        half = Signal(range(BEATS_PER_FLIT))
+        held = Signal(FRAME_BITS, reset_less=True)
+        half = now.half
         step = Signal()
         m.d.comb += [
-            step.eq(held_valid & (held.last | self.beat.valid)),
+            state.d.eq(now),
+            step.eq(now.held_valid & (now.held_last | self.beat.valid)),
             reader.half.eq(half),
-            reader.beat.eq(held.data),
-            reader.next_beat.eq(self.beat.p.data),
+            reader.beat.eq(held),
+            reader.next_beat.eq(join_parity(self.beat.p.data, self.beat.p.parity)),
         ]
         with m.If(self.beat.valid):
-            m.d.sync += [
-                held.eq(self.beat.p),
-                held_valid.eq(1),
-                half.eq(Mux(self.beat.p.first, 0, half + 1)),
+            m.d.sync += held.eq(reader.next_beat)
+            m.d.comb += [
+                state.d.held_valid.eq(1),
+                state.d.held_last.eq(self.beat.p.last),
+                state.d.half.eq(Mux(self.beat.p.first, 0, half + 1)),
             ]
         with m.Elif(step):
-            m.d.sync += held_valid.eq(0)
+            m.d.comb += state.d.held_valid.eq(0)
 
         # The TL flit in hand: its first 16 - ``missing`` sectors have come.
-        part = Signal(SECTOR_BITS * SECTORS_PER_TL_FLIT, reset_less=True)
-        part_message = Signal(2, reset_less=True)
-        missing = Signal(range(SECTORS_PER_TL_FLIT))
+        part = Signal(FRAME_BITS, reset_less=True)
 
         header = Signal(SEGMENT_HEADER_LAYOUT)
         first_half = ~half[0]
-        first_half_full = Signal()
         room = Array(HALF_SEGMENT_SECTORS)[half]
         position = Signal(range(SECTORS_PER_TL_FLIT + 1))
         full = Signal()
         promised = Signal()
         starts = Signal()
         m.d.comb += [
-            header.eq(reader.header),
-            position.eq(missing + (first_half & header.alternative_sector)),
+            header.eq(reader.header[:8]),
+            position.eq(now.missing + (first_half & header.alternative_sector)),
             full.eq(position >= room),
             promised.eq(
-                Mux(first_half, header.tl_flit_0 & ~full, header.tl_flit_1 | (header.tl_flit_0 & first_half_full))
+                Mux(first_half, header.tl_flit_0 & ~full, header.tl_flit_1 | (header.tl_flit_0 & now.first_half_full))
             ),
             starts.eq(promised & ~full),
         ]
-        too_many = header.tl_flit_0 & header.tl_flit_1 & first_half_full
-        message_bits = Mux(header.tl_flit_0 & (first_half | first_half_full), header.message_0, header.message_1)
+        too_many = header.tl_flit_0 & header.tl_flit_1 & now.first_half_full
+        message_bits = Mux(header.tl_flit_0 & (first_half | now.first_half_full), header.message_0, header.message_1)
 
         # The place of the first new sector in the frame becomes the start of a TL flit; sectors that were missing,
         # which stand before it, come out at its end.
         whole = starts & (position == 0) & (room == SECTORS_PER_TL_FLIT)
-        completes = (missing != 0) & (position <= room)
+        completes = (now.missing != 0) & (position <= room)
         m.d.comb += [
             rotator.sectors.eq(reader.frame),
             rotator.amount.eq(-(position + Array(FRAME_TURN)[half])),
         ]
         emits = Signal()
-        m.d.comb += emits.eq(step & (completes | whole) & ~self.flush)
+        flit = Signal(FRAME_BITS, reset_less=True)
+        flit_data, flit_parity = split_parity(flit)
+        flit_message = Mux(completes, now.part_message, message_bits)
+        m.d.comb += [
+            emits.eq(step & (completes | whole) & ~self.flush),
+            self.flit.p.data.eq(flit_data),
+            self.flit.p.parity.eq(flit_parity),
+        ]
         m.d.sync += self.flit.valid.eq(emits)
         for n in range(SECTORS_PER_TL_FLIT):
-            arrived = rotator.rotated.word_select(n, SECTOR_BITS)
-            was_missing = missing + n >= SECTORS_PER_TL_FLIT
+            arrived = rotator.rotated.word_select(n, FRAME_SECTOR_BITS)
+            was_missing = now.missing + n >= SECTORS_PER_TL_FLIT
             with m.If(emits):
-                m.d.sync += self.flit.p.data.word_select(n, SECTOR_BITS).eq(
-                    Mux(was_missing | whole, arrived, part.word_select(n, SECTOR_BITS))
+                m.d.sync += flit.word_select(n, FRAME_SECTOR_BITS).eq(
+                    Mux(was_missing | whole, arrived, part.word_select(n, FRAME_SECTOR_BITS))
                 )
             with m.If(step & (starts | was_missing)):
-                m.d.sync += part.word_select(n, SECTOR_BITS).eq(arrived)
-
-        has_message = step & first_half & header.alternative_sector & ~self.flush
-        m.d.sync += [
-            self.message.valid.eq(has_message),
-            self.format_error.eq(step & ~first_half & ((promised & full) | too_many) & ~self.flush),
-        ]
-        with m.If(has_message):
-            for n in set(FRAME_TURN[::2]):
-                with m.If(Array(FRAME_TURN)[half] == n):
-                    m.d.sync += self.message.payload.eq(reader.frame.word_select(n, SECTOR_BITS))
+                m.d.sync += part.word_select(n, FRAME_SECTOR_BITS).eq(arrived)
         with m.If(step):
             m.d.sync += [
-                missing.eq(sectors_beyond(position, room, starts)),
-                first_half_full.eq(first_half & full),
-                self.flit.p.message.eq(Mux(completes, part_message, message_bits)),
+                self.flit.p.message.eq(flit_message),
+                self.flit.p.control_parity.eq(even_parity(flit_message)),
+            ]
+            m.d.comb += [
+                state.d.missing.eq(sectors_beyond(position, room, starts)),
+                state.d.first_half_full.eq(first_half & full),
             ]
             with m.If(starts):
-                m.d.sync += part_message.eq(message_bits)
+                m.d.comb += state.d.part_message.eq(message_bits)
 
-        with m.If(self.flush):
-            m.d.sync += [held_valid.eq(0), missing.eq(0)]
-
+        message_sector = Signal(FRAME_SECTOR_BITS)
+        message, message_parity = split_parity(message_sector)
+        has_message = step & first_half & header.alternative_sector
+        for n in set(FRAME_TURN[::2]):
+            with m.If(Array(FRAME_TURN)[half] == n):
+                m.d.comb += message_sector.eq(reader.frame.word_select(n, FRAME_SECTOR_BITS))
+        fault = Signal()
+        m.d.comb += fault.eq(
+            state.mismatch
+            | (step & even_parity(reader.header))
+            | (has_message & parity_mismatch(message, message_parity))
+        )
+        m.d.sync += [
+            self.message.valid.eq(has_message & ~fault & ~self.flush),
+            self.message.payload.eq(message),
+            self.format_error.eq(step & ~first_half & ((promised & full) | too_many) & ~self.flush),
+            self.fault.eq(fault & ~self.flush),
+        ]
         return m
