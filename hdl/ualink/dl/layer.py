@@ -6,7 +6,9 @@ from amaranth.lib.wiring import In, Out, connect
 
 from ualink.config import DLConfig
 from ualink.dl.channel import Channel
+from ualink.dl.containment import IngressContainment
 from ualink.dl.crc_generator import CrcGenerator
+from ualink.dl.error_injection import ErrorInjection
 from ualink.dl.flit_check import FlitCheck
 from ualink.dl.forward_progress import ForwardProgress
 from ualink.dl.interface import tl_flit_signature
@@ -17,7 +19,7 @@ from ualink.dl.registers import COUNTERS, DLConfigSignature, DLStatusSignature, 
 from ualink.dl.replay_receive import ReplayReceive
 from ualink.dl.replay_transmit import ReplayTransmit
 from ualink.dl.unpacker import Unpacker
-from ualink.phy.interface import RX_BEAT_LAYOUT, TX_BEAT_LAYOUT, SlotStatus
+from ualink.phy.interface import RX_BEAT_LAYOUT, TX_BEAT_LAYOUT, SlotStatus, TxKind
 
 __all__ = ["DataLink"]
 
@@ -68,6 +70,8 @@ class DataLink(wiring.Component):
         m.submodules.check = check = FlitCheck(config.crc_covers_zero_field)
         m.submodules.receive_buffer = receive_buffer = ReceiveBuffer()
         m.submodules.unpacker = unpacker = Unpacker()
+        m.submodules.containment = containment = IngressContainment()
+        m.submodules.injection = injection = ErrorInjection()
         m.submodules.counters = counters = EventCounters()
         receive, channel, progress = ReplayReceive(), Channel(0), ForwardProgress()
         m.submodules.receive = ResetInserter(link.flush)(receive)
@@ -96,7 +100,7 @@ class DataLink(wiring.Component):
             transmit.codeword_group.eq(self.config.codeword_group),
             transmit.rx_last_seq_calc.eq(receive.rx_last_seq_calc),
             transmit.rx_last_ack.eq(receive.rx_last_ack),
-            transmit.request_replay.eq(receive.request_replay),
+            transmit.request_replay.eq(receive.request_replay | injection.replay_request),
             transmit.replay.eq(receive.replay_accepted),
             transmit.replay_from.eq(receive.ack_req_seq),
         ]
@@ -105,9 +109,10 @@ class DataLink(wiring.Component):
         for watcher in (check, receive_buffer):
             m.d.comb += [watcher.rx.valid.eq(self.rx.valid), watcher.rx.p.eq(self.rx.p)]
         connect(m, receive_buffer.beat, unpacker.beat)
+        connect(m, unpacker.flit, containment.received)
         m.d.comb += [
             receive.ended.eq(check.ended & link.flits & (check.status != SlotStatus.CONTROL)),
-            receive.good.eq(check.status == SlotStatus.GOOD),
+            receive.good.eq((check.status == SlotStatus.GOOD) & ~injection.received_crc),
             receive.header.eq(check.header),
             receive.rx_replay_limit.eq(self.config.rx_replay_limit),
             receive.tx_last_seq.eq(transmit.tx_last_seq),
@@ -117,8 +122,33 @@ class DataLink(wiring.Component):
             unpacker.flush.eq(link.flush),
             channel.received.valid.eq(unpacker.message.valid),
             channel.received.payload.eq(unpacker.message.payload),
-            self.rx_flit.valid.eq(unpacker.flit.valid & channel.receive),
-            self.rx_flit.p.eq(unpacker.flit.p),
+            containment.fault.eq(receive_buffer.fault | unpacker.fault | injection.ingress_control),
+            containment.flush.eq(link.flush),
+            self.rx_flit.valid.eq(containment.flit.valid & channel.receive),
+            self.rx_flit.p.eq(containment.flit.p),
+        ]
+
+        # Errors on demand come on top of what is wired above.
+        sent = self.tx.valid & self.tx.ready
+        m.d.comb += [
+            injection.enable.eq(self.config.inject_enable),
+            injection.select.eq(self.config.inject_select),
+            injection.trigger.eq(self.config.inject),
+            packer.flit.p.data[0].eq(self.tx_flit.p.data[0] ^ injection.egress_data),
+            packer.flit.p.control_parity.eq(self.tx_flit.p.control_parity ^ injection.egress_control),
+            injection.flit_taken.eq(self.tx_flit.valid & self.tx_flit.ready),
+            crc_generator.beats_in.p.invert.eq(transmit.beat.p.invert ^ injection.sent_crc),
+            injection.crc_slot_end.eq(transmit.slot_end),
+            injection.crc_struck.eq(transmit.flit_sent),
+            self.tx.p.data[0].eq(
+                crc_generator.beats_out.p.data[0]
+                ^ (injection.sent_bit & self.tx.p.first & (self.tx.p.kind == TxKind.DATA))
+            ),
+            injection.wire_slot_end.eq(sent & self.tx.p.last),
+            injection.wire_struck.eq(sent & self.tx.p.first & (self.tx.p.kind == TxKind.DATA)),
+            injection.slot_received.eq(receive.ended),
+            containment.received.p.data[0].eq(unpacker.flit.p.data[0] ^ injection.ingress_data),
+            injection.flit_received.eq(unpacker.flit.valid),
         ]
 
         # Link and channel state.
@@ -129,7 +159,7 @@ class DataLink(wiring.Component):
             link.slot_end.eq(transmit.slot_end),
             link.ended.eq(check.ended),
             link.status.eq(check.status),
-            link.containment.eq(transmit.egress_error),
+            link.containment.eq(transmit.egress_error | containment.containment),
             link.time_out.eq(progress.time_out),
             channel.want_online.eq(self.config.channel_0_online),
             channel.may_request.eq(self.config.may_request_channels),
@@ -163,6 +193,8 @@ class DataLink(wiring.Component):
             self.status.rx_replay.eq(receive.rx_replay),
             self.status.tx_replay.eq(transmit.tx_replay),
             self.status.held.eq(transmit.held),
+            self.status.containment_ingress.eq(containment.found),
+            self.status.containment_egress.eq(transmit.egress_error),
         ]
         for name in COUNTERS:
             m.d.comb += [
