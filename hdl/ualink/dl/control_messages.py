@@ -32,6 +32,7 @@ class ControlMessages(wiring.Component):
     want_online_0, want_online_4, may_request, time_out_flits, slot_end : as ``Channel`` has them.
     transmit_0, transmit_4 : data of the channel may be sent. A UART message under way when ``transmit_4`` falls is to
         be finished, or the partner would take the Control message behind it for payload.
+    waiting_4 : a message of channel 4 waits to be packed.
     receive_0, receive_4 : received data of the channel counts.
     online_0, online_4 : the negotiated state.
     timed_out : pulse: a negotiation was given up.
@@ -47,6 +48,7 @@ class ControlMessages(wiring.Component):
     message: Out(stream.Signature(MESSAGE_DWORD_LAYOUT))
     transmit_0: Out(1)
     transmit_4: Out(1)
+    waiting_4: Out(1)
     receive_0: Out(1)
     receive_4: Out(1)
     online_0: Out(1)
@@ -79,6 +81,7 @@ class ControlMessages(wiring.Component):
             channel_4.want_online.eq(self.want_online_4),
             self.transmit_0.eq(channel_0.transmit),
             self.transmit_4.eq(channel_4.transmit),
+            self.waiting_4.eq(channel_4.message.valid),
             self.receive_0.eq(channel_0.receive),
             self.receive_4.eq(channel_4.receive),
             self.online_0.eq(channel_0.online),
