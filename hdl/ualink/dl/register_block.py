@@ -110,20 +110,17 @@ class DLRegisterBlock(wiring.Component):
         def rises(value):
             return value & ~self._before(m, value)
 
-        def falls(value, request):
-            # A fall in the very cycle in which the data link first sees the request belongs to something before it.
-            return ~value & self._before(m, value) & self._before(m, request)
-
-        changing = block.change_rate.start
+        reset, change = block.uart_reset.start, block.change_rate.start
+        resetting = status.uart_resetting
         m.d.comb += [
             block.ask_device.start_done.eq(rises(status.device_answered)),
             block.ask_port.start_done.eq(rises(status.port_answered)),
             block.announce_rate.start_done.eq(rises(status.rate_answered)),
-            block.change_rate.start_done.eq(
-                falls(status.rate_change_busy, changing) | rises(status.rate_change_failed)
-            ),
+            # A refused change is never under way, one that is made from the cycle after the request on.
+            block.change_rate.start_done.eq(self._before(m, change) & ~status.rate_change_busy),
             block.abort_rate_change.start_done.eq(~status.rate_change_busy),
-            block.uart_reset.start_done.eq(falls(status.uart_resetting, block.uart_reset.start)),
+            # An end in the very cycle in which the request is first seen is that of a reset by the partner.
+            block.uart_reset.start_done.eq(self._before(m, reset) & self._before(m, resetting) & ~resetting),
             block.inject.start_done.eq(1),
         ]
         return m

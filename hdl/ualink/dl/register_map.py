@@ -75,7 +75,7 @@ def _link(config: DLConfig) -> tuple[Register, ...]:
                 Field("enable", "0", Access.RW, 0, "Let the link leave DL Idle (§6.7.1.2)."),
                 Field("channel_0_online", "1", Access.RW, 1, f"TL flits are wanted: {online} (§6.4.3.2)."),
                 Field("channel_4_online", "2", Access.RW, 0, f"The UART is wanted: {online} (§6.4.3.2)."),
-                Field("may_request_channels", "3", Access.RW, 1, "This side may start negotiations (ruling A-11)."),
+                Field("may_request_channels", "3", Access.RW, 1, "May start negotiations (ruling A-11 (DL))."),
                 Field("may_change_rate", "4", Access.RW, 0, "An accelerator, whose TL clock may change (§6.5.4)."),
             ),
             "What is wanted of the link.",
@@ -109,7 +109,7 @@ def _link(config: DLConfig) -> tuple[Register, ...]:
                     Access.RW,
                     config.rx_replay_limit,
                     "Rx_replay_limit: program twice the round trip, and never less than the round trip + 16 "
-                    "(§6.6.4.6, ruling A-21).",
+                    "(§6.6.4.6, ruling A-21 (DL)).",
                     allowed=range(min(LEAST_REPLAY_LIMIT, config.rx_replay_limit), 256),
                 ),
                 Field(
@@ -117,7 +117,7 @@ def _link(config: DLConfig) -> tuple[Register, ...]:
                     "10:8",
                     Access.RW,
                     4,
-                    "Flits that one FEC failure can take, and so the distance of Replay Requests (ruling A-19).",
+                    "Flits that one FEC failure can take, and so the distance of Replay Requests (ruling A-19 (DL)).",
                     allowed=(1, 2, 4),
                 ),
             ),
@@ -149,14 +149,13 @@ def _link(config: DLConfig) -> tuple[Register, ...]:
                     "10 ms is 390,625 (200 Gb/s), 781,250 (400 Gb/s), 1,562,500 (800 Gb/s); 0: off.",
                 ),
             ),
-            "Channel negotiations and UART resets (ruling A-10).",
+            "Channel negotiations and UART resets (ruling A-10 (DL)).",
         ),
     )
 
 
 def _identities() -> tuple[Register, ...]:
     types = _codes(DeviceType)
-    valid = "The rest means something."
     return (
         Register(
             "local_device",
@@ -164,7 +163,7 @@ def _identities() -> tuple[Register, ...]:
             (
                 Field("id", "25:16", Access.RW, 0, "Switch or accelerator ID."),
                 Field("type", "30:29", Access.RW, 0, "Type of this device.", allowed=(0, 1), values=types),
-                Field("valid", "31", Access.RW, 0, valid),
+                Field("valid", "31", Access.RW, 0, "The number is known; without it the partner is told 0."),
             ),
             "What this side tells in Device ID messages, in the places of Table 6-5.",
         ),
@@ -172,8 +171,8 @@ def _identities() -> tuple[Register, ...]:
             "local_port",
             0x24,
             (
-                Field("number", "25:16", Access.RW, 0, "Port number (ruling A-08)."),
-                Field("valid", "31", Access.RW, 0, valid),
+                Field("number", "25:16", Access.RW, 0, "Port number (ruling A-08 (DL))."),
+                Field("valid", "31", Access.RW, 0, "The number is known; without it the partner is told 0."),
             ),
             "What this side tells in Port Number messages, in the places of Table 6-6.",
         ),
@@ -183,7 +182,7 @@ def _identities() -> tuple[Register, ...]:
             (
                 Field("id", "25:16", Access.RO, 0, "Switch or accelerator ID."),
                 Field("type", "30:29", Access.RO, 0, "Type of the partner; others are reserved.", values=types),
-                Field("valid", "31", Access.RO, 0, valid),
+                Field("valid", "31", Access.RO, 0, "The partner knows its number; otherwise 0 is shown."),
             ),
             "What the partner last told in a Device ID message.",
         ),
@@ -192,7 +191,7 @@ def _identities() -> tuple[Register, ...]:
             0x2C,
             (
                 Field("number", "27:16", Access.RO, 0, "Port number, with the two bits above the ten of §6.4.2.4."),
-                Field("valid", "31", Access.RO, 0, valid),
+                Field("valid", "31", Access.RO, 0, "The partner knows its number; otherwise 0 is shown."),
             ),
             "What the partner last told in a Port Number message.",
         ),
@@ -229,7 +228,7 @@ def _rates() -> tuple[Register, ...]:
                     "15:0",
                     Access.RW,
                     FULL_RATE,
-                    f"Most TL flits that this side sends; {FULL_RATE:,} is no limit.",
+                    f"Most TL flits that this side sends; {FULL_RATE:,} is all that the line carries.",
                     allowed=rates,
                 ),
             ),
