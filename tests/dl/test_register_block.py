@@ -110,7 +110,7 @@ def test_reset_values_are_those_of_the_standard():
     ("register", "values", "members"),
     [
         ("link_control", {"enable": 1}, {"enable": 1, "channel_0_online": 0, "may_request_channels": 0}),
-        ("link_control", {"channel_4_online": 1, "may_change_rate": 1}, {"channel_4_online": 1, "may_change_rate": 1}),
+        ("link_control", {"channel_4_online": 1}, {"channel_4_online": 1, "enable": 0}),
         (
             "replay_control",
             {"rx_replay_limit": 200, "codeword_group": 2},
@@ -122,7 +122,6 @@ def test_reset_values_are_those_of_the_standard():
         ("local_port", {"number": 0x2A5, "valid": 1}, {"local_port": {"number": 0x2A5, "valid": 1}}),
         ("pacing", {"pace": 3_125}, {"pace": 3_125}),
         ("announce_rate", {"rate": 20_000}, {"rate": 20_000, "announce_rate": 0}),
-        ("change_rate", {"target_rate": 3_125}, {"target_rate": 3_125, "change_rate": 0}),
         ("uart_reset", {"all_streams": 1}, {"uart_reset_all": 1, "uart_reset": 0}),
         ("inject", {"enable": 1, "select": 7}, {"inject_enable": 1, "inject_select": 7, "inject": 0}),
     ],
@@ -150,7 +149,6 @@ def test_settings_reach_the_data_link(register, values, members):
         *(("replay_control", {"rx_replay_limit": n, "codeword_group": 1}, "rx_replay_limit") for n in (0, 1, 16)),
         *(("pacing", {"pace": n}, "pace") for n in (0, 3_124, 31_251, 0xFFFF)),
         *(("announce_rate", {"rate": n, "start": 1}, "rate") for n in (0, 3_124, 31_251)),
-        *(("change_rate", {"target_rate": n, "start": 1}, "target_rate") for n in (0, 3_124, 31_251)),
         *(("local_device", {"type": n, "valid": 1}, "local_device") for n in (2, 3)),
     ],
 )
@@ -163,7 +161,7 @@ def test_unsafe_settings_are_refused(register, values, member):
         assert await bench.firmware.get(ctx, "events.config_error") == 1
         await ctx.tick().repeat(12)
         assert ctx.get(getattr(bench.config, member)) == before
-        assert not ctx.get(bench.config.announce_rate) and not ctx.get(bench.config.change_rate)
+        assert not ctx.get(bench.config.announce_rate)
         assert await bench.firmware.put(ctx, "events", config_error=1) == 0
         assert await bench.firmware.get(ctx, "events.config_error") == 0
 
@@ -183,8 +181,6 @@ def test_state_of_the_link_is_shown():
         "ask_device.answered": ("device_answered", 1),
         "ask_port.answered": ("port_answered", 1),
         "announce_rate.answered": ("rate_answered", 1),
-        "change_rate.busy": ("rate_change_busy", 1),
-        "change_rate.failed": ("rate_change_failed", 1),
         "uart_reset.resetting": ("uart_resetting", 1),
     }
 
@@ -311,49 +307,20 @@ def test_uart_reset_is_done_when_it_ends(ports):
 
 
 @pytest.mark.parametrize("ports", PORTS)
-@pytest.mark.parametrize("refused", [False, True])
-def test_rate_change_is_done_when_made_or_refused(ports, refused):
-    bench = Bench(ports)
-
-    async def story(ctx):
-        for _ in range(2):
-            await bench.firmware.put(ctx, "change_rate", start=1, target_rate=5_000)
-            while not ctx.get(bench.config.change_rate):
-                await ctx.tick()
-            await bench.look(ctx)
-            ctx.set(bench.status.rate_change_busy, not refused)
-            ctx.set(bench.status.rate_change_failed, refused)
-            for _ in range(3):
-                await bench.look(ctx)
-            assert await bench.firmware.get(ctx, "change_rate.start") == (not refused)
-            ctx.set(bench.status.rate_change_busy, 0)
-            await bench.look(ctx)
-            await bench.look(ctx)
-            assert await bench.firmware.get(ctx, "change_rate.start") == 0
-
-    bench.run(story)
-
-
-@pytest.mark.parametrize("ports", PORTS)
-def test_requests_without_an_answer_last_one_cycle_of_the_port(ports):
+def test_injection_lasts_one_cycle_of_the_port(ports):
     bench = Bench(ports)
     levels: dict[str, str] = {}
 
     async def story(ctx):
-        for register in ("inject", "abort_rate_change", "inject", "inject"):
-            await bench.firmware.put(ctx, register, start=1)
-            while await bench.firmware.get(ctx, f"{register}.start"):
+        for _ in range(3):
+            await bench.firmware.put(ctx, "inject", start=1)
+            while await bench.firmware.get(ctx, "inject.start"):
                 pass
-        ctx.set(bench.status.rate_change_busy, 1)
-        await bench.firmware.put(ctx, "abort_rate_change", start=1)
-        await ctx.tick().repeat(5 * ports)
-        ctx.set(bench.status.rate_change_busy, 0)
         await ctx.tick().repeat(3 * ports)
         levels["end"] = ""
 
-    bench.run(story, level_of_requests(bench, ["inject", "abort_rate_change"], levels))
+    bench.run(story, level_of_requests(bench, ["inject"], levels))
     assert re.fullmatch("0+10+10+10+", levels["inject"])
-    assert re.fullmatch("0+10+111+0+", levels["abort_rate_change"])
 
 
 @pytest.mark.req("DL-007")

@@ -14,7 +14,7 @@ __all__ = ["DLRegisterBlock"]
 
 # Where each member of the two signatures stands in the map; a tuple where the field has its name.
 _SETTINGS = {
-    "link_control": ("enable", "channel_0_online", "channel_4_online", "may_request_channels", "may_change_rate"),
+    "link_control": ("enable", "channel_0_online", "channel_4_online", "may_request_channels"),
     "replay_control": ("rx_replay_limit", "codeword_group"),
     "local_device": {"local_device.id": "id", "local_device.type": "type", "local_device.valid": "valid"},
     "local_port": {"local_port.number": "number", "local_port.valid": "valid"},
@@ -24,8 +24,6 @@ _SETTINGS = {
     "ask_device": {"ask_device": "start"},
     "ask_port": {"ask_port": "start"},
     "announce_rate": {"announce_rate": "start", "rate": "rate"},
-    "change_rate": {"change_rate": "start", "target_rate": "target_rate"},
-    "abort_rate_change": {"abort_rate_change": "start"},
     "uart_reset": {"uart_reset": "start", "uart_reset_all": "all_streams"},
     "inject": {"inject": "start", "inject_enable": "enable", "inject_select": "select"},
 }
@@ -38,7 +36,6 @@ _SHOWN = {
     "ask_device": {"device_answered": "answered"},
     "ask_port": {"port_answered": "answered"},
     "announce_rate": {"rate_answered": "answered"},
-    "change_rate": {"rate_change_busy": "busy", "rate_change_failed": "failed"},
     "uart_reset": {"uart_resetting": "resetting"},
 }
 
@@ -110,15 +107,12 @@ class DLRegisterBlock(wiring.Component):
         def rises(value):
             return value & ~self._before(m, value)
 
-        reset, change = block.uart_reset.start, block.change_rate.start
+        reset = block.uart_reset.start
         resetting = status.uart_resetting
         m.d.comb += [
             block.ask_device.start_done.eq(rises(status.device_answered)),
             block.ask_port.start_done.eq(rises(status.port_answered)),
             block.announce_rate.start_done.eq(rises(status.rate_answered)),
-            # A refused change is never under way, one that is made from the cycle after the request on.
-            block.change_rate.start_done.eq(self._before(m, change) & ~status.rate_change_busy),
-            block.abort_rate_change.start_done.eq(~status.rate_change_busy),
             # An end in the very cycle in which the request is first seen is that of a reset by the partner.
             block.uart_reset.start_done.eq(self._before(m, reset) & self._before(m, resetting) & ~resetting),
             block.inject.start_done.eq(1),

@@ -37,13 +37,17 @@ _COUNTER_DOCS = {
     "replays_accepted": "Replay Requests acted upon.",
     "dropped_flits": "Good flits dropped.",
     "commands_ignored": "Acks and Replay Requests out of range.",
-    "protocol_errors": "Number 0, reserved codes, channel messages out of place, impossible segment headers.",
+    "protocol_errors": "Number 0, reserved codes, messages out of place, impossible segment headers.",
     "flits_sent": "DL flits sent.",
     "payload_flits_sent": "DL flits sent that have payload.",
     "flits_replayed": "DL flits sent out of TxReplay.",
     "flits_received": "DL flits accepted.",
     "payload_flits_received": "DL flits accepted that have payload.",
     "link_downs": "Times that the link left Up.",
+    "forward_progress_time_outs": "Times that the link left Up because no Ack came.",
+    "ingress_containments": "Times that the link left Up because of a bad TL flit received.",
+    "egress_containments": "Times that the link left Up because of a bad TL flit to be sent.",
+    "unknown_messages": "DL messages received that do not exist.",
 }
 
 
@@ -76,7 +80,6 @@ def _link(config: DLConfig) -> tuple[Register, ...]:
                 Field("channel_0_online", "1", Access.RW, 1, f"TL flits are wanted: {online} (§6.4.3.2)."),
                 Field("channel_4_online", "2", Access.RW, 0, f"The UART is wanted: {online} (§6.4.3.2)."),
                 Field("may_request_channels", "3", Access.RW, 1, "May start negotiations (ruling A-11 (DL))."),
-                Field("may_change_rate", "4", Access.RW, 0, "An accelerator, whose TL clock may change (§6.5.4)."),
             ),
             "What is wanted of the link.",
         ),
@@ -249,23 +252,6 @@ def _rates() -> tuple[Register, ...]:
                 Field("rate", "31:16", Access.RW, FULL_RATE, "TL clock of this side.", allowed=rates),
             ),
             "TL Rate Notification (§6.4.2.2).",
-        ),
-        Register(
-            "change_rate",
-            0x4C,
-            (
-                Field("start", "0", Access.GO, 0, "Change the TL clock; done when it has changed or failed."),
-                Field("busy", "1", Access.RO, 0, "The TL clock is being changed."),
-                Field("failed", "2", Access.RO, 0, "The last change was given up."),
-                Field("target_rate", "31:16", Access.RW, FULL_RATE, "TL clock afterwards.", allowed=rates),
-            ),
-            "TL clock change by way of the reference clock (§6.5.4).",
-        ),
-        Register(
-            "abort_rate_change",
-            0x50,
-            (Field("start", "0", Access.GO, 0, "Give up a change of the TL clock; done when none is going on."),),
-            "Way out of a change that the partner does not acknowledge.",
         ),
     )
 
