@@ -9,7 +9,9 @@ from ualink_sim.model.dl_endpoint import CONTROL_FLIT, IDLE, LOST, REMOTE_FAULT,
 from ualink_sim.model.dl_flit import DLFlit, crc_ok
 from ualink_sim.model.dl_header import decode_header
 from ualink_sim.model.dl_link_state import LinkState
+from ualink_sim.model.dl_messages import DeviceId, PortNumber
 from ualink_sim.model.dl_replay import ReplayReceiver, ReplayTransmitter
+from ualink_sim.model.dl_uart import UartEvent
 
 
 class Link:
@@ -170,3 +172,57 @@ def test_nothing_is_sent_or_delivered_while_channel_0_is_offline():
     left.channels.want[0] = False
     link.until(lambda: not right.online)
     assert left.up and right.up
+
+
+def test_firmware_asks_and_tells():
+    link = Link()
+    left, right = link.ends
+    right.basic.device = DeviceId(id=77, type=1, valid=1)
+    right.basic.port = PortNumber(port_number=5, valid=1)
+    link.bring_up()
+    left.ask_device_id()
+    left.ask_port_number()
+    right.announce_rate(15_625)
+    link.step(12)
+    assert (left.basic.partner_device.id, left.basic.partner_device.type, left.basic.partner_device.valid) == (77, 1, 1)
+    assert (left.basic.partner_port.port_number, left.basic.partner_port.valid) == (5, 1)
+    assert left.basic.partner_rate == 15_625
+    assert not any(end.basic.errors for end in link.ends)
+
+
+def test_a_slow_partner_gets_half_the_flits():
+    link = Link()
+    link.bring_up()
+    link.ends[1].announce_rate(15_625)
+    link.step(10)
+    for n in range(1000):
+        link.ends[0].send(bytes([n % 256]) * 64)
+    link.step(100)
+    assert 490 <= 1000 - len(link.ends[0].tl_flits) <= 501
+
+
+@pytest.mark.parametrize("loss", [0, 0.03])
+def test_uart_stream(loss):
+    link = Link(fate=lambda direction, slot: "lost" if slot > 80 and link.rng.random() < loss else None, limit=40)
+    left, right = link.ends
+    left.channels.want[4] = right.channels.want[4] = True
+    link.until(lambda: all(end.channels.online(4) and end.online for end in link.ends), 200)
+    link.step(60)
+    words, got = [link.rng.getrandbits(32) for _ in range(600)], []
+    pending = deque(words)
+    for _ in range(3000):
+        while pending and left.uart.write(pending[0]):
+            pending.popleft()
+        if link.rng.random() < 0.5 and (dword := right.uart.read()) is not None:
+            got.append(dword)
+        link.step()
+        if len(got) == len(words):
+            break
+    assert got == words
+    assert not left.uart.events and not right.uart.events
+    left.uart.start_reset()
+    link.until(lambda: UartEvent.RESET_DONE in left.uart.events, 100)
+    assert UartEvent.RESET_RECEIVED in right.uart.events
+    link.step(30)
+    assert left.uart.write(7)
+    link.until(lambda: right.uart.read() == 7, 100)

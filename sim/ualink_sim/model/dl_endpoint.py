@@ -5,17 +5,21 @@ other are a link.
 """
 
 from collections import deque
-from collections.abc import Callable
 from enum import Enum
 
-from .dl_channel import TL_CHANNEL, UART_CHANNEL
+from .dl_arbiter import MessageArbiter
+from .dl_basic import FULL_RATE, BasicService
+from .dl_channel import TL_CHANNEL
+from .dl_decode_messages import MessageStream, Unknown
 from .dl_flit import DLFlit, crc_ok
 from .dl_header import CommandHeader, ExplicitHeader, HeaderError, decode_header
 from .dl_link_state import Heard, LinkState, LinkStateMachine
-from .dl_messages import CONTROL, UART
-from .dl_packing import SEGMENTS, Packed, Packer, Unpacker
+from .dl_messages import DeviceId, PortNumber, TLRateNotification
+from .dl_pacing import Pacer, pacing_rate
+from .dl_packing import SEGMENTS, TICKS, Packed, Packer, Unpacker
 from .dl_replay import ReplayReceiver, ReplayTransmitter, Sent, Verdict
-from .dl_source import ChannelSource, MessageSource
+from .dl_source import BasicSource, ChannelSource, MessageSource, UartSource
+from .dl_uart import Uart
 
 __all__ = ["CONTROL_FLIT", "IDLE", "LOST", "REMOTE_FAULT", "DLEndpoint", "Slot", "SlotKind"]
 
@@ -43,13 +47,14 @@ class DLEndpoint:
     Parameters
     ----------
     transmitter, receiver : link level replay with its programmable registers.
-    sources : messages by class; class Control is a ``ChannelSource`` unless given.
-    admit : ``admit(tick)`` says before each of the ten ticks of a flit whether a TL flit may start (pacing, §6.5).
+    uart : the UART stream with its buffers.
     idle_flit_times : least stay in Idle (ruling A-23 (DL)).
     crc_covers_zero_field : ruling A-05 (DL).
 
     Attributes
     ----------
+    channels : the channels' states and what is wanted of them, ``channels.want``.
+    pace : most TL flits that this side sends, in units of 50 kHz; a partner that announces less gets less.
     enable : the layer above lets the link leave Idle.
     local_fault, remote_fault : the fault state of the RS; a received ``REMOTE_FAULT`` slot counts as well.
     tl_flits : what ``send`` was given and the DL has not taken yet; back-pressure is what stays here.
@@ -59,7 +64,7 @@ class DLEndpoint:
     sent : the last transmitted flit as the replay has it; None in a slot without one.
     verdict : what the replay said of the last received slot; None if it was none for it.
     counters : flits, payload_flits, replayed_flits, crc_errors, lost_flits, header_errors, replay_requests, link_downs,
-        time_outs, containments.
+        time_outs, containments, message_errors.
     """
 
     def __init__(
@@ -67,8 +72,7 @@ class DLEndpoint:
         *,
         transmitter: ReplayTransmitter[Packed] | None = None,
         receiver: ReplayReceiver | None = None,
-        sources: dict[int, MessageSource] | None = None,
-        admit: Callable[[int], bool] = lambda tick: True,
+        uart: Uart | None = None,
         idle_flit_times: int = 16,
         crc_covers_zero_field: bool = True,
     ):
@@ -77,8 +81,14 @@ class DLEndpoint:
         self.link = LinkStateMachine(idle_flit_times)
         self.packer, self.unpacker = Packer(), Unpacker()
         self.channels = ChannelSource()
-        self.sources: dict[int, MessageSource] = {CONTROL: self.channels, **(sources or {})}
-        self.admit = admit
+        self._basic = BasicSource()
+        self._uart = UartSource(self.channels, uart or Uart())
+        self.sources: dict[str, MessageSource] = {
+            "basic": self._basic,
+            "control": self.channels,
+            "uart": self._uart,
+        }
+        self.pace = FULL_RATE
         self.crc_covers_zero_field = crc_covers_zero_field
         self.enable = True
         self.local_fault = self.remote_fault = False
@@ -92,7 +102,7 @@ class DLEndpoint:
         self.counters = dict.fromkeys(
             (
                 *("flits", "payload_flits", "replayed_flits", "crc_errors", "lost_flits", "header_errors"),
-                *("replay_requests", "link_downs", "time_outs", "containments"),
+                *("replay_requests", "link_downs", "time_outs", "containments", "message_errors"),
             ),
             0,
         )
@@ -105,10 +115,10 @@ class DLEndpoint:
         self.receiver.reset()
         self.packer.flush()
         self.unpacker.flush()
-        self._turn = deque(self.sources)
-        self._talking: MessageSource | None = None
+        self._arbiter = MessageArbiter()
+        self._stream = MessageStream()
+        self._pacer = Pacer()
         self._raw_more = False
-        self._payload_dwords = 0
         self._contained = False
         for source in self.sources.values():
             source.reset()
@@ -125,6 +135,29 @@ class DLEndpoint:
         self.counters["containments"] += 1
         self.link.fail()
         self._contained = True
+
+    @property
+    def basic(self) -> BasicService:
+        """Device ID, port number and rate: what this side tells, and what the partner told."""
+        return self._basic.service
+
+    @property
+    def uart(self) -> Uart:
+        """The UART stream: ``write``, ``read``, ``start_reset``."""
+        return self._uart.uart
+
+    def ask_device_id(self) -> None:
+        """Ask the partner who it is; the answer is in ``basic.partner_device``."""
+        self.basic.ask(DeviceId)
+
+    def ask_port_number(self) -> None:
+        """Ask the partner for its port number; the answer is in ``basic.partner_port``."""
+        self.basic.ask(PortNumber)
+
+    def announce_rate(self, rate: int) -> None:
+        """Tell the partner the rate of this side's TL clock, in units of 50 kHz."""
+        self.basic.rate = rate
+        self.basic.ask(TLRateNotification)
 
     @property
     def up(self) -> bool:
@@ -186,34 +219,36 @@ class DLEndpoint:
     def _pack(self) -> tuple[Packed | None, bool]:
         """A new flit of messages and TL flits, None where a NOP is to be sent; True with a TL flit that is errored."""
         messages: list[int | None] = []
-        open_ticks: list[int] = []
-        for segment in range(SEGMENTS):
+        online: list[bool] = []
+        for _ in range(SEGMENTS):
             messages.append(self._next_message())
-            if self.channels.online(TL_CHANNEL):
-                open_ticks += [tick for tick in (2 * segment, 2 * segment + 1) if self.admit(tick)]
-        packed = self.packer.pack_queue(self.tl_flits, messages, open_ticks)
+            # What takes the channel online or offline goes before the TL flits of its own segment.
+            online += [self.channels.online(TL_CHANNEL)] * 2
+        rate = pacing_rate(self.pace, self.basic.partner_rate)
+        waiting = len(self.tl_flits)
+        admitted: list[int] = []
+        for tick in range(TICKS):
+            if self._pacer.tick(online[tick] and waiting > len(admitted), rate):
+                admitted.append(tick)
+        packed = self.packer.pack_queue(self.tl_flits, messages, admitted)
+        for tick in admitted:
+            if not packed.accepted[tick]:
+                self._pacer.credit += FULL_RATE  # no sector was left for it
         errors = [self._errors.popleft() for _ in range(sum(packed.accepted))]
         return (packed if packed.payload else None), any(errors)
 
     def _next_message(self) -> int | None:
-        """Level-2 arbitration: round robin over the classes; a message of several dwords is not interrupted."""
-        if self._talking is None and (self.raw_messages or self._raw_more):
+        if not self._arbiter.under_way and (self.raw_messages or self._raw_more):
             dword, self._raw_more = self.raw_messages.popleft() if self.raw_messages else (0, False)
             return dword
-        for mclass in list(self._turn):
-            source = self.sources[mclass]
-            if self._talking not in (None, source) or (mclass == UART and not self.channels.online(UART_CHANNEL)):
-                continue
-            offer = source.offer()
-            if offer is None:
-                continue
-            source.take()
-            self._talking = source if offer[1] else None
-            if self._talking is None:
-                self._turn.remove(mclass)
-                self._turn.append(mclass)
-            return offer[0]
-        return None
+        offers = {name: offer for name, source in self.sources.items() if (offer := source.offer())}
+        name = self._arbiter.choose(offers)
+        if name is None or name not in offers:
+            return None
+        dword, more = offers[name]
+        self.sources[name].take()
+        self._arbiter.packed(more)
+        return dword
 
     # From the wire.
 
@@ -256,17 +291,8 @@ class DLEndpoint:
                 self.delivered.append((event[1], event[2]))
 
     def _hear(self, dword: int) -> None:
-        """Framing of messages: payload of a UART Stream Transport Message follows its first dword."""
         self.messages_received.append(dword)
-        if self._payload_dwords:
-            self._payload_dwords -= 1
-            if UART in self.sources:
-                self.sources[UART].receive_payload(dword, self._payload_dwords == 0)
-            return
-        mclass, mtype = dword >> 2 & 0xF, dword >> 6 & 7
-        if dword & 1:
-            return
-        if (mclass, mtype) == (UART, 0):
-            self._payload_dwords = (dword >> 27) + 1
-        if mclass in self.sources:
-            self.sources[mclass].receive(dword)
+        what = self._stream.receive(dword)
+        self.counters["message_errors"] += isinstance(what, Unknown)
+        for source in self.sources.values():
+            source.hear(dword, what)

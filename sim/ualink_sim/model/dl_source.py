@@ -3,10 +3,15 @@
 from collections import deque
 from typing import Protocol
 
+from .dl_basic import BasicService
 from .dl_channel import TL_CHANNEL, UART_CHANNEL, ChannelControl, ChannelError, ChannelState
-from .dl_messages import ChannelNegotiation
+from .dl_decode_messages import Message, Payload, Unknown
+from .dl_messages import ChannelCommand, ChannelNegotiation, DLMessage
+from .dl_uart import Uart
 
-__all__ = ["ChannelSource", "MessageSource"]
+__all__ = ["BasicSource", "ChannelSource", "MessageSource", "UartSource"]
+
+Heard = Message | Payload | Unknown
 
 _BUSY = (ChannelState.REQ, ChannelState.ACKD, ChannelState.BOTH)
 
@@ -20,11 +25,8 @@ class MessageSource(Protocol):
     def take(self) -> None:
         """The dword on offer has been packed."""
 
-    def receive(self, dword: int) -> None:
-        """The first dword of a message of this class has arrived."""
-
-    def receive_payload(self, dword: int, last: bool) -> None:
-        """A payload dword of a UART Stream Transport Message has arrived."""
+    def hear(self, dword: int, what: Heard) -> None:
+        """A dword of any class has arrived, and what it is."""
 
     def flit_time(self) -> None:
         """A flit has been transmitted, or could have been."""
@@ -70,10 +72,12 @@ class ChannelSource:
         """The message on offer has been packed."""
         self.waiting.popleft()
 
-    def receive(self, dword: int) -> None:
-        """A Control message has arrived; answers are queued."""
-        message = ChannelNegotiation.decode(dword)
-        number = (message.target_state if message.command == 0b0100 else message.response) & 7
+    def hear(self, dword: int, what: Heard) -> None:
+        """Answers to Control messages are queued."""
+        if not isinstance(what, Message) or not isinstance(what.message, ChannelNegotiation):
+            return
+        message = what.message
+        number = (message.target_state if message.command == ChannelCommand.REQUEST else message.response) & 7
         if number not in self.want:
             return
         channel = self.control.channels[number]
@@ -83,9 +87,6 @@ class ChannelSource:
         self.waiting.extend(self.control.receive(message))
         if asking and channel.state is ChannelState.IDLE and channel.online != self.want[number]:
             self._refused.add(number)
-
-    def receive_payload(self, dword: int, last: bool) -> None:
-        """Control messages have one dword."""
 
     def flit_time(self) -> None:
         """Start what is wanted, give up what takes too long."""
@@ -112,3 +113,83 @@ class ChannelSource:
             return  # not permitted now: the other channel negotiates, or this device may not start
         self._age[number] = 0
         self.waiting.append(message)
+
+
+class BasicSource:
+    """Basic messages; ``service`` asks and answers. Settings outlive a link down, what the partner told does not."""
+
+    def __init__(self):
+        self.service = BasicService()
+        self._chosen: DLMessage | None = None
+
+    def reset(self) -> None:
+        """Nothing asked, nothing owed."""
+        old = self.service
+        self.service = BasicService(device=old.device, port=old.port, rate=old.rate)
+        self._chosen = None
+
+    def offer(self) -> tuple[int, bool] | None:
+        """The message that the types have agreed on."""
+        if self._chosen is None:
+            self._chosen = self.service.choose()
+        return None if self._chosen is None else (self._chosen.encode(), False)
+
+    def take(self) -> None:
+        """The message on offer has been packed."""
+        assert self._chosen is not None
+        self.service.sent(self._chosen)
+        self._chosen = None
+
+    def hear(self, dword: int, what: Heard) -> None:
+        """Take in Basic messages."""
+        if isinstance(what, Message):
+            self.service.receive(what.message, () if self._chosen is None else (self._chosen,))
+
+    def flit_time(self) -> None:
+        """Basic messages know no time."""
+
+
+class UartSource:
+    """UART messages; ``channels`` says what channel 4 permits."""
+
+    def __init__(self, channels: ChannelSource, uart: Uart):
+        self.uart = uart
+        self._channels = channels
+        self._offered: tuple[int, bool] | None = None
+        self._under_way = False
+
+    def reset(self) -> None:
+        """Buffers empty, no credits."""
+        self.uart.link_down()
+        self._offered = None
+        self._under_way = False
+
+    def _follow_channel(self) -> None:
+        # Control messages that wait must not be overtaken by a new message, but one under way is not cut short.
+        online = self._channels.control.online(UART_CHANNEL)
+        self.uart.transmit = online if self._under_way else self._channels.online(UART_CHANNEL)
+        self.uart.receiving = self._channels.receiving(UART_CHANNEL)
+        self.uart.offline = not online
+
+    def offer(self) -> tuple[int, bool] | None:
+        """The next dword of the message under way, or the first of the next."""
+        self._follow_channel()
+        if self._offered is None:
+            self._offered = self.uart.send()
+        return self._offered
+
+    def take(self) -> None:
+        """The dword on offer has been packed."""
+        assert self._offered is not None
+        self._under_way = self._offered[1]
+        self._offered = None
+
+    def hear(self, dword: int, what: Heard) -> None:
+        """The stream does its own framing."""
+        self._follow_channel()
+        self.uart.receive(dword)
+
+    def flit_time(self) -> None:
+        """A flit has been sent."""
+        self.uart.flit_sent()
+        self.uart.flit_time()
