@@ -3,12 +3,8 @@
 import random
 
 import pytest
-from amaranth.hdl import Assert, Module, Signal
-from amaranth.lib import wiring
-from amaranth.lib.wiring import In
 from amaranth.sim import Simulator
 
-from formal import prove
 from ualink.dl.message_decoder import MessageDecoder
 from ualink_sim.model.dl_decode_messages import Message, MessageStream, Payload, Unknown
 from ualink_sim.model.dl_messages import MESSAGE_TYPES, NoOp, UARTResetRequest, UARTTransport
@@ -138,41 +134,3 @@ def test_against_the_model(seed):
                 assert await decoder.hear(dword) == expected(model, dword)
 
     run(story)
-
-
-class FramingBench(wiring.Component):
-    """Any dwords: counts payload in its own way."""
-
-    def __init__(self):
-        super().__init__({"valid": In(1), "dword": In(32), "flush": In(1)})
-
-    def elaborate(self, platform):
-        m = Module()
-        m.submodules.decoder = decoder = MessageDecoder()
-        started = Signal()
-        length = Signal(5)
-        seen = Signal(6)
-        m.d.comb += [
-            decoder.received.valid.eq(self.valid),
-            decoder.received.payload.eq(self.dword),
-            decoder.flush.eq(self.flush),
-            Assert(decoder.message.valid + decoder.payload.valid + decoder.unknown == (self.valid & ~self.flush)),
-        ]
-        with m.If(self.flush):
-            m.d.sync += started.eq(0)
-        with m.Elif(decoder.message.valid & (self.dword[2:9] == 0b000_0001)):
-            m.d.comb += Assert(~started)
-            m.d.sync += [started.eq(1), length.eq(self.dword[27:]), seen.eq(0)]
-        with m.Elif(decoder.payload.valid):
-            m.d.comb += [Assert(started), Assert(decoder.payload.p.last == (seen == length))]
-            m.d.sync += [seen.eq(seen + 1), started.eq(seen != length)]
-        with m.Elif(self.valid):
-            m.d.comb += Assert(~started)
-        return m
-
-
-@pytest.mark.req("DL-040")
-def test_framing_proved():
-    """By the solver: every dword is one thing, and payload comes in runs of length + 1. Induction fails, which needs
-    the counters related; 36 cycles hold the longest message."""
-    prove(FramingBench(), mode="bmc", depth=36)

@@ -1,5 +1,6 @@
 """Basic messages of one side: device ID, port number, TL rate (UALink_200 §6.4.2)."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from .dl_arbiter import RoundRobin
@@ -64,8 +65,8 @@ class BasicService:
         if not getattr(message, "ack", 0):
             self.exchanges[type(message)].unanswered += 1
 
-    def receive(self, message: DLMessage, chosen: DLMessage | None = None) -> None:
-        """Take in a message, while ``chosen`` has been chosen and not sent yet."""
+    def receive(self, message: DLMessage, unsent: Collection[DLMessage] = ()) -> None:
+        """Take in a message, while ``unsent`` have been chosen and not sent yet."""
         if isinstance(message, NoOp) or type(message) not in self.exchanges:
             return
         exchange = self.exchanges[type(message)]
@@ -76,8 +77,9 @@ class BasicService:
             return
         else:
             exchange.unanswered -= 1
-            newest_left = not exchange.asking and not (type(chosen) is type(message) and not getattr(chosen, "ack", 0))
-            exchange.answered = exchange.answered or newest_left
+            kind = type(message)
+            waits = exchange.asking or any(type(own) is kind and not getattr(own, "ack", 0) for own in unsent)
+            exchange.answered = exchange.answered or not waits
         self._learn(message)
 
     def _learn(self, message: DLMessage) -> None:
