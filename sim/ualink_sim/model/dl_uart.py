@@ -17,11 +17,15 @@ from .dl_messages import (
     UARTTransport,
     decode_message,
 )
-from .dl_uart_credits import Receiver, Transmitter
+from .dl_uart_credits import COUNTER_MODULUS, UPDATE_INTERVAL_FLITS, Receiver, Transmitter
 
 __all__ = [
+    "COUNTER_MODULUS",
     "NO_OPS",
+    "UPDATE_INTERVAL_FLITS",
+    "Receiver",
     "ResetStep",
+    "Transmitter",
     "Uart",
     "UartEvent",
 ]
