@@ -65,7 +65,7 @@ class Bench(Elaboratable):
             sink.ready.eq(self.sent.input.ready),
             source.valid.eq(self.received.output.valid),
             source.payload.eq(self.received.output.payload),
-            self.received.output.ready.eq(source.ready & here),
+            self.received.output.ready.eq(source.ready),
             self.received.input.valid.eq(self.fill.valid),
             self.received.input.payload.eq(self.fill.payload),
             self.fill.ready.eq(self.received.input.ready),
@@ -204,6 +204,28 @@ def test_go_withdrawn_and_started_at_once_is_seen_to_fall_and_rise(ports, delay)
 
     bench.run(story, look)
     assert re.fullmatch("0+1+0{1,2}1+", "".join(seen)), seen
+
+
+def test_end_of_what_was_withdrawn_does_not_end_the_next():
+    bench = Bench(ports=4)
+    job = bench.block.job
+
+    async def story(ctx):
+        await bench.master.write(ctx, 0x10, 1)
+        await ctx.tick().until(bench.block.here)
+        await ctx.tick().until(bench.block.here)
+        assert ctx.get(job.start)
+        await bench.master.write(ctx, 0x10, 0)
+        await bench.master.write(ctx, 0x10, 1)
+        ctx.set(job.start_done, 1)
+        await ctx.tick().until(bench.block.here)
+        ctx.set(job.start_done, 0)
+        assert not ctx.get(job.start)
+        await ctx.tick().repeat(12)
+        assert ctx.get(job.start)
+        assert await bench.master.read(ctx, 0x10) == (1, 0)
+
+    bench.run(story)
 
 
 class GoBench(wiring.Component):

@@ -80,12 +80,24 @@ class Link:
                 self.show(end, uart_resetting=0)
 
 
-async def begin(dut, patience=200):
-    table = RegisterTable.load(os.environ["TABLE"])
+def silence(dut):
+    """No data link shows anything yet."""
     for handle in dut:
         if handle._name.startswith("status__"):
             handle.value = 31_250 if handle._name.endswith("partner_rate") else 0
     dut.flush.value = 0
+
+
+async def documented(dut, example):
+    """An example that knows nothing of who plays the link."""
+    silence(dut)
+    cocotb.start_soon(Link(dut).run())
+    await example(dut)
+
+
+async def begin(dut, patience=200):
+    table = RegisterTable.load(os.environ["TABLE"])
+    silence(dut)
     bus = RegisterBus.from_prefix(dut, "bus", dut.clk, table)
     cocotb.start_soon(Clock(dut.clk, 2, unit="ns").start())
     dut.rst.value = 1

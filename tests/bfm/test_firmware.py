@@ -1,5 +1,7 @@
-"""The firmware model on RTL registers, from the exported table alone."""
+"""The firmware model on RTL registers, from the exported table alone; the example of docs/firmware.md on the same."""
 
+import inspect
+import re
 import subprocess
 import sys
 
@@ -9,20 +11,30 @@ from bfm.firmware_top import CONFIG, FirmwareTop
 from ualink.dl.register_map import dl_registers
 from ualink.registers import write
 from ualink.verilog import to_verilog
+from ualink_sim.bfm.firmware import DLFirmware
 from ualink_sim.simulator import build
 
 pytestmark = pytest.mark.xdist_group("firmware")
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    """Runs a test of the bench on the compiled model."""
+def table(tmp_path_factory):
+    """The exported table."""
     folder = tmp_path_factory.mktemp("registers")
-    write(dl_registers(CONFIG), folder, "table")
-    model = build({"firmware.v": to_verilog(FirmwareTop(), "firmware")}, "firmware")
-    return lambda testcase: model.run(
-        "bfm.firmware_bench", testcase=testcase, environment={"TABLE": str(folder / "table.json")}
-    )
+    write(dl_registers(CONFIG), folder, "dl_port")
+    return folder / "dl_port.json"
+
+
+@pytest.fixture(scope="module")
+def model():
+    """The compiled model."""
+    return build({"firmware.v": to_verilog(FirmwareTop(), "firmware")}, "firmware")
+
+
+@pytest.fixture(scope="module")
+def run(model, table):
+    """Runs a test of the bench."""
+    return lambda testcase: model.run("bfm.firmware_bench", testcase=testcase, environment={"TABLE": str(table)})
 
 
 def test_bring_up(run):
@@ -54,3 +66,23 @@ def test_needs_no_hardware_description():
     """Someone with other RTL has the table and this package only."""
     code = "import ualink_sim.bfm.firmware, sys; sys.exit(bool({'ualink', 'amaranth'} & {*sys.modules}))"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+@pytest.fixture(scope="module")
+def page(root):
+    return (root / "docs" / "firmware.md").read_text()
+
+
+def test_example_runs(page, model, table, tmp_path, monkeypatch):
+    (example,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    example = example.replace('"dl_port.json"', repr(str(table))).replace("@cocotb.test()\n", "")
+    test = "from bfm.firmware_bench import documented\n\n\n@cocotb.test()\nasync def example(dut):\n"
+    (tmp_path / "documented_firmware.py").write_text(f"{example}\n{test}    await documented(dut, two_ends_talk)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    model.run("documented_firmware", testcase="example")
+
+
+def test_every_coroutine_is_listed(page):
+    listed = {name for row in re.findall(r"^\| (`.*?) \|", page, re.MULTILINE) for name in re.findall(r"`(\w+)\(", row)}
+    public = {name for name, _ in inspect.getmembers(DLFirmware, inspect.iscoroutinefunction) if name[0] != "_"}
+    assert listed == public
