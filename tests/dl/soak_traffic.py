@@ -7,7 +7,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.dl.interface import tl_flit_signature
-from ualink.lib.parity import byte_parity, even_parity
+from ualink.lib.parity import byte_parity, even_parity, parity_mismatch
 
 __all__ = ["RATE_BITS", "FlitSink", "FlitSource", "Xorshift", "flit_content"]
 
@@ -116,9 +116,14 @@ class FlitSink(wiring.Component):
         m = Module()
         data, message = flit_content(self.delivered, self._salt)
         waited = Signal(32)
+        flit = self.flit.p
+        wrong = (flit.data != data) | (flit.message != message) | flit.error
+        bad_parity = parity_mismatch(flit.data, flit.parity) | even_parity(
+            flit.message, flit.port, flit.error, flit.control_parity
+        )
         with m.If(self.flit.valid):
             m.d.sync += self.delivered.eq(self.delivered + 1)
-            with m.If((self.flit.p.data != data) | (self.flit.p.message != message) | self.flit.p.error):
+            with m.If(wrong | bad_parity):
                 m.d.sync += self.mismatches.eq(self.mismatches + 1)
         m.d.sync += waited.eq(waited + 1)
         with m.If(self.flit.valid | ~self.pending):
