@@ -15,7 +15,7 @@ MODULES = ("sequence", "replay_receive", "header_scheduler", "replay_buffer", "r
 
 
 def load(mutant=None) -> SimpleNamespace:
-    """The modules of the replay as copies of their own, with narrow beats and what ``mutant`` (``dl.mutants``) changes."""
+    """Modules of the replay of their own, with narrow beats and what ``mutant`` (of ``dl.mutants``) changes."""
     folder = Path(next(iter(dl.__path__)))
     copies = SimpleNamespace()
     with _imports_restored():
