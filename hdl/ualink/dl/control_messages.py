@@ -56,10 +56,15 @@ class ControlMessages(wiring.Component):
     timed_out: Out(1)
     protocol_error: Out(1)
 
+    def __init__(self):
+        super().__init__()
+        self.channel_0 = Channel(0)
+        self.channel_4 = Channel(4)
+
     def elaborate(self, platform):
         m = Module()
-        m.submodules.channel_0 = channel_0 = Channel(0)
-        m.submodules.channel_4 = channel_4 = Channel(4)
+        channel_0, channel_4 = self.channel_0, self.channel_4
+        m.submodules.channel_0, m.submodules.channel_4 = channel_0, channel_4
         m.submodules.turns = turns = RoundRobinArbiter(2)
         m.submodules.order = order = Queue(1, 2 * ANSWERS)
         heard = data.View(CHANNEL_MESSAGE_LAYOUT, self.received.payload)
