@@ -1,11 +1,12 @@
 """The data link layer of one port (UALink_200 §6)."""
 
+from types import SimpleNamespace
+
 from amaranth.hdl import Module, ResetInserter
 from amaranth.lib import stream, wiring
-from amaranth.lib.wiring import In, Out, connect
+from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ualink.config import DLConfig
-from ualink.dl.channel import Channel
 from ualink.dl.containment import IngressContainment
 from ualink.dl.crc_generator import CrcGenerator
 from ualink.dl.error_injection import ErrorInjection
@@ -13,12 +14,15 @@ from ualink.dl.flit_check import FlitCheck
 from ualink.dl.forward_progress import ForwardProgress
 from ualink.dl.interface import tl_flit_signature
 from ualink.dl.link_state import LinkStateMachine
+from ualink.dl.message_service import MessageService
+from ualink.dl.pacer import Pacer
 from ualink.dl.packer import Packer
 from ualink.dl.receive_buffer import ReceiveBuffer
-from ualink.dl.registers import COUNTERS, DLConfigSignature, DLStatusSignature, EventCounters
+from ualink.dl.registers import COUNTERS, FULL_RATE, DLConfigSignature, DLStatusSignature, EventCounters
 from ualink.dl.replay_receive import ReplayReceive
 from ualink.dl.replay_transmit import ReplayTransmit
 from ualink.dl.unpacker import Unpacker
+from ualink.lib.forward import show
 from ualink.phy.interface import RX_BEAT_LAYOUT, TX_BEAT_LAYOUT, SlotStatus, TxKind
 
 __all__ = ["DataLink"]
@@ -41,6 +45,8 @@ class DataLink(wiring.Component):
         that ``tx_flit`` is not ready.
     tx, rx, local_fault, remote_fault : the reconciliation sublayer; a cycle in which ``tx`` is not ready stalls the
         whole transmit side.
+    own_rate : most TL flits sent while the own TL clock changes, in units of 50 kHz.
+    uart_tx, uart_rx : dwords that firmware writes and reads.
     config, status : ``DLConfigSignature``, ``DLStatusSignature``.
     """
 
@@ -55,6 +61,9 @@ class DataLink(wiring.Component):
                 "rx": In(stream.Signature(RX_BEAT_LAYOUT, always_ready=True)),
                 "local_fault": In(1),
                 "remote_fault": In(1),
+                "own_rate": In(16, init=FULL_RATE),
+                "uart_tx": In(stream.Signature(32)),
+                "uart_rx": Out(stream.Signature(32)),
                 "config": In(DLConfigSignature(config)),
                 "status": Out(DLStatusSignature()),
             }
@@ -63,115 +72,147 @@ class DataLink(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         config = self._config
-        m.submodules.link_state = link = LinkStateMachine(config.idle_flit_times)
-        m.submodules.packer = packer = Packer()
-        m.submodules.transmit = transmit = ReplayTransmit(config)
-        m.submodules.crc_generator = crc_generator = CrcGenerator(config.crc_covers_zero_field)
-        m.submodules.check = check = FlitCheck(config.crc_covers_zero_field)
-        m.submodules.receive_buffer = receive_buffer = ReceiveBuffer()
-        m.submodules.unpacker = unpacker = Unpacker()
-        m.submodules.containment = containment = IngressContainment()
-        m.submodules.injection = injection = ErrorInjection()
-        m.submodules.counters = counters = EventCounters()
-        receive, channel, progress = ReplayReceive(), Channel(0), ForwardProgress()
-        m.submodules.receive = ResetInserter(link.flush)(receive)
-        m.submodules.channel_0 = ResetInserter(link.flush)(channel)
-        m.submodules.forward_progress = ResetInserter(link.flush)(progress)
+        link = LinkStateMachine(config.idle_flit_times)
+        blocks = SimpleNamespace(
+            pacer=Pacer(),
+            packer=Packer(),
+            transmit=ReplayTransmit(config),
+            crc_generator=CrcGenerator(config.crc_covers_zero_field),
+            check=FlitCheck(config.crc_covers_zero_field),
+            receive_buffer=ReceiveBuffer(),
+            unpacker=Unpacker(),
+            containment=IngressContainment(),
+            messages=MessageService(config),
+            injection=ErrorInjection(),
+            counters=EventCounters(),
+            receive=ResetInserter(link.flush)(ReplayReceive()),
+            progress=ResetInserter(link.flush)(ForwardProgress()),
+        )
+        m.submodules.link_state = link
+        for name, block in vars(blocks).items():
+            m.submodules[name] = block
+        for block in (blocks.packer, blocks.transmit, blocks.receive_buffer, blocks.unpacker, blocks.containment):
+            m.d.comb += block.flush.eq(link.flush)
 
-        # Towards the wire. The channel is the only source of DL messages: the arbiter of message classes has its
-        # place here.
-        connect(m, wiring.flipped(self.tx_flit), packer.flit)
-        connect(m, channel.message, packer.message)
+        self._towards_the_wire(m, link, blocks)
+        self._from_the_wire(m, link, blocks)
+        self._messages(m, link, blocks)
+        self._link_state(m, link, blocks)
+        self._inject(m, blocks)
+        self._show(m, link, blocks)
+        return m
+
+    def _towards_the_wire(self, m, link, blocks):
+        packer, transmit, crc, receive = blocks.packer, blocks.transmit, blocks.crc_generator, blocks.receive
+        connect(m, flipped(self.tx_flit), blocks.pacer.flit_in)
+        connect(m, blocks.pacer.flit_out, packer.flit)
+        connect(m, blocks.messages.message, packer.message)
         connect(m, packer.beat, transmit.packed)
-        connect(m, transmit.beat, crc_generator.beats_in)
+        connect(m, transmit.beat, crc.beats_in)
         m.d.comb += [
+            blocks.pacer.pace.eq(self.config.pace),
+            blocks.pacer.own_rate.eq(self.own_rate),
+            blocks.pacer.partner_rate.eq(blocks.messages.status.partner_rate),
             packer.accept.eq(transmit.accept),
-            packer.channel_online.eq(channel.transmit),
-            packer.flush.eq(link.flush),
-            self.tx.valid.eq(crc_generator.beats_out.valid),
-            crc_generator.beats_out.ready.eq(self.tx.ready),
-            self.tx.p.data.eq(crc_generator.beats_out.p.data),
-            self.tx.p.first.eq(crc_generator.beats_out.p.first),
-            self.tx.p.last.eq(crc_generator.beats_out.p.last),
-            self.tx.p.kind.eq(crc_generator.beats_out.p.kind),
+            packer.channel_online.eq(blocks.messages.transmit),
             transmit.next_kind.eq(link.next_kind),
             transmit.up.eq(link.up),
-            transmit.flush.eq(link.flush),
             transmit.codeword_group.eq(self.config.codeword_group),
             transmit.rx_last_seq_calc.eq(receive.rx_last_seq_calc),
             transmit.rx_last_ack.eq(receive.rx_last_ack),
-            transmit.request_replay.eq(receive.request_replay | injection.replay_request),
+            transmit.request_replay.eq(receive.request_replay),
             transmit.replay.eq(receive.replay_accepted),
             transmit.replay_from.eq(receive.ack_req_seq),
+            self.tx.valid.eq(crc.beats_out.valid),
+            crc.beats_out.ready.eq(self.tx.ready),
+            self.tx.p.data.eq(crc.beats_out.p.data),
+            self.tx.p.first.eq(crc.beats_out.p.first),
+            self.tx.p.last.eq(crc.beats_out.p.last),
+            self.tx.p.kind.eq(crc.beats_out.p.kind),
         ]
 
-        # From the wire.
-        for watcher in (check, receive_buffer):
+    def _from_the_wire(self, m, link, blocks):
+        check, receive, buffer, unpacker = blocks.check, blocks.receive, blocks.receive_buffer, blocks.unpacker
+        for watcher in (check, buffer):
             m.d.comb += [watcher.rx.valid.eq(self.rx.valid), watcher.rx.p.eq(self.rx.p)]
-        connect(m, receive_buffer.beat, unpacker.beat)
-        connect(m, unpacker.flit, containment.received)
+        connect(m, buffer.beat, unpacker.beat)
+        connect(m, unpacker.flit, blocks.containment.received)
         m.d.comb += [
             receive.ended.eq(check.ended & link.flits & (check.status != SlotStatus.CONTROL)),
-            receive.good.eq((check.status == SlotStatus.GOOD) & ~injection.received_crc),
+            receive.good.eq(check.status == SlotStatus.GOOD),
             receive.header.eq(check.header),
             receive.rx_replay_limit.eq(self.config.rx_replay_limit),
-            receive.tx_last_seq.eq(transmit.tx_last_seq),
-            receive_buffer.ended.eq(check.ended),
-            receive_buffer.accept.eq(receive.accept),
-            receive_buffer.flush.eq(link.flush),
-            unpacker.flush.eq(link.flush),
-            channel.received.valid.eq(unpacker.message.valid),
-            channel.received.payload.eq(unpacker.message.payload),
-            containment.fault.eq(receive_buffer.fault | unpacker.fault | injection.ingress_control),
-            containment.flush.eq(link.flush),
-            self.rx_flit.valid.eq(containment.flit.valid & channel.receive),
-            self.rx_flit.p.eq(containment.flit.p),
+            receive.tx_last_seq.eq(blocks.transmit.tx_last_seq),
+            buffer.ended.eq(check.ended),
+            buffer.accept.eq(receive.accept),
+            blocks.containment.fault.eq(buffer.fault | unpacker.fault),
+            self.rx_flit.valid.eq(blocks.containment.flit.valid & blocks.messages.receive),
+            self.rx_flit.p.eq(blocks.containment.flit.p),
         ]
 
-        # Errors on demand come on top of what is wired above.
-        sent = self.tx.valid & self.tx.ready
+    def _messages(self, m, link, blocks):
+        messages = blocks.messages
+        connect(m, flipped(self.config), messages.config)
+        connect(m, flipped(self.uart_tx), messages.uart_tx)
+        connect(m, messages.uart_rx, flipped(self.uart_rx))
         m.d.comb += [
-            injection.enable.eq(self.config.inject_enable),
-            injection.select.eq(self.config.inject_select),
-            injection.trigger.eq(self.config.inject),
-            packer.flit.p.data[0].eq(self.tx_flit.p.data[0] ^ injection.egress_data),
-            packer.flit.p.control_parity.eq(self.tx_flit.p.control_parity ^ injection.egress_control),
-            injection.flit_taken.eq(self.tx_flit.valid & self.tx_flit.ready),
-            crc_generator.beats_in.p.invert.eq(transmit.beat.p.invert ^ injection.sent_crc),
-            injection.crc_slot_end.eq(transmit.slot_end),
-            injection.crc_struck.eq(transmit.flit_sent),
-            self.tx.p.data[0].eq(
-                crc_generator.beats_out.p.data[0]
-                ^ (injection.sent_bit & self.tx.p.first & (self.tx.p.kind == TxKind.DATA))
-            ),
-            injection.wire_slot_end.eq(sent & self.tx.p.last),
-            injection.wire_struck.eq(sent & self.tx.p.first & (self.tx.p.kind == TxKind.DATA)),
-            injection.slot_received.eq(receive.ended),
-            containment.received.p.data[0].eq(unpacker.flit.p.data[0] ^ injection.ingress_data),
-            injection.flit_received.eq(unpacker.flit.valid),
+            messages.received.valid.eq(blocks.unpacker.message.valid & ~blocks.containment.containment),
+            messages.received.payload.eq(blocks.unpacker.message.payload),
+            messages.flush.eq(link.flush),
+            messages.slot_end.eq(blocks.transmit.slot_end),
+            messages.flit_sent.eq(blocks.transmit.flit_sent),
+            self.online.eq(messages.receive),
         ]
 
-        # Link and channel state.
+    def _link_state(self, m, link, blocks):
+        transmit, progress = blocks.transmit, blocks.progress
         m.d.comb += [
             link.local_fault.eq(self.local_fault),
             link.remote_fault.eq(self.remote_fault),
             link.enable.eq(self.config.enable),
             link.slot_end.eq(transmit.slot_end),
-            link.ended.eq(check.ended),
-            link.status.eq(check.status),
-            link.containment.eq(transmit.egress_error | containment.containment),
+            link.ended.eq(blocks.check.ended),
+            link.status.eq(blocks.check.status),
+            link.containment.eq(transmit.egress_error | blocks.containment.containment),
             link.time_out.eq(progress.time_out),
-            channel.want_online.eq(self.config.channel_0_online),
-            channel.may_request.eq(self.config.may_request_channels),
-            channel.time_out_flits.eq(self.config.channel_time_out),
-            channel.slot_end.eq(transmit.slot_end),
             progress.slot_end.eq(transmit.slot_end),
             progress.waiting.eq(link.up & (transmit.held != 0)),
-            progress.acked.eq(receive.acked),
+            progress.acked.eq(blocks.receive.acked),
             progress.tx_ack_time_out.eq(self.config.tx_ack_time_out),
-            self.online.eq(channel.receive),
         ]
 
+    def _inject(self, m, blocks):
+        """Errors on demand, on top of what is wired elsewhere."""
+        injection, crc, packer = blocks.injection, blocks.crc_generator, blocks.packer
+        source, unpacked = blocks.pacer.flit_out, blocks.unpacker.flit
+        sent = self.tx.valid & self.tx.ready
+        first_of_flit = self.tx.p.first & (self.tx.p.kind == TxKind.DATA)
+        m.d.comb += [
+            injection.enable.eq(self.config.inject_enable),
+            injection.select.eq(self.config.inject_select),
+            injection.trigger.eq(self.config.inject),
+            packer.flit.p.data[0].eq(source.p.data[0] ^ injection.egress_data),
+            packer.flit.p.control_parity.eq(source.p.control_parity ^ injection.egress_control),
+            injection.flit_taken.eq(packer.flit.valid & packer.flit.ready),
+            crc.beats_in.p.invert.eq(blocks.transmit.beat.p.invert ^ injection.sent_crc),
+            injection.crc_slot_end.eq(blocks.transmit.slot_end),
+            injection.crc_struck.eq(blocks.transmit.flit_sent),
+            self.tx.p.data[0].eq(crc.beats_out.p.data[0] ^ (injection.sent_bit & first_of_flit)),
+            injection.wire_slot_end.eq(sent & self.tx.p.last),
+            injection.wire_struck.eq(sent & first_of_flit),
+            blocks.receive.good.eq((blocks.check.status == SlotStatus.GOOD) & ~injection.received_crc),
+            injection.slot_received.eq(blocks.receive.ended),
+            blocks.transmit.request_replay.eq(blocks.receive.request_replay | injection.replay_request),
+            blocks.containment.received.p.data[0].eq(unpacked.p.data[0] ^ injection.ingress_data),
+            injection.flit_received.eq(unpacked.valid),
+            blocks.containment.fault.eq(
+                blocks.receive_buffer.fault | blocks.unpacker.fault | injection.ingress_control
+            ),
+        ]
+
+    def _show(self, m, link, blocks):
+        transmit, receive, check, messages = blocks.transmit, blocks.receive, blocks.check, blocks.messages
+        show(m, messages.status, self.status, names=messages.status.signature.members)
         events = {
             "crc_errors": receive.bad & ~check.lost,
             "lost_flits": receive.ended & check.lost,
@@ -179,26 +220,29 @@ class DataLink(wiring.Component):
             "replays_accepted": receive.replay_accepted,
             "dropped_flits": receive.dropped,
             "commands_ignored": receive.command_ignored,
-            "protocol_errors": receive.protocol_error | channel.protocol_error | unpacker.format_error,
+            "protocol_errors": receive.protocol_error | messages.protocol_error | blocks.unpacker.format_error,
             "flits_sent": transmit.flit_sent,
             "payload_flits_sent": transmit.payload_sent,
             "flits_replayed": transmit.flit_replayed,
             "flits_received": receive.accept | receive.accept_nop,
             "payload_flits_received": receive.accept,
             "link_downs": link.left_up,
+            "forward_progress_time_outs": blocks.progress.time_out,
+            "ingress_containments": blocks.containment.found,
+            "egress_containments": transmit.egress_error,
+            "unknown_messages": messages.unknown,
         }
         m.d.comb += [
             self.status.link_state.eq(link.state),
-            self.status.online.eq(channel.online),
             self.status.rx_replay.eq(receive.rx_replay),
             self.status.tx_replay.eq(transmit.tx_replay),
             self.status.held.eq(transmit.held),
-            self.status.containment_ingress.eq(containment.found),
+            self.status.containment_ingress.eq(blocks.containment.found),
             self.status.containment_egress.eq(transmit.egress_error),
+            self.status.forward_progress_time_out.eq(blocks.progress.time_out),
         ]
         for name in COUNTERS:
             m.d.comb += [
-                getattr(counters, f"event_{name}").eq(events[name]),
-                getattr(self.status, name).eq(getattr(counters, f"count_{name}")),
+                getattr(blocks.counters, f"event_{name}").eq(events[name]),
+                getattr(self.status, name).eq(getattr(blocks.counters, f"count_{name}")),
             ]
-        return m

@@ -33,11 +33,16 @@ COUNTERS = (
     "flits_received",
     "payload_flits_received",
     "link_downs",
+    "forward_progress_time_outs",
+    "ingress_containments",
+    "egress_containments",
+    "unknown_messages",
 )
 """Counted events, in this order: data flits with bad CRC; flits lost by the RS; sets of Replay Requests sent; Replay
-Requests acted upon; good flits dropped; Acks and Replay Requests out of range; number 0, reserved codes, channel
-messages out of place, impossible segment headers; DL flits sent; those with payload; those out of TxReplay; DL flits
-accepted; those with payload; times that the link left Up."""
+Requests acted upon; good flits dropped; Acks and Replay Requests out of range; number 0, reserved codes, messages out
+of place, impossible segment headers; DL flits sent; those with payload; those out of TxReplay; DL flits accepted; those
+with payload; times that the link left Up; times that it did so because no Ack came, because of a bad TL flit received,
+because of a bad one to be sent; messages that do not exist."""
 
 
 FULL_RATE = 31_250
@@ -47,8 +52,6 @@ STATUS_FLAGS = (
     "device_answered",
     "port_answered",
     "rate_answered",
-    "rate_change_busy",
-    "rate_change_failed",
     "uart_resetting",
 )
 
@@ -68,7 +71,7 @@ STATUS_PULSES = (
 class DLConfigSignature(wiring.Signature):
     """Set by firmware, given by the block above; the reset values are those of ``config`` and of the standard.
 
-    Members that ask for something (``ask_…``, ``announce_rate``, ``change_rate``, ``uart_reset``, ``inject``) do so
+    Members that ask for something (``ask_…``, ``announce_rate``, ``uart_reset``, ``inject``) do so
     when they rise.
 
     Members
@@ -87,8 +90,6 @@ class DLConfigSignature(wiring.Signature):
     ask_device, ask_port : ask the partner for the same.
     pace : most TL flits that this side sends, in units of 50 kHz; 31,250 is every slot.
     announce_rate, rate : tell the partner the rate of this side's TL clock.
-    may_change_rate : an accelerator, whose TL clock may change (UALink_200 §6.5.4); 0.
-    change_rate, target_rate, abort_rate_change : change it, or give up changing it.
     uart_reset, uart_reset_all : reset the UART stream; say in the Reset Request that it means all streams.
     inject_enable, inject_select, inject : error injection.
     """
@@ -111,10 +112,6 @@ class DLConfigSignature(wiring.Signature):
                 "pace": Out(16, init=FULL_RATE),
                 "announce_rate": Out(1),
                 "rate": Out(16, init=FULL_RATE),
-                "may_change_rate": Out(1),
-                "change_rate": Out(1),
-                "target_rate": Out(16, init=FULL_RATE),
-                "abort_rate_change": Out(1),
                 "uart_reset": Out(1),
                 "uart_reset_all": Out(1),
                 "inject_enable": Out(1),
@@ -136,7 +133,6 @@ class DLStatusSignature(wiring.Signature):
     held : unacknowledged flits.
     partner_device, partner_port, partner_rate : what the partner last told; its rate is 31,250 before.
     device_answered, port_answered, rate_answered : the Request sent last has its Ack.
-    rate_change_busy, rate_change_failed : the TL clock is being changed; the last change was given up.
     channel_timed_out : pulse: a channel negotiation was given up.
     uart_resetting, uart_tx_level, uart_rx_level : the stream is being reset; dwords in the UART buffers.
     uart_overflow, uart_discarded, uart_reset_timed_out, uart_protocol_error : pulses.

@@ -22,9 +22,10 @@ def forward_member(m: Module, inner, name: str, outer) -> None:
             _join(m, member, value, _at(outer, path[1:]))
 
 
-def show(m: Module, inner, status) -> None:
-    """Drive each output in the interface ``status`` from the member of the same name of component ``inner``."""
-    for name in status.signature.members:
+def show(m: Module, inner, status, names=None) -> None:
+    """Drive each output in the interface ``status``, or only those in ``names``, from the member of ``inner`` of the
+    same name."""
+    for name in status.signature.members if names is None else names:
         m.d.comb += getattr(status, name).eq(getattr(inner, name))
 
 
