@@ -28,7 +28,7 @@ from amaranth.lib.wiring import In, Out
 from ualink.config import ConfigError
 from ualink.dl.interface import TL_FLIT_LAYOUT, tl_flit_signature
 
-__all__ = ["ClockBoundary", "required_depth"]
+__all__ = ["RX_DEPTH", "ClockBoundary", "required_depth"]
 
 UNREPLAYED_DEPTH = 20
 QUIET_CYCLES = 4
@@ -40,6 +40,9 @@ def required_depth(replay_depth: int) -> int:
     if isinstance(replay_depth, bool) or not isinstance(replay_depth, int) or not 0 <= replay_depth <= 255:
         raise ConfigError(f"replay_depth is {replay_depth!r}; it must be a whole number from 0 to 255")
     return 1 << (UNREPLAYED_DEPTH + replay_depth - 1).bit_length()
+
+
+RX_DEPTH = required_depth(64)
 
 
 class SessionState(enum.Enum, shape=2):
@@ -63,11 +66,15 @@ class ClockBoundary(wiring.Component):
     low; if it does, that session is not begun, and flits received in it set ``overflow``.
 
     A flit that finds no room sets ``overflow`` and ends the session, so that the TL never sees flits out of a stream
-    with a hole; so does a reset of the UPLI domain. The DL then must take channel 0 offline, which is what wiring
-    ``ready`` to the wish for channel 0 does.
+    with a hole; ``tl_reset`` ends it too. The DL then must take channel 0 offline, which is what wiring ``ready`` to
+    the wish for channel 0 does.
+
+    UPLIReset_N may come at any time (UALink_200 §4.1), but the pointers of a FIFO must not be reset on one side alone:
+    it enters as ``tl_reset``. Both domains have their own reset at power-on, together, for at least four cycles of the
+    slower one.
 
     Latency to the TL: 4 to 5 cycles of the reader, to the DL likewise; throughput one flit per cycle of the slower
-    domain. The two domains may have any ratio and be reset independently.
+    domain, whatever the ratio of the two.
 
     Parameters
     ----------
@@ -77,6 +84,7 @@ class ClockBoundary(wiring.Component):
 
     Members
     -------
+    tl_reset : UPLIReset_N inverted; synchronous to the UPLI clock, one cycle or more.
     tl_online : channel 0 is online, for the TL.
     tl_tx_flit, dl_tx_flit : flits to the link; in a session's end flits offered to the DL are withdrawn.
     dl_rx_flit, tl_rx_flit : flits from the link.
@@ -85,7 +93,7 @@ class ClockBoundary(wiring.Component):
     overflow : sticky until reset of "sync": a flit from the link was lost.
     """
 
-    def __init__(self, *, rx_depth: int = required_depth(64), tx_depth: int = 16):
+    def __init__(self, *, rx_depth: int = RX_DEPTH, tx_depth: int = 16):
         for name, depth, least in (("rx_depth", rx_depth, 16), ("tx_depth", tx_depth, 4)):
             if isinstance(depth, bool) or not isinstance(depth, int) or depth < least or depth & (depth - 1):
                 raise ConfigError(f"{name} is {depth!r}; it must be a power of two, {least} or more")
@@ -93,6 +101,7 @@ class ClockBoundary(wiring.Component):
         self._tx_depth = tx_depth
         super().__init__(
             {
+                "tl_reset": In(1),
                 "tl_online": Out(1),
                 "tl_tx_flit": In(tl_flit_signature()),
                 "tl_rx_flit": Out(tl_flit_signature(always_ready=True)),
@@ -124,16 +133,18 @@ class ClockBoundary(wiring.Component):
         # TL side.
         tl_quiet = Signal(range(QUIET_CYCLES))
         m.d.comb += [
-            self.tl_online.eq(opened),
+            self.tl_online.eq(opened & ~self.tl_reset),
             tx_fifo.w_data.eq(self.tl_tx_flit.payload),
-            tx_fifo.w_en.eq(self.tl_tx_flit.valid & opened),
-            self.tl_tx_flit.ready.eq(tx_fifo.w_rdy & opened),
+            tx_fifo.w_en.eq(self.tl_tx_flit.valid & self.tl_online),
+            self.tl_tx_flit.ready.eq(tx_fifo.w_rdy & self.tl_online),
             self.tl_rx_flit.payload.eq(rx_fifo.r_data),
-            self.tl_rx_flit.valid.eq(rx_fifo.r_rdy & opened),
+            self.tl_rx_flit.valid.eq(rx_fifo.r_rdy & self.tl_online),
             # A closed side keeps what comes: the first flit may overtake the request for its session.
             rx_fifo.r_en.eq(~closed),
         ]
-        with m.If(opened):
+        with m.If(self.tl_reset):
+            m.d.upli += [opened.eq(0), closed.eq(0), tl_quiet.eq(0)]
+        with m.Elif(opened):
             m.d.upli += opened.eq(tl_request)
         with m.Elif(closed):
             m.d.upli += [opened.eq(tl_request), closed.eq(~tl_request)]
