@@ -47,7 +47,8 @@ class Port(wiring.Component):
     rx_req, rx_orig_data, rx_rd_rsp, rx_wr_rsp : beats from the link.
     tx, rx : 64-byte beats towards and from the reconciliation sublayer; ``port`` in them is 0 here.
     local_fault, remote_fault : the link-fault state of the reconciliation sublayer.
-    dl, tl : configuration and status of the two layers.
+    dl_uart_tx, dl_uart_rx : dwords that firmware writes and reads.
+    dl_config, dl_status, tl_status : configuration and status of the two layers.
     """
 
     def __init__(self, config: StationConfig):
@@ -62,6 +63,8 @@ class Port(wiring.Component):
                 "rx": In(stream.Signature(RX_BEAT_LAYOUT, always_ready=True)),
                 "local_fault": In(1),
                 "remote_fault": In(1),
+                "dl_uart_tx": self._dl.signature.members["uart_tx"],
+                "dl_uart_rx": self._dl.signature.members["uart_rx"],
                 "dl_config": self._dl.signature.members["config"],
                 "dl_status": self._dl.signature.members["status"],
                 "tl_status": Out(TLStatusSignature()),
@@ -81,6 +84,8 @@ class Port(wiring.Component):
         ]
         connect(m, dl.tx, flipped(self.tx))
         connect(m, flipped(self.rx), dl.rx)
+        connect(m, flipped(self.dl_uart_tx), dl.uart_tx)
+        connect(m, dl.uart_rx, flipped(self.dl_uart_rx))
         connect(m, flipped(self.dl_config), dl.config)
         connect(m, dl.status, flipped(self.dl_status))
         show(m, tl, self.tl_status)

@@ -14,7 +14,10 @@ from ualink.upli.channels import UPLISignature
 from ualink.upli.completer import Completer
 from ualink.upli.originator import Originator
 
-__all__ = ["AgentStatusSignature", "Station"]
+__all__ = ["PORT_MEMBERS", "AgentStatusSignature", "Station"]
+
+PORT_MEMBERS = ("dl_uart_tx", "dl_uart_rx", "dl_config", "dl_status", "tl_status")
+"""Members of a port that a station shows once per port."""
 
 
 class AgentStatusSignature(wiring.Signature):
@@ -43,7 +46,8 @@ class Station(wiring.Component):
     upli_originator : the interface to the local UPLI Completer; here stands its Originator.
     rs : the reconciliation sublayer; a beat for port p is taken and given in the cycles of port p.
     slot : the port that this cycle belongs to.
-    dl_config, dl_status, tl_status : one each per port.
+    dl_uart_tx, dl_uart_rx : what firmware writes and reads, per port; they move in the cycles of the port only.
+    dl_config, dl_status, tl_status : one each per port. Pulses last from one cycle of the port to the next.
     completer_status, originator_status : status of the two agents.
     """
 
@@ -59,7 +63,7 @@ class Station(wiring.Component):
                 "upli_originator": Out(UPLISignature()),
                 "rs": Out(RSSignature()),
                 "slot": Out(2),
-                **{name: members[name].array(config.ports) for name in ("dl_config", "dl_status", "tl_status")},
+                **{name: members[name].array(config.ports) for name in PORT_MEMBERS},
                 "completer_status": Out(AgentStatusSignature()),
                 "originator_status": Out(AgentStatusSignature()),
             }
@@ -130,6 +134,18 @@ class Station(wiring.Component):
     def _connect_firmware(self, m):
         """Firmware sees the status of every port at any time: of several ports as it was in their last cycle."""
         port = self._port
+        m.d.comb += [
+            port.dl_uart_tx.valid.eq(self._now([tx.valid for tx in self.dl_uart_tx])),
+            port.dl_uart_tx.payload.eq(self._now([tx.payload for tx in self.dl_uart_tx])),
+            port.dl_uart_rx.ready.eq(self._now([rx.ready for rx in self.dl_uart_rx])),
+        ]
+        for number, (tx, rx) in enumerate(zip(self.dl_uart_tx, self.dl_uart_rx)):
+            here = self.slot == number
+            m.d.comb += [
+                tx.ready.eq(port.dl_uart_tx.ready & here),
+                rx.valid.eq(port.dl_uart_rx.valid & here),
+                rx.payload.eq(port.dl_uart_rx.payload),
+            ]
         for name in port.dl_config.signature.members:
             settings = [getattr(config, name) for config in self.dl_config]
             m.d.comb += Value.cast(getattr(port.dl_config, name)).eq(self._now(settings))

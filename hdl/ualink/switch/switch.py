@@ -7,7 +7,7 @@ from amaranth.lib.wiring import Out, connect, flipped
 from ualink.config import SwitchConfig
 from ualink.lib.forward import forward_member, show
 from ualink.phy.interface import RSSignature
-from ualink.station import AgentStatusSignature, Station
+from ualink.station import PORT_MEMBERS, AgentStatusSignature, Station
 from ualink.switch.core import SwitchCore
 from ualink.upli.completer import Completer
 from ualink.upli.originator import Originator
@@ -38,7 +38,7 @@ class Switch(wiring.Component):
         self._stations = [make_station(config.station) for _ in range(config.stations)]
         self._core = SwitchCore(config)
         members = self._stations[0].signature.members
-        shown = ("dl_config", "dl_status", "tl_status", "completer_status", "originator_status")
+        shown = (*PORT_MEMBERS, "completer_status", "originator_status")
         self._core_members = [name for name in self._core.signature.members if not name.startswith(("in_", "out_"))]
         super().__init__(
             {
