@@ -106,12 +106,12 @@ class PackerRun:
         raise AssertionError("the packer stopped")
 
 
-def unpack(flits: list[bytes], *, gaps: random.Random | None = None, flush_at: int | None = None):
+def unpack(flits: list[bytes], *, gaps: random.Random | None = None, flush_at: int | None = None, bad_parity=()):
     """Feed flits, 640 bytes or whole beats less, to an Unpacker: with gaps now and then when ``gaps`` is given, with a
-    flush beside beat ``flush_at``.
+    flush beside beat ``flush_at``, with wrong parity over the bytes ``bad_parity``, counted from the first flit's.
 
     Returns its events, ``("flit", cycle, bytes, message)``, ``("message", cycle, dword)``, ``("format_error", cycle)``,
-    and the cycle of each beat.
+    ``("fault", cycle)``, and the cycle of each beat.
     """
     dut = Unpacker()
     events: list[tuple] = []
@@ -125,11 +125,12 @@ def unpack(flits: list[bytes], *, gaps: random.Random | None = None, flush_at: i
             *_, flit_valid, flit, message_valid, message, format_error, fault = await ctx.tick().sample(
                 dut.flit.valid, dut.flit.p, dut.message.valid, dut.message.payload, dut.format_error, dut.fault
             )
-            assert not fault
+            if fault:
+                events.append(("fault", cycle))
             if message_valid:
                 events.append(("message", cycle, message))
             if flit_valid:
-                assert not flit.error and not flit.port and tl_flit_good(flit)
+                assert not flit.error and not flit.port and (bad_parity or tl_flit_good(flit))
                 events.append(("flit", cycle, flit.data.to_bytes(64, "little"), flit.message))
             if format_error:
                 events.append(("format_error", cycle))
@@ -144,6 +145,7 @@ def unpack(flits: list[bytes], *, gaps: random.Random | None = None, flush_at: i
                 ctx.set(dut.beat.valid, 1)
                 data = int.from_bytes(flit[64 * n : 64 * n + 64], "little")
                 parity = byte_parity(data)
+                parity ^= sum(1 << byte % 64 for byte in bad_parity if byte // 64 == len(beat_cycles))
                 ctx.set(dut.beat.p, {"data": data, "parity": parity, "first": n == 0, "last": n == BEATS - 1})
                 ctx.set(dut.flush, flush_at == len(beat_cycles))
                 beat_cycles.append(cycle)

@@ -169,3 +169,23 @@ def test_packer_to_unpacker_is_identity():
     assert flits == tl_flits[: len(flits)]
     assert messages == dwords[: len(messages)]
     assert errors == 0
+
+
+@pytest.mark.req("DL-179")
+@pytest.mark.parametrize(("byte", "kind"), [(64 + 3, "header"), (128 + 4, "message"), (5 * 64 + 3, "header"), (37, "")])
+def test_bad_parity_of_what_is_used_here(byte, kind):
+    """Of a segment header or a message: a fault; of a byte of a TL flit: nothing, its parity goes on with it."""
+    rng = random.Random(byte)
+    packer = dl_packing.Packer()
+    flit = packer.pack(random_flits(rng, 10), [None, rng.getrandbits(32), None, None, None]).flit()
+    events, beat_cycles = unpack([flit.encode()], bad_parity={byte})
+    faults = [event[1] for event in events if event[0] == "fault"]
+    messages = [event for event in events if event[0] == "message"]
+    beat = byte // 64
+    if kind == "header":
+        # Once for each half of the segment, each time in the cycle in which what it says comes out.
+        assert faults == [beat_cycles[beat] + 1, beat_cycles[beat] + 2] and len(messages) == (beat != 1 or 1)
+    elif kind == "message":
+        assert faults == [beat_cycles[beat] + 2] and not messages
+    else:
+        assert not faults and len(messages) == 1

@@ -23,10 +23,12 @@ STATE_LAYOUT = data.StructLayout(
         "first_half_full": 1,
         "missing": range(SECTORS_PER_TL_FLIT),
         "part_message": 2,
+        "flit_valid": 1,
+        "message_valid": 1,
     }
 )
 """A beat is held, it is the last of its DL flit, and its number; the first half of the segment in hand was full; of the
-TL flit in hand the sectors still to come and the message bits."""
+TL flit in hand the sectors still to come and the message bits; what is given out in this cycle."""
 
 
 class Unpacker(wiring.Component):
@@ -40,8 +42,8 @@ class Unpacker(wiring.Component):
     first half of its segment has no room for starts in the second, be it called TL Flit[0] or TL Flit[1] (ruling A-03
     (DL)).
 
-    The bytes of a TL flit bring their parity along, unchecked; that of segment headers and messages is checked here,
-    and so is the one over the own state (UALink_200 §6.7.3).
+    The bytes of a TL flit bring their parity along, unchecked; that of segment headers is checked here when they are
+    used, that of messages when they leave, and in every cycle the one over the own state (UALink_200 §6.7.3).
 
     Members
     -------
@@ -53,7 +55,7 @@ class Unpacker(wiring.Component):
     format_error : pulse; a segment header promised a TL flit that has no sector to start in, which is left out
         (ruling A-38 (DL)).
     fault : a segment header, a message or the state has bad parity: the TL flit of this cycle, if there is one, and all
-        after it may be anything. A fault of the state stays until ``flush``.
+        after it may be anything, until ``flush``.
     """
 
     def __init__(self):
@@ -128,13 +130,18 @@ class Unpacker(wiring.Component):
         emits = Signal()
         flit = Signal(FRAME_BITS, reset_less=True)
         flit_data, flit_parity = split_parity(flit)
-        flit_message = Mux(completes, now.part_message, message_bits)
+        flit_message = Signal(2, reset_less=True)
+        flit_control_parity = Signal(reset_less=True)
+        new_message = Mux(completes, now.part_message, message_bits)
         m.d.comb += [
-            emits.eq(step & (completes | whole) & ~self.flush),
+            emits.eq(step & (completes | whole)),
             self.flit.p.data.eq(flit_data),
             self.flit.p.parity.eq(flit_parity),
+            self.flit.p.message.eq(flit_message),
+            self.flit.p.control_parity.eq(flit_control_parity),
+            self.flit.valid.eq(now.flit_valid),
+            state.d.flit_valid.eq(emits),
         ]
-        m.d.sync += self.flit.valid.eq(emits)
         for n in range(SECTORS_PER_TL_FLIT):
             arrived = rotator.rotated.word_select(n, FRAME_SECTOR_BITS)
             was_missing = now.missing + n >= SECTORS_PER_TL_FLIT
@@ -145,10 +152,7 @@ class Unpacker(wiring.Component):
             with m.If(step & (starts | was_missing)):
                 m.d.sync += part.word_select(n, FRAME_SECTOR_BITS).eq(arrived)
         with m.If(step):
-            m.d.sync += [
-                self.flit.p.message.eq(flit_message),
-                self.flit.p.control_parity.eq(even_parity(flit_message)),
-            ]
+            m.d.sync += [flit_message.eq(new_message), flit_control_parity.eq(even_parity(new_message))]
             m.d.comb += [
                 state.d.missing.eq(sectors_beyond(position, room, starts)),
                 state.d.first_half_full.eq(first_half & full),
@@ -156,22 +160,21 @@ class Unpacker(wiring.Component):
             with m.If(starts):
                 m.d.comb += state.d.part_message.eq(message_bits)
 
-        message_sector = Signal(FRAME_SECTOR_BITS)
-        message, message_parity = split_parity(message_sector)
-        has_message = step & first_half & header.alternative_sector
+        sector = Signal(FRAME_SECTOR_BITS, reset_less=True)
+        message, message_parity = split_parity(sector)
+        message_bad = now.message_valid & parity_mismatch(message, message_parity)
+        header_bad = Signal()
         for n in set(FRAME_TURN[::2]):
             with m.If(Array(FRAME_TURN)[half] == n):
-                m.d.comb += message_sector.eq(reader.frame.word_select(n, FRAME_SECTOR_BITS))
-        fault = Signal()
-        m.d.comb += fault.eq(
-            state.mismatch
-            | (step & even_parity(reader.header))
-            | (has_message & parity_mismatch(message, message_parity))
-        )
-        m.d.sync += [
-            self.message.valid.eq(has_message & ~fault & ~self.flush),
+                m.d.sync += sector.eq(reader.frame.word_select(n, FRAME_SECTOR_BITS))
+        m.d.comb += [
+            state.d.message_valid.eq(step & first_half & header.alternative_sector),
+            self.fault.eq(state.mismatch | header_bad | message_bad),
+            self.message.valid.eq(now.message_valid & ~self.fault),
             self.message.payload.eq(message),
+        ]
+        m.d.sync += [
+            header_bad.eq(step & even_parity(reader.header) & ~self.flush),
             self.format_error.eq(step & ~first_half & ((promised & full) | too_many) & ~self.flush),
-            self.fault.eq(fault & ~self.flush),
         ]
         return m

@@ -64,17 +64,16 @@ class ProtectedRegister(wiring.Component):
     """
 
     def __init__(self, layout: data.StructLayout, init: dict | None = None):
-        self._parity_init = layout.const(init).as_bits().bit_count() & 1
+        self.parity = Signal(init=layout.const(init).as_bits().bit_count() & 1)
         super().__init__(
             {"d": In(layout), "q": Out(layout, init=init), "clear": In(1), "mismatch": Out(1)},
         )
 
     def elaborate(self, platform):
         m = Module()
-        parity = Signal(init=self._parity_init)
-        m.d.comb += self.mismatch.eq(even_parity(self.q, parity))
+        m.d.comb += self.mismatch.eq(even_parity(self.q, self.parity))
         m.d.sync += [
             self.q.eq(self.d),
-            parity.eq(even_parity(self.d, self.mismatch & ~self.clear)),
+            self.parity.eq(even_parity(self.d, self.mismatch & ~self.clear)),
         ]
         return m

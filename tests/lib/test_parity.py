@@ -1,0 +1,93 @@
+"""Parity of bytes and of registers: layout, every single-bit upset, and what keeps a mismatch or forgets it."""
+
+import random
+
+import pytest
+from amaranth.hdl import Assert, Module, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In
+from amaranth.sim import Simulator
+
+from formal import prove
+from ualink.lib.parity import ProtectedRegister, byte_parity, join_parity, parity_mismatch, split_parity
+
+LAYOUT = data.StructLayout({"count": 5, "flag": 1})
+
+
+def run(design, bench, clock=True):
+    sim = Simulator(design)
+    if clock:
+        sim.add_clock(1e-9)
+    sim.add_testbench(bench)
+    sim.run()
+
+
+def test_bytes_keep_their_parity():
+    value, parity = Signal(32), Signal(4)
+    mismatch, back, back_parity, again = Signal(), Signal(32), Signal(4), Signal(36)
+    m = Module()
+    m.d.comb += [
+        parity.eq(byte_parity(value)),
+        again.eq(join_parity(value, parity)),
+        mismatch.eq(parity_mismatch(value, parity)),
+    ]
+    split_data, split_bits = split_parity(again)
+    m.d.comb += [back.eq(split_data), back_parity.eq(split_bits)]
+
+    async def bench(ctx):
+        rng = random.Random(1)
+        for _ in range(20):
+            number = rng.getrandbits(32)
+            ctx.set(value, number)
+            octets = number.to_bytes(4, "little")
+            assert ctx.get(parity) == sum((octet.bit_count() & 1) << n for n, octet in enumerate(octets))
+            assert not ctx.get(mismatch)
+            assert (ctx.get(back), ctx.get(back_parity)) == (number, ctx.get(parity))
+            protected = ctx.get(again)
+            assert all((protected >> 9 * n & 0x1FF).bit_count() % 2 == 0 for n in range(4))
+
+    run(m, bench, clock=False)
+
+
+@pytest.mark.req("DL-179")
+@pytest.mark.parametrize("bit", range(7))
+def test_an_upset_stays_until_it_is_cleared(bit):
+    """Bits 0 to 5 of the state, and the parity bit itself by way of its place behind them."""
+    dut = ProtectedRegister(LAYOUT, {"count": 7})
+
+    async def bench(ctx):
+        ctx.set(dut.d, {"count": 3, "flag": 1})
+        assert not ctx.get(dut.mismatch)
+        await ctx.tick()
+        assert ctx.get(dut.q.count) == 3 and not ctx.get(dut.mismatch)
+        if bit < 6:
+            ctx.set(dut.q.as_value(), ctx.get(dut.q.as_value()) ^ 1 << bit)
+        else:
+            ctx.set(dut.parity, ctx.get(dut.parity) ^ 1)
+        for value in (3, 5, 31, 0, 0, 9):
+            assert ctx.get(dut.mismatch)
+            ctx.set(dut.d, {"count": value, "flag": value & 1})
+            await ctx.tick()
+            assert ctx.get(dut.q.count) == value
+        ctx.set(dut.clear, 1)
+        await ctx.tick()
+        assert not ctx.get(dut.mismatch)
+
+    run(dut, bench)
+
+
+class Healthy(wiring.Component):
+    """A protected register without upsets under any input."""
+
+    d: In(LAYOUT)
+    clear: In(1)
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.register = register = ProtectedRegister(LAYOUT, {"count": 11})
+        m.d.comb += [register.d.eq(self.d), register.clear.eq(self.clear), Assert(~register.mismatch)]
+        return m
+
+
+def test_without_upsets_there_is_no_mismatch():
+    prove(Healthy(), mode="prove", depth=2)
