@@ -33,4 +33,5 @@ class Master:
             assert (ctx.get(bus.read_data), ctx.get(bus.error)) == (0, 0)
             await ctx.tick()
             self.cycles += 1
+            assert self.cycles < 20, "the access is never done"
         return ctx.get(bus.read_data), ctx.get(bus.error)

@@ -36,10 +36,14 @@ class Firmware(Master):
 
 
 class Bench(Elaboratable):
-    """The block before two queues, in a station whose every ``ports``-th cycle is this port's."""
+    """The block before two queues, in a station whose every ``ports``-th cycle is this port's.
 
-    def __init__(self, ports: int = 1, depth: int = 4):
-        self.block = DLRegisterBlock()
+    ``late``: the levels of the queues are those of the port's last cycle.
+    """
+
+    def __init__(self, ports: int = 1, depth: int = 4, late: bool = False):
+        self.block = DLRegisterBlock(late=late)
+        self.late = late
         self.ports = ports
         self.sent, self.received = Queue(32, depth), Queue(32, depth)
         self.partner = stream.Signature(32).create()
@@ -63,12 +67,15 @@ class Bench(Elaboratable):
             block.uart_rx.valid.eq(received.output.valid),
             block.uart_rx.payload.eq(received.output.payload),
             received.output.ready.eq(block.uart_rx.ready & block.here),
-            block.dl_status.uart_tx_level.eq(sent.level),
-            block.dl_status.uart_rx_level.eq(received.level),
             received.input.valid.eq(self.partner.valid),
             received.input.payload.eq(self.partner.payload),
             self.partner.ready.eq(received.input.ready),
         ]
+        with m.If(block.here if self.late else 1):
+            m.d["sync" if self.late else "comb"] += [
+                block.dl_status.uart_tx_level.eq(sent.level),
+                block.dl_status.uart_rx_level.eq(received.level),
+            ]
         return m
 
     async def look(self, ctx):
@@ -281,27 +288,31 @@ def test_request_is_up_until_its_answer(ports, request_name):
 
 
 @pytest.mark.parametrize("ports", PORTS)
-def test_uart_reset_is_done_when_it_ends(ports):
+@pytest.mark.parametrize("others", ["none", "ends as it is seen", "ends one cycle late"])
+def test_uart_reset_is_done_when_it_ends(ports, others):
+    """A reset by the partner may end about when the data link first sees the request for the own one."""
     bench = Bench(ports)
 
     async def story(ctx):
-        for others in (False, True):
-            # A reset by the partner ends in the cycle in which the own request is first seen.
-            ctx.set(bench.status.uart_resetting, others)
-            await bench.firmware.put(ctx, "uart_reset", start=1)
-            while not ctx.get(bench.config.uart_reset):
-                await ctx.tick()
-            ctx.set(bench.status.uart_resetting, 0)
+        resetting = bench.status.uart_resetting
+        ctx.set(resetting, others != "none")
+        await bench.look(ctx)
+        await bench.firmware.put(ctx, "uart_reset", start=1)
+        while not ctx.get(bench.config.uart_reset):
+            await ctx.tick()
+        ctx.set(resetting, others == "ends one cycle late")
+        await bench.look(ctx)
+        ctx.set(resetting, others == "ends as it is seen")
+        await bench.look(ctx)
+        ctx.set(resetting, 1)
+        for _ in range(3):
             await bench.look(ctx)
-            ctx.set(bench.status.uart_resetting, 1)
-            for _ in range(3):
-                await bench.look(ctx)
-                assert await bench.firmware.get(ctx, "uart_reset.start") == 1
-            ctx.set(bench.status.uart_resetting, 0)
-            await bench.look(ctx)
-            await bench.look(ctx)
-            assert await bench.firmware.get(ctx, "uart_reset.start") == 0
-            assert not ctx.get(bench.config.uart_reset)
+            assert await bench.firmware.get(ctx, "uart_reset.start") == 1
+        ctx.set(resetting, 0)
+        await bench.look(ctx)
+        await bench.look(ctx)
+        assert await bench.firmware.get(ctx, "uart_reset.start") == 0
+        assert not ctx.get(bench.config.uart_reset)
 
     bench.run(story)
 
@@ -354,6 +365,34 @@ def test_uart_buffers(ports):
         for word in words[:3]:
             assert await firmware.read(ctx, MAP["uart_rx"].offset) == (word, 0)
         assert await firmware.read(ctx, MAP["uart_rx"].offset) == (0, 1)
+
+    bench.run(story)
+
+
+@pytest.mark.parametrize("ports", [2, 4])
+@pytest.mark.parametrize("wait", range(4))
+def test_late_levels_are_never_wrong(ports, wait):
+    """Whenever firmware looks, the levels are what went in and what came out."""
+    bench = Bench(ports, depth=8, late=True)
+    firmware = bench.firmware
+
+    async def story(ctx):
+        for level in range(1, 9):
+            assert await firmware.put(ctx, "uart_tx", data=level) == 0
+            if wait:
+                await ctx.tick().repeat(wait)
+            assert await firmware.get(ctx, "uart_levels.tx") == level
+            ctx.set(bench.partner.payload, level)
+            ctx.set(bench.partner.valid, 1)
+            await ctx.tick().until(bench.partner.ready)
+            ctx.set(bench.partner.valid, 0)
+        await ctx.tick().repeat(3 * ports)
+        for level in range(8, 0, -1):
+            assert await firmware.get(ctx, "uart_levels.rx") == level
+            assert await firmware.read(ctx, MAP["uart_rx"].offset) == (9 - level, 0)
+            if wait:
+                await ctx.tick().repeat(wait)
+        assert await firmware.get(ctx, "uart_levels.rx") == 0
 
     bench.run(story)
 

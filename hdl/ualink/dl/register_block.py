@@ -53,6 +53,7 @@ class DLRegisterBlock(wiring.Component):
     Parameters
     ----------
     config : that of the data link.
+    late : ``dl_status`` is that of the cycle with ``here`` before, as a station of several ports shows it.
 
     Members
     -------
@@ -62,8 +63,9 @@ class DLRegisterBlock(wiring.Component):
     uart_tx, uart_rx : to and from its UART buffers. The last dword written may stand here while the Tx buffer is full.
     """
 
-    def __init__(self, config: DLConfig | None = None):
+    def __init__(self, config: DLConfig | None = None, *, late: bool = False):
         config = config or DLConfig()
+        self._late = late
         self._block = RegisterBlock(dl_registers(config))
         super().__init__(
             {
@@ -90,8 +92,8 @@ class DLRegisterBlock(wiring.Component):
         connect(m, flipped(self.uart_rx), block.uart_rx.data)
         m.d.comb += [
             block.here.eq(self.here),
-            block.uart_levels.tx.eq(status.uart_tx_level + self.uart_tx.valid),
-            block.uart_levels.rx.eq(status.uart_rx_level),
+            block.uart_levels.tx.eq(status.uart_tx_level + self.uart_tx.valid + self._unseen(m, self.uart_tx)),
+            block.uart_levels.rx.eq(status.uart_rx_level - self._unseen(m, self.uart_rx)),
         ]
         for member, register, field in _places(_SETTINGS):
             m.d.comb += _at(self.dl_config, member).eq(getattr(getattr(block, register), field))
@@ -113,8 +115,10 @@ class DLRegisterBlock(wiring.Component):
             block.ask_device.start_done.eq(rises(status.device_answered)),
             block.ask_port.start_done.eq(rises(status.port_answered)),
             block.announce_rate.start_done.eq(rises(status.rate_answered)),
-            # An end in the very cycle in which the request is first seen is that of a reset by the partner.
-            block.uart_reset.start_done.eq(self._before(m, reset) & self._before(m, resetting) & ~resetting),
+            # An end that shows when the request has just been seen is that of a reset by the partner.
+            block.uart_reset.start_done.eq(
+                self._before(m, self._before(m, reset)) & self._before(m, resetting) & ~resetting
+            ),
             block.inject.start_done.eq(1),
         ]
         return m
@@ -125,6 +129,14 @@ class DLRegisterBlock(wiring.Component):
         with m.If(self.here):
             m.d.sync += before.eq(value)
         return before
+
+    def _unseen(self, m: Module, dwords):
+        """A dword has just moved, and a late level does not show it yet."""
+        unseen = Signal(name=f"{dwords.valid.name}_unseen")
+        if self._late:
+            with m.If(self.here):
+                m.d.sync += unseen.eq(dwords.valid & dwords.ready)
+        return unseen
 
 
 def _places(table):
