@@ -209,6 +209,84 @@ def test_owed_request_is_not_forgotten():
     run(story)
 
 
+@pytest.mark.req("DL-081")
+def test_deadline_of_an_owed_request_counts_from_decision_pending():
+    """Neither messages about the other channel nor stray or repeated ones about this put it off."""
+
+    async def story(side):
+        side.ctx.set(side.dut.time_out_flits, 100)
+        await side.hear(REQUEST_ONLINE)
+        await side.say()
+        for dword in (0x004C_0120, 0x0C6C_0120, ACK_ONLINE, REQUEST_OFFLINE, REQUEST_ONLINE, 0x0878_0120):
+            await side.flit_times(8)
+            await side.hear(dword)
+        assert REQUEST_ONLINE not in await side.say()
+        await side.flit_times(3)
+        assert await side.say() == [REQUEST_ONLINE]
+
+    run(story)
+
+
+@pytest.mark.req("DL-063")
+@pytest.mark.parametrize("may_request", [0, 1])
+def test_who_may_request(may_request):
+    """A device that may not start negotiations sends the owed Request all the same."""
+
+    async def story(side):
+        side.ctx.set(side.dut.may_request, may_request)
+        side.want(1)
+        assert await side.say(20) == [REQUEST_ONLINE] * may_request
+        side.want(0)
+        if not may_request:
+            await side.hear(REQUEST_ONLINE)
+            assert await side.say() == [PENDING_ONLINE]
+            side.want(1)
+            assert await side.say() == [REQUEST_ONLINE]
+
+    run(story)
+
+
+@pytest.mark.req("DL-065")
+@pytest.mark.parametrize("may_defer", [0, 1])
+def test_decision_pending_only_when_permitted(may_defer):
+    async def story(side):
+        side.ctx.set(side.dut.may_defer, may_defer)
+        await side.hear(REQUEST_ONLINE)
+        assert await side.say() == [PENDING_ONLINE if may_defer else ACK_ONLINE]
+
+    run(story)
+
+
+@pytest.mark.req("DL-062", "DL-081")
+def test_hurry():
+    """For another channel's owed Request a negotiation without progress is given up after a sixteenth of 10 ms."""
+
+    async def story(side):
+        side.ctx.set(side.dut.time_out_flits, 160)
+        side.want(1)
+        await side.say()
+        await side.flit_times(20)
+        assert side.ctx.get(side.dut.asking)
+        side.ctx.set(side.dut.hurry, 1)
+        assert side.ctx.get(side.dut.timed_out)
+        await side.ctx.tick()
+        assert not side.ctx.get(side.dut.busy)
+        assert side.seen == (0, 0, 0)
+
+    run(story)
+
+
+@pytest.mark.req("DL-068")
+@pytest.mark.parametrize("answer", [NACK, PENDING])
+def test_answer_to_nothing_asked(answer):
+    async def story(side):
+        assert await side.hear(ChannelNegotiation(command=answer, response=8).encode())
+        assert side.state == NegotiationState.IDLE
+        assert await side.say() == []
+
+    run(story)
+
+
 @pytest.mark.req("DL-070")
 def test_no_request_after_decision_pending_received():
     async def story(side):
