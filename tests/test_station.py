@@ -5,46 +5,44 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.sim import Simulator
 
-import ualink.station
-from ualink.config import ConfigError, StationConfig, SwitchConfig
+import ualink.dl.links
+from ualink.config import ConfigError, DLConfig, StationConfig, SwitchConfig, TLConfig
+from ualink.dl.layer import DataLink
 from ualink.lib.blackbox import Blackbox
 from ualink.phy.interface import SlotStatus
-from ualink.port import Port
 from ualink.station import Station
 from ualink.switch.switch import Switch
+from ualink.tl.layer import TransactionLayer
 from ualink.verilog import port_table
 
 PORTS = pytest.mark.parametrize("ports", [1, 2, 4])
 pytestmark = pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
 
 
-class CountingPort(wiring.Component):
-    """Stands for a port: sends the number of beats sent before, counts the beats that come, shows its faults."""
+class CountingLink(wiring.Component):
+    """Stands for a data link: sends the number of beats sent before, counts the beats that come, shows its faults."""
 
     def __init__(self, config):
-        super().__init__(Port(config).signature)
+        super().__init__(DataLink(config).signature)
 
     def elaborate(self, platform):
         m = Module()
         sent, cycle = Signal(32), Signal(32)
         m.d.sync += cycle.eq(cycle + 1)
-        m.d.comb += [self.tx.valid.eq(1), self.tx.p.data.eq(sent), self.dl_status.flits_sent.eq(cycle)]
+        m.d.comb += [self.tx.valid.eq(1), self.tx.p.data.eq(sent), self.status.flits_sent.eq(cycle)]
         with m.If(self.tx.ready):
             m.d.sync += sent.eq(sent + 1)
-        received = self.dl_status.flits_received
+        received = self.status.flits_received
         with m.If(self.rx.valid):
-            m.d.sync += [received.eq(received + 1), self.dl_status.payload_flits_received.eq(self.rx.p.data)]
-        m.d.comb += [
-            self.tl_status.credits_ready.eq(self.local_fault),
-            self.tl_status.transmit_error.eq(self.remote_fault),
-        ]
+            m.d.sync += [received.eq(received + 1), self.status.payload_flits_received.eq(self.rx.p.data)]
+        m.d.comb += [self.status.rx_replay.eq(self.local_fault), self.status.tx_replay.eq(self.remote_fault)]
         return m
 
 
 @pytest.fixture
 def run(monkeypatch):
-    """``run(ports, bench)`` simulates a station whose ports only count."""
-    monkeypatch.setattr(ualink.station, "Port", CountingPort)
+    """``run(ports, bench)`` simulates a station whose data links only count."""
+    monkeypatch.setattr(ualink.dl.links, "DataLink", CountingLink)
 
     def run(ports, bench):
         station = Station(StationConfig(ports=ports))
@@ -146,8 +144,8 @@ def test_each_port_sees_its_own_faults(run, ports):
             for _ in range(ports):
                 await ctx.tick()
             for port in range(ports):
-                assert ctx.get(station.tl_status[port].credits_ready) == pattern >> port & 1
-                assert ctx.get(station.tl_status[port].transmit_error) == ~pattern >> port & 1
+                assert ctx.get(station.dl_status[port].rx_replay) == pattern >> port & 1
+                assert ctx.get(station.dl_status[port].tx_replay) == ~pattern >> port & 1
 
     run(ports, bench)
 
@@ -164,8 +162,7 @@ def test_one_upli_interface_for_each_kind_of_local_agent():
 
 @pytest.mark.req("UPLI-024")
 def test_tl_and_dl_exchange_flits_of_64_bytes():
-    port = Port(StationConfig())
-    for layer in (port._tl, port._dl):
+    for layer in (TransactionLayer(TLConfig()), DataLink(DLConfig())):
         for flit in (layer.tx_flit, layer.rx_flit):
             assert len(flit.p.data) == 64 * 8
 

@@ -149,9 +149,14 @@ class DLConfig(_Config):
 
 @dataclass(frozen=True, kw_only=True)
 class StationConfig(_Config):
-    """One station: four lanes as one x4, two x2 or four x1 links (``ports`` 1, 2 or 4; UALink_200 §2.5)."""
+    """One station: four lanes as one x4, two x2 or four x1 links (``ports`` 1, 2 or 4; UALink_200 §2.5).
+
+    ``separate_upli_clock`` puts UPLI and TL into a clock domain of their own, which an accelerator may run slower than
+    the links (UALink_200 §6.5).
+    """
 
     ports: int = 1
+    separate_upli_clock: bool = False
     upli: UPLIConfig = field(default_factory=UPLIConfig)
     tl: TLConfig = field(default_factory=TLConfig)
     dl: DLConfig = field(default_factory=DLConfig)
@@ -178,6 +183,8 @@ class SwitchConfig(_Config):
 
     def __post_init__(self):
         _check_range("switch", "stations", self.stations, 2, 256)
+        if self.station.separate_upli_clock:
+            raise ConfigError("switch.station.separate_upli_clock is True; a switch has one clock, at full rate")
         _check_range("switch", "route_entries", self.route_entries, 4, 1024)
         if self.route_entries < self.stations * 4:
             raise ConfigError(

@@ -1,23 +1,48 @@
 """One UALink station: UPLI agents, and TL and DL of its one, two or four ports, as one 64-byte-per-cycle pipeline."""
 
-from amaranth.hdl import Array, Module, Signal, Value
+from amaranth.hdl import DomainRenamer, Module, ResetInserter, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
-from amaranth.utils import ceil_log2
 
 from ualink.config import StationConfig
-from ualink.lib.forward import show
+from ualink.dl.links import FIRMWARE_MEMBERS, Links, of_now
+from ualink.dl.separate_links import UPLI_CLOCK_MEMBERS, SeparateLinks
+from ualink.lib.forward import forward_member, show
 from ualink.lib.interleave import Interleaver
 from ualink.phy.interface import RSSignature
-from ualink.port import CHANNELS, Port
+from ualink.tl.layer import TransactionLayer
+from ualink.tl.receive_error import ReceiveError
 from ualink.upli.channels import UPLISignature
 from ualink.upli.completer import Completer
 from ualink.upli.originator import Originator
 
-__all__ = ["PORT_MEMBERS", "AgentStatusSignature", "Station"]
+__all__ = ["CHANNELS", "PORT_MEMBERS", "AgentStatusSignature", "Station", "TLStatusSignature"]
 
-PORT_MEMBERS = ("dl_uart_tx", "dl_uart_rx", "dl_config", "dl_status", "tl_status")
-"""Members of a port that a station shows once per port."""
+CHANNELS = ("req", "orig_data", "rd_rsp", "wr_rsp")
+
+PORT_MEMBERS = (*(f"dl_{name}" for name in FIRMWARE_MEMBERS), "tl_status")
+"""Members of a station that exist once per port."""
+
+
+class TLStatusSignature(wiring.Signature):
+    """The transaction layer as firmware sees it.
+
+    Members
+    -------
+    credits_ready : both initial credit releases are complete.
+    transmit_error : the partner returned more credits than it had given; sticky until the link goes down.
+    receive_error_valid, receive_error : the first fatal error of the receiver since the link came up.
+    """
+
+    def __init__(self):
+        super().__init__(
+            {
+                "credits_ready": Out(1),
+                "transmit_error": Out(1),
+                "receive_error_valid": Out(1),
+                "receive_error": Out(ReceiveError),
+            }
+        )
 
 
 class AgentStatusSignature(wiring.Signature):
@@ -40,121 +65,104 @@ class Station(wiring.Component):
     and 4 x x1 has 0, 1, 2, 3, …. The ports share one TL and DL, which remember everything once per port and advance
     in the port's own cycles only.
 
+    With ``config.separate_upli_clock`` UPLI and TL are in a clock domain of their own, "upli", behind which
+    ``SeparateLinks`` stands; the members marked (*) exist only then.
+
     Attributes
     ----------
     upli_completer : the interface to the local UPLI Originator; here stands its Completer.
     upli_originator : the interface to the local UPLI Completer; here stands its Originator.
     rs : the reconciliation sublayer; a beat for port p is taken and given in the cycles of port p.
     slot : the port that this cycle belongs to.
-    dl_uart_tx, dl_uart_rx : what firmware writes and reads, per port; they move in the cycles of the port only.
-    dl_config, dl_status, tl_status : one each per port. Pulses last from one cycle of the port to the next.
+    rs_slot : (*) the port that this cycle belongs to on the side of the RS.
+    dl_uart_tx, dl_uart_rx, dl_config, dl_status : one each per port, as of ``Links``.
+    tl_status : one per port. Of several ports it shows how it was in the last cycle of the port.
     completer_status, originator_status : status of the two agents.
+    upli_reset, overflow, upli_clock_… : (*) as of ``SeparateLinks``.
     """
 
     def __init__(self, config: StationConfig):
         self.config = config
         self._completer = Completer(config.upli, config.ports)
         self._originator = Originator(config.upli, config.ports)
-        self._port = Port(config)
-        members = self._port.signature.members
+        self._tl = TransactionLayer(config.tl)
+        self._separate: tuple[str, ...] = ()
+        if config.separate_upli_clock:
+            self._separate = ("rs_slot", "upli_reset", "overflow", *(f"upli_clock_{n}" for n in UPLI_CLOCK_MEMBERS))
+        self._links = (SeparateLinks if self._separate else Links)(config.port_dl, config.ports)
+        members = self._links.signature.members
         super().__init__(
             {
                 "upli_completer": In(UPLISignature()),
                 "upli_originator": Out(UPLISignature()),
                 "rs": Out(RSSignature()),
                 "slot": Out(2),
-                **{name: members[name].array(config.ports) for name in PORT_MEMBERS},
+                **{f"dl_{name}": members[name] for name in FIRMWARE_MEMBERS},
+                "tl_status": Out(TLStatusSignature()).array(config.ports),
                 "completer_status": Out(AgentStatusSignature()),
                 "originator_status": Out(AgentStatusSignature()),
+                **{name: members[name] for name in self._separate},
             }
         )
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.completer = completer = self._completer
-        m.submodules.originator = originator = self._originator
-        connect(m, flipped(self.upli_completer), completer.upli)
-        connect(m, originator.upli, flipped(self.upli_originator))
-        show(m, completer, self.completer_status)
-        show(m, originator, self.originator_status)
+        ports, tl, links = self.config.ports, self._tl, self._links
+        for name, block in (
+            ("completer", self._completer),
+            ("originator", self._originator),
+            ("tl", Interleaver(ports, self.slot)(tl)),
+        ):
+            if self._separate:
+                block = DomainRenamer("upli")(ResetInserter(self.upli_reset)(block))
+            m.submodules[name] = block
+        m.submodules.links = links
+        connect(m, flipped(self.upli_completer), self._completer.upli)
+        connect(m, self._originator.upli, flipped(self.upli_originator))
+        show(m, self._completer, self.completer_status)
+        show(m, self._originator, self.originator_status)
 
-        if self.config.ports > 1:
-            slot = Signal(range(self.config.ports))
-            m.d.sync += slot.eq(slot + 1)
+        domain = m.d.upli if self._separate else m.d.sync
+        if ports > 1:
+            slot = Signal(range(ports))
+            domain += slot.eq(slot + 1)
             m.d.comb += self.slot.eq(slot)
-        m.d.comb += [completer.slot.eq(self.slot), originator.slot.eq(self.slot)]
+        m.d.comb += [self._completer.slot.eq(self.slot), self._originator.slot.eq(self.slot), links.slot.eq(self.slot)]
 
-        m.submodules.port = Interleaver(self.config.ports, self.slot)(self._port)
         self._connect_agents(m)
-        self._connect_rs(m)
-        self._connect_firmware(m)
+        connect(m, tl.tx_flit, links.tx_flit)
+        connect(m, links.rx_flit, tl.rx_flit)
+        m.d.comb += tl.online.eq(links.online)
+        connect(m, links.rs, flipped(self.rs))
+        for name in FIRMWARE_MEMBERS:
+            forward_member(m, links, name, getattr(self, f"dl_{name}"))
+        for name in self._separate:
+            forward_member(m, links, name, getattr(self, name))
+        for number, shown in enumerate(self.tl_status):
+            if ports == 1:
+                show(m, tl, shown)
+            else:
+                with m.If(self.slot == number):
+                    domain += [getattr(shown, name).eq(getattr(tl, name)) for name in shown.signature.members]
         return m
-
-    def _now(self, values):
-        """That of ``values``, one per port, which belongs to the port of this cycle."""
-        values = [Value.cast(value) for value in values]
-        return values[0] if len(values) == 1 else Array(values)[self.slot[: ceil_log2(len(values))]]
 
     def _connect_agents(self, m):
         """Queues of the agents hold beats at any time; only the port of this cycle takes and gives one."""
-        port = self._port
+        slot, tl = self.slot, self._tl
         for agent, received, sent in (
             (self._completer, CHANNELS[:2], CHANNELS[2:]),
             (self._originator, CHANNELS[2:], CHANNELS[:2]),
         ):
             for channel in received:
-                sources, sink = getattr(agent, channel), getattr(port, f"tx_{channel}")
+                sources, sink = getattr(agent, channel), getattr(tl, f"tx_{channel}")
                 m.d.comb += [
-                    Value.cast(sink.payload).eq(self._now([source.payload for source in sources])),
-                    sink.valid.eq(self._now([source.valid for source in sources])),
+                    Value.cast(sink.payload).eq(of_now(slot, [source.payload for source in sources])),
+                    sink.valid.eq(of_now(slot, [source.valid for source in sources])),
                 ]
                 for number, source in enumerate(sources):
-                    m.d.comb += source.ready.eq(sink.ready & (self.slot == number))
+                    m.d.comb += source.ready.eq(sink.ready & (slot == number))
             for channel in sent:
-                source, sinks = getattr(port, f"rx_{channel}"), getattr(agent, channel)
-                m.d.comb += source.ready.eq(self._now([sink.ready for sink in sinks]))
+                source, sinks = getattr(tl, f"rx_{channel}"), getattr(agent, channel)
+                m.d.comb += source.ready.eq(of_now(slot, [sink.ready for sink in sinks]))
                 for number, sink in enumerate(sinks):
-                    m.d.comb += [sink.payload.eq(source.payload), sink.valid.eq(source.valid & (self.slot == number))]
-
-    def _connect_rs(self, m):
-        """A beat that comes outside the cycles of its port is none."""
-        port = self._port
-        m.d.comb += [
-            self.rs.rx.ready.eq(1),
-            port.rx.payload.eq(self.rs.rx.payload),
-            port.rx.valid.eq(self.rs.rx.valid & (self.rs.rx.payload.port == self.slot)),
-            port.tx.ready.eq(self.rs.tx.ready),
-            self.rs.tx.valid.eq(port.tx.valid),
-            self.rs.tx.payload.eq(port.tx.payload),
-            self.rs.tx.payload.port.eq(self.slot),
-            port.local_fault.eq(self._now(self.rs.local_fault[: self.config.ports])),
-            port.remote_fault.eq(self._now(self.rs.remote_fault[: self.config.ports])),
-        ]
-
-    def _connect_firmware(self, m):
-        """Firmware sees the status of every port at any time: of several ports as it was in their last cycle."""
-        port = self._port
-        m.d.comb += [
-            port.dl_uart_tx.valid.eq(self._now([tx.valid for tx in self.dl_uart_tx])),
-            port.dl_uart_tx.payload.eq(self._now([tx.payload for tx in self.dl_uart_tx])),
-            port.dl_uart_rx.ready.eq(self._now([rx.ready for rx in self.dl_uart_rx])),
-        ]
-        for number, (tx, rx) in enumerate(zip(self.dl_uart_tx, self.dl_uart_rx)):
-            here = self.slot == number
-            m.d.comb += [
-                tx.ready.eq(port.dl_uart_tx.ready & here),
-                rx.valid.eq(port.dl_uart_rx.valid & here),
-                rx.payload.eq(port.dl_uart_rx.payload),
-            ]
-        for name in port.dl_config.signature.members:
-            settings = [getattr(config, name) for config in self.dl_config]
-            m.d.comb += Value.cast(getattr(port.dl_config, name)).eq(self._now(settings))
-        for status, shown in ((port.dl_status, self.dl_status), (port.tl_status, self.tl_status)):
-            for number in range(self.config.ports):
-                for name in status.signature.members:
-                    now = getattr(shown[number], name).eq(getattr(status, name))
-                    if self.config.ports == 1:
-                        m.d.comb += now
-                    else:
-                        with m.If(self.slot == number):
-                            m.d.sync += now
+                    m.d.comb += [sink.payload.eq(source.payload), sink.valid.eq(source.valid & (slot == number))]

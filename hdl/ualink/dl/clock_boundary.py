@@ -85,6 +85,7 @@ class ClockBoundary(wiring.Component):
     Members
     -------
     tl_reset : UPLIReset_N inverted; synchronous to the UPLI clock, one cycle or more.
+    tl_here : the TL takes a flit from the link in this cycle if there is one.
     tl_online : channel 0 is online, for the TL.
     tl_tx_flit, dl_tx_flit : flits to the link; in a session's end flits offered to the DL are withdrawn.
     dl_rx_flit, tl_rx_flit : flits from the link.
@@ -102,6 +103,7 @@ class ClockBoundary(wiring.Component):
         super().__init__(
             {
                 "tl_reset": In(1),
+                "tl_here": In(1, init=1),
                 "tl_online": Out(1),
                 "tl_tx_flit": In(tl_flit_signature()),
                 "tl_rx_flit": Out(tl_flit_signature(always_ready=True)),
@@ -140,7 +142,7 @@ class ClockBoundary(wiring.Component):
             self.tl_rx_flit.payload.eq(rx_fifo.r_data),
             self.tl_rx_flit.valid.eq(rx_fifo.r_rdy & self.tl_online),
             # A closed side keeps what comes: the first flit may overtake the request for its session.
-            rx_fifo.r_en.eq(~closed),
+            rx_fifo.r_en.eq(~closed & (self.tl_here | ~self.tl_online)),
         ]
         with m.If(self.tl_reset):
             m.d.upli += [opened.eq(0), closed.eq(0), tl_quiet.eq(0)]

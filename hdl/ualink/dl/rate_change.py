@@ -16,17 +16,15 @@ class ChangeState(enum.Enum, shape=3):
     """Where a change stands; letters are the steps of UALink_200 §6.5.4."""
 
     IDLE = 0
-    SETTLE = 1
-    """The partners have not yet acknowledged what they were told before."""
-    TELL_REFERENCE = 2
+    TELL_REFERENCE = 1
     """a to c"""
-    TO_REFERENCE = 3
+    TO_REFERENCE = 2
     """d"""
-    PROGRAM = 4
+    PROGRAM = 3
     """e"""
-    TO_PLL = 5
+    TO_PLL = 4
     """f"""
-    TELL_RATE = 6
+    TELL_RATE = 5
     """g and h"""
 
 
@@ -41,10 +39,10 @@ class RateChange(wiring.Component):
     state is that of a clock: neither a link that goes down nor a reset of the UPLI domain may reset this block.
 
     ``abort`` gives a change up in a state that is safe, that is, in which no partner was told a rate above that of the
-    clock: before the clock was switched it keeps its old rate, of which the partners are told again; afterwards it
-    stays on the reference clock; in steps g and h it has its new rate already. A switch of clocks under way is
-    completed first. Without an Ack nothing ends by itself (ruling A-39 (DL)): once given up, a further ``abort``
-    forgets the Request without an Ack and has it sent again, which is safe only if the partner never took it.
+    clock: before the clock is switched it keeps its old rate, of which the partners are told again; in steps d and e it
+    stays on the reference clock; from f on it has the new rate, of which the partners are told. A switch of clocks
+    under way is completed first. Without an Ack nothing ends by itself (ruling A-39 (DL)): once given up, a further
+    ``abort`` forgets the Request without an Ack and has it sent again, which is safe only if the partner never took it.
 
     Parameters
     ----------
@@ -146,16 +144,10 @@ class RateChange(wiring.Component):
             with m.Case(ChangeState.IDLE), m.If(self.change & ~changed_before):
                 m.d.sync += [self.done.eq(0), self.failed.eq(0), given_up.eq(0), self.pll_rate.eq(self.target_rate)]
                 with m.If(self.may_change & (self.target_rate >= REFERENCE_RATE) & ~self.abort):
-                    m.d.sync += state.eq(ChangeState.SETTLE)
-                with m.Else():
-                    give_up()
-            with m.Case(ChangeState.SETTLE):
-                # An Ack does not say to which Request: one at a time.
-                with m.If(self.abort):
-                    give_up()
-                with m.Elif(~all_waiting.any()):
                     m.d.comb += [tell.eq(1), rate_to_tell.eq(REFERENCE_RATE)]
                     m.d.sync += [self.pace.eq(REFERENCE_RATE), state.eq(ChangeState.TELL_REFERENCE)]
+                with m.Else():
+                    give_up()
             with m.Case(ChangeState.TELL_REFERENCE):
                 with m.If(self.abort):
                     m.d.comb += [tell.eq(1), rate_to_tell.eq(self.rate)]
@@ -180,13 +172,15 @@ class RateChange(wiring.Component):
                     m.d.sync += self.pll_program.eq(~self.pll_ready)
                 with m.Elif(self.pll_ready):
                     m.d.sync += [self.pll_program.eq(0), self.use_reference.eq(0), state.eq(ChangeState.TO_PLL)]
-            with m.Case(ChangeState.TO_PLL), m.If(~self.on_reference):
-                m.d.comb += [tell.eq(1), rate_to_tell.eq(self.pll_rate)]
-                m.d.sync += [
-                    self.rate.eq(self.pll_rate),
-                    self.pace.eq(self.pll_rate),
-                    state.eq(ChangeState.TELL_RATE),
-                ]
+            with m.Case(ChangeState.TO_PLL):
+                m.d.sync += given_up.eq(given_up | self.abort)
+                with m.If(~self.on_reference):
+                    m.d.comb += [tell.eq(1), rate_to_tell.eq(self.pll_rate)]
+                    m.d.sync += [self.rate.eq(self.pll_rate), self.pace.eq(self.pll_rate)]
+                    with m.If(given_up | self.abort):
+                        give_up()
+                    with m.Else():
+                        m.d.sync += state.eq(ChangeState.TELL_RATE)
             with m.Case(ChangeState.TELL_RATE):
                 with m.If(self.abort):
                     give_up()

@@ -48,6 +48,7 @@ class UartTransmit(wiring.Component):
                 "credit_error": Out(1),
             }
         )
+        self.partner_buffer = Signal(12)
 
     def elaborate(self, platform):
         m = Module()
@@ -79,11 +80,10 @@ class UartTransmit(wiring.Component):
 
         # Dwords sent and not yet credited again; only for these can a Credit Update give room.
         informed = Signal()
-        partner_buffer = Signal(12)
         uncredited = Signal(12)
         step = Signal(12)
         m.d.comb += [
-            uncredited.eq(self.tcc + partner_buffer - self.data_fc_seq),
+            uncredited.eq(self.tcc + self.partner_buffer - self.data_fc_seq),
             step.eq(self.credit_update.payload - self.data_fc_seq),
         ]
         with m.If(self.transport.sent):
@@ -92,7 +92,7 @@ class UartTransmit(wiring.Component):
             with m.If(~informed):
                 m.d.sync += [
                     informed.eq(1),
-                    partner_buffer.eq(self.credit_update.payload),
+                    self.partner_buffer.eq(self.credit_update.payload),
                     self.data_fc_seq.eq(self.credit_update.payload),
                 ]
             with m.Elif(step > uncredited):

@@ -1,0 +1,107 @@
+"""The data links of all ports of a station on one data path."""
+
+from amaranth.hdl import Array, Module, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.utils import ceil_log2
+
+from ualink.config import DLConfig
+from ualink.dl.interface import tl_flit_signature
+from ualink.dl.layer import DataLink
+from ualink.dl.registers import FULL_RATE
+from ualink.lib.interleave import Interleaver
+from ualink.phy.interface import RSSignature
+
+__all__ = ["FIRMWARE_MEMBERS", "Links", "of_now"]
+
+FIRMWARE_MEMBERS = ("uart_tx", "uart_rx", "config", "status")
+"""Members of a data link that exist once per port."""
+
+
+def of_now(slot: Value, values) -> Value:
+    """That of ``values``, one per port, which belongs to port ``slot``."""
+    values = [Value.cast(value) for value in values]
+    return values[0] if len(values) == 1 else Array(values)[slot[: ceil_log2(len(values))]]
+
+
+class Links(wiring.Component):
+    """``DataLink`` for one, two or four ports, which take turns cycle by cycle.
+
+    Parameters
+    ----------
+    config : of each port.
+    ports : 1, 2 or 4.
+
+    Members
+    -------
+    slot : the port that this cycle belongs to: 0, 1, … ``ports`` - 1, 0, ….
+    tx_flit, rx_flit, online : towards the TL, of the port of this cycle.
+    own_rate : as of ``DataLink``, for all ports.
+    rs : the reconciliation sublayer. A beat for port p is given in the cycles of p, and one that comes in a cycle of
+        another port is none.
+    uart_tx, uart_rx : per port; they move in the cycles of the port only.
+    config, status : per port. Status of several ports shows how it was in the last cycle of the port; a pulse lasts
+        from one such cycle to the next.
+    """
+
+    def __init__(self, config: DLConfig, ports: int):
+        self._ports = ports
+        self._link = DataLink(config)
+        members = self._link.signature.members
+        super().__init__(
+            {
+                "slot": In(2),
+                "tx_flit": In(tl_flit_signature()),
+                "rx_flit": Out(tl_flit_signature(always_ready=True)),
+                "online": Out(1),
+                "own_rate": In(16, init=FULL_RATE),
+                "rs": Out(RSSignature()),
+                **{name: members[name].array(ports) for name in FIRMWARE_MEMBERS},
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        link = self._link
+        m.submodules.link = Interleaver(self._ports, self.slot)(link)
+        connect(m, flipped(self.tx_flit), link.tx_flit)
+        connect(m, link.rx_flit, flipped(self.rx_flit))
+        m.d.comb += [
+            self.online.eq(link.online),
+            link.own_rate.eq(self.own_rate),
+            self.rs.rx.ready.eq(1),
+            link.rx.payload.eq(self.rs.rx.payload),
+            link.rx.valid.eq(self.rs.rx.valid & (self.rs.rx.payload.port == self.slot)),
+            link.tx.ready.eq(self.rs.tx.ready),
+            self.rs.tx.valid.eq(link.tx.valid),
+            self.rs.tx.payload.eq(link.tx.payload),
+            self.rs.tx.payload.port.eq(self.slot),
+            link.local_fault.eq(of_now(self.slot, self.rs.local_fault[: self._ports])),
+            link.remote_fault.eq(of_now(self.slot, self.rs.remote_fault[: self._ports])),
+        ]
+        self._connect_firmware(m, link)
+        return m
+
+    def _connect_firmware(self, m, link):
+        for name in link.config.signature.members:
+            settings = [getattr(config, name) for config in self.config]
+            m.d.comb += Value.cast(getattr(link.config, name)).eq(of_now(self.slot, settings))
+        m.d.comb += [
+            link.uart_tx.valid.eq(of_now(self.slot, [tx.valid for tx in self.uart_tx])),
+            link.uart_tx.payload.eq(of_now(self.slot, [tx.payload for tx in self.uart_tx])),
+            link.uart_rx.ready.eq(of_now(self.slot, [rx.ready for rx in self.uart_rx])),
+        ]
+        for number in range(self._ports):
+            here = self.slot == number
+            m.d.comb += [
+                self.uart_tx[number].ready.eq(link.uart_tx.ready & here),
+                self.uart_rx[number].valid.eq(link.uart_rx.valid & here),
+                self.uart_rx[number].payload.eq(link.uart_rx.payload),
+            ]
+            for name in link.status.signature.members:
+                now = getattr(self.status[number], name).eq(getattr(link.status, name))
+                if self._ports == 1:
+                    m.d.comb += now
+                else:
+                    with m.If(here):
+                        m.d.sync += now
