@@ -1,4 +1,4 @@
-"""The firmware model on RTL registers, from the exported table alone; the example of docs/firmware.md on the same."""
+"""The firmware model on RTL registers and message blocks, from the exported table alone; so the example of its page."""
 
 import inspect
 import re
@@ -49,7 +49,7 @@ def test_rates(run):
     run("rates")
 
 
-@pytest.mark.req("DL-007", "DL-102")
+@pytest.mark.req("DL-006", "DL-007", "DL-102")
 def test_uart(run):
     run("uart")
 

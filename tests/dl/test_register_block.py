@@ -334,7 +334,6 @@ def test_injection_lasts_one_cycle_of_the_port(ports):
     assert re.fullmatch("0+10+10+10+", levels["inject"])
 
 
-@pytest.mark.req("DL-007")
 @pytest.mark.parametrize("ports", PORTS)
 def test_uart_buffers(ports):
     """Firmware fills the Tx buffer and one word more, sees how full it is, and reads what the partner sent."""

@@ -41,15 +41,15 @@ class DLFirmware:
 
         ``settings`` are fields of ``link_control`` and ``replay_control``, such as ``rx_replay_limit``.
         """
+        settings["enable"] = 1
         for register in ("replay_control", "link_control"):
             known = self.bus.table[register].fields
-            values = {name: settings.pop(name) for name in list(settings) if name in known}
-            if register == "link_control":
-                values["enable"] = 1
+            values = {name: value for name, value in settings.items() if name in known}
+            settings = {name: value for name, value in settings.items() if name not in known}
+            if register == "link_control" and settings:
+                raise TypeError(f"no such setting: {', '.join(settings)}")
             if values:
                 await self.bus.write(register, **values)
-        if settings:
-            raise TypeError(f"no such setting: {', '.join(settings)}")
         await self.wait_until(self._is_up, "the link to come up")
         wanted = await self.bus.read_fields("link_control")
         for channel, name in ((0, "online"), (4, "online_4")):
