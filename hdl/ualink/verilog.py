@@ -24,6 +24,10 @@ _SCRIPT = (
 _PORT = re.compile(r"^( *wire .*(?:input|output)) \d+ +\\(\S+)$", re.MULTILINE)
 
 
+CLOCKS_AND_RESETS = ("clk", "rst", "upli_clk", "upli_rst")
+"""Ports that are not in the signature of a component; the second pair exists where UPLI has a clock of its own."""
+
+
 def to_rtlil(component: wiring.Component, name: str) -> str:
     """RTLIL of ``component`` as module ``name``, one module per distinct design below it."""
     merged = merge_equal_modules(rtlil.convert(component, name=name, emit_src=False))
@@ -31,10 +35,12 @@ def to_rtlil(component: wiring.Component, name: str) -> str:
 
 
 def _order_ports(rtlil_text: str, component: wiring.Component, name: str) -> str:
-    """The ports of module ``name`` in the order of ``port_table``, after ``clk`` and ``rst``."""
-    order = {port: n for n, port in enumerate(("clk", "rst", *(row["name"] for row in port_table(component))), start=1)}
+    """The ports of module ``name`` in the order of ``port_table``, after clocks and resets."""
     start = rtlil_text.index(f"\nmodule \\{name}\n")
     end = rtlil_text.index("\nend\n", start)
+    present = {found[2] for found in _PORT.finditer(rtlil_text[start:end])}
+    names = [*CLOCKS_AND_RESETS, *(row["name"] for row in port_table(component))]
+    order = {port: n for n, port in enumerate((port for port in names if port in present), start=1)}
     body = _PORT.sub(lambda found: f"{found[1]} {order[found[2]]} \\{found[2]}", rtlil_text[start:end])
     return rtlil_text[:start] + body + rtlil_text[end:]
 
