@@ -126,7 +126,10 @@ class _Bench:
         present = item is not None and item is not OFFLINE
         ctx.set(flit.valid, int(present))
         if present:
-            ctx.set(flit.payload, tl_flit(int.from_bytes(item[0], "little"), *item[1:]))
+            payload = tl_flit(int.from_bytes(item[0], "little"), *item[1:3])
+            for name in item[3:]:
+                payload[name] ^= 1
+            ctx.set(flit.payload, payload)
 
     def collect(self, ctx, channel, ready, cycle):
         out = getattr(self.dut, f"rx_{channel}")
@@ -165,7 +168,8 @@ _bench = functools.cache(_Bench)
 
 
 def run(config, flits, *, consumer="free", seed=0, drain=40, watch=None):
-    """Feed ``flits`` ((64 bytes, message bits), with an ``error`` bit third, None: an idle cycle), then drain.
+    """Feed ``flits`` ((64 bytes, message bits), with an ``error`` bit third and behind it the names of fields of
+    which one bit is wrong; None: an idle cycle), then drain.
 
     ``watch`` is called with (class, pool, vc, count) of each release, in the cycle in which it comes.
     """

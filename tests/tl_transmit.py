@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from amaranth.sim import Simulator
 
+from tl_flits import tl_flit_good
 from ualink.tl.transmit import Transmit
 from ualink_sim.model.tl_credits import ReceiveCredits, TransmitCredits, check_flow_control, combine
 from ualink_sim.model.tl_fields import FlowControl, UncompressedRequest, UncompressedResponse
@@ -317,6 +318,7 @@ def run(
                     offered[channel] = False
             if ctx.get(dut.tx_flit.valid) and ctx.get(dut.tx_flit.ready):
                 flit = ctx.get(dut.tx_flit.payload)
+                assert tl_flit_good(flit) and not flit.error
                 partner.flit(cycle, flit.data.to_bytes(64, "little"), flit.message)
             result.protocol_error = ctx.get(dut.protocol_error)
             await ctx.tick()

@@ -65,6 +65,10 @@ DATA = flow(b"\x77" * 32, b"\x99" * 32)
 CASES = {
     "corrupt flit": (ReceiveError.FLIT_CORRUPT, [(*READ_FLIT, 1)]),
     **{
+        f"parity, upset in {name}": (ReceiveError.FLIT_CORRUPT, [(*READ_FLIT, 0, name)])
+        for name in ("data", "parity", "message", "port", "error", "control_parity")
+    },
+    **{
         f"ftype {code:x} in sector {sector}": (
             ReceiveError.FTYPE,
             [flow(raw(**{f"s{sector}": code << 28, f"s{7 - sector}": 0}))],
