@@ -159,6 +159,7 @@ def marks(code):
 
 
 EXTRA = {
+    ReceiveError.FLIT_CORRUPT: ("DL-179",),
     ReceiveError.FTYPE: ("TL-171",),
     ReceiveError.FOOTPRINT: ("TL-008", "TL-009", "TL-010"),
     ReceiveError.COMPRESSED_CMD: ("TL-187",),

@@ -11,6 +11,8 @@ from types import SimpleNamespace
 
 from amaranth.hdl import Cat, Value
 
+from ualink.lib.parity import even_parity
+
 __all__ = [
     "CONTROL_COVER",
     "DATA_COVER",
@@ -67,11 +69,6 @@ DATA_COVER: dict[str, dict[str, str]] = {
 """The field under each parity signal whose mismatch is a UPLI Data Error (ruling A-14 of UPLI for the byte enables)."""
 
 BITS_PER_GROUP = {"data_parity": 64, "byte_en_parity": 64}
-
-
-def even_parity(*values) -> Value:
-    """The bit that makes the number of ones in ``values`` and itself even."""
-    return Cat(values).xor()
 
 
 def beat_parity(channel: str, beat) -> dict[str, Value]:
