@@ -31,16 +31,21 @@ class BasicExchange(wiring.Component):
     merged : ``request_received`` gets no answer of its own.
     """
 
-    ask: In(1)
-    request_received: In(1)
-    ack_received: In(1)
-    waiting: Out(1)
-    request: Out(1)
-    offered: In(1)
-    left: In(1)
-    answered: Out(1)
-    unasked: Out(1)
-    merged: Out(1)
+    def __init__(self):
+        super().__init__(
+            {
+                "ask": In(1),
+                "request_received": In(1),
+                "ack_received": In(1),
+                "waiting": Out(1),
+                "request": Out(1),
+                "offered": In(1),
+                "left": In(1),
+                "answered": Out(1),
+                "unasked": Out(1),
+                "merged": Out(1),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()

@@ -45,21 +45,26 @@ class BasicMessages(wiring.Component):
         ignored but answered; more Requests than answers can be owed.
     """
 
-    received: In(stream.Signature(32, always_ready=True))
-    message: Out(stream.Signature(MESSAGE_DWORD_LAYOUT))
-    local_device: In(DEVICE_ID_LAYOUT)
-    local_port: In(PORT_NUMBER_LAYOUT)
-    rate: In(16)
-    ask_device: In(1)
-    ask_port: In(1)
-    announce_rate: In(1)
-    partner_device: Out(DEVICE_ID_LAYOUT)
-    partner_port: Out(PORT_NUMBER_LAYOUT)
-    partner_rate: Out(16, init=FULL_RATE)
-    device_answered: Out(1)
-    port_answered: Out(1)
-    rate_answered: Out(1)
-    protocol_error: Out(1)
+    def __init__(self):
+        super().__init__(
+            {
+                "received": In(stream.Signature(32, always_ready=True)),
+                "message": Out(stream.Signature(MESSAGE_DWORD_LAYOUT)),
+                "local_device": In(DEVICE_ID_LAYOUT),
+                "local_port": In(PORT_NUMBER_LAYOUT),
+                "rate": In(16),
+                "ask_device": In(1),
+                "ask_port": In(1),
+                "announce_rate": In(1),
+                "partner_device": Out(DEVICE_ID_LAYOUT),
+                "partner_port": Out(PORT_NUMBER_LAYOUT),
+                "partner_rate": Out(16, init=FULL_RATE),
+                "device_answered": Out(1),
+                "port_answered": Out(1),
+                "rate_answered": Out(1),
+                "protocol_error": Out(1),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()

@@ -39,25 +39,27 @@ class ControlMessages(wiring.Component):
     protocol_error : pulse: as ``Channel`` has it, or a message for a channel that does not exist, which gets no answer.
     """
 
-    want_online_0: In(1)
-    want_online_4: In(1)
-    may_request: In(1, init=1)
-    time_out_flits: In(24, init=390_625)
-    slot_end: In(1)
-    received: In(stream.Signature(32, always_ready=True))
-    message: Out(stream.Signature(MESSAGE_DWORD_LAYOUT))
-    transmit_0: Out(1)
-    transmit_4: Out(1)
-    waiting_4: Out(1)
-    receive_0: Out(1)
-    receive_4: Out(1)
-    online_0: Out(1)
-    online_4: Out(1)
-    timed_out: Out(1)
-    protocol_error: Out(1)
-
     def __init__(self):
-        super().__init__()
+        super().__init__(
+            {
+                "want_online_0": In(1),
+                "want_online_4": In(1),
+                "may_request": In(1, init=1),
+                "time_out_flits": In(24, init=390_625),
+                "slot_end": In(1),
+                "received": In(stream.Signature(32, always_ready=True)),
+                "message": Out(stream.Signature(MESSAGE_DWORD_LAYOUT)),
+                "transmit_0": Out(1),
+                "transmit_4": Out(1),
+                "waiting_4": Out(1),
+                "receive_0": Out(1),
+                "receive_4": Out(1),
+                "online_0": Out(1),
+                "online_4": Out(1),
+                "timed_out": Out(1),
+                "protocol_error": Out(1),
+            }
+        )
         self.channel_0 = Channel(0)
         self.channel_4 = Channel(4)
 

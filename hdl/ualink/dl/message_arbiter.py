@@ -28,11 +28,16 @@ class MessageArbiter(wiring.Component):
     message : stream of 32-bit dwords for the packer.
     """
 
-    basic: In(stream.Signature(MESSAGE_DWORD_LAYOUT))
-    control: In(stream.Signature(MESSAGE_DWORD_LAYOUT))
-    uart: In(stream.Signature(MESSAGE_DWORD_LAYOUT))
-    uart_may_start: In(1, init=1)
-    message: Out(stream.Signature(32))
+    def __init__(self):
+        super().__init__(
+            {
+                "basic": In(stream.Signature(MESSAGE_DWORD_LAYOUT)),
+                "control": In(stream.Signature(MESSAGE_DWORD_LAYOUT)),
+                "uart": In(stream.Signature(MESSAGE_DWORD_LAYOUT)),
+                "uart_may_start": In(1, init=1),
+                "message": Out(stream.Signature(32)),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()

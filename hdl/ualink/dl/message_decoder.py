@@ -68,7 +68,7 @@ class MessageDecoder(wiring.Component):
                 & reduce(
                     or_,
                     (
-                        (header.mclass == mclass) & header.mtype.matches(*mtypes)
+                        (header.mclass == mclass) & header.mtype.matches(*mtypes.__members__.values())
                         for mclass, mtypes in MESSAGE_TYPES.items()
                     ),
                 )
