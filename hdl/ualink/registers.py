@@ -6,6 +6,7 @@ from pathlib import Path
 from ualink.config import DLConfig
 from ualink.csr import Access, RegisterMap
 from ualink.csr_text import to_json, to_markdown, to_systemrdl
+from ualink.dl.rate_registers import RATE_REGISTERS
 from ualink.dl.register_map import dl_registers
 
 __all__ = ["main", "page", "register_maps", "write"]
@@ -42,7 +43,7 @@ value refused, queue empty or full.
 
 def register_maps() -> tuple[RegisterMap, ...]:
     """The maps of this project, built with the default configuration."""
-    return (dl_registers(DLConfig()),)
+    return dl_registers(DLConfig()), RATE_REGISTERS
 
 
 def page() -> str:

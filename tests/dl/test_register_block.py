@@ -157,6 +157,7 @@ def test_settings_reach_the_data_link(register, values, members):
         *(("pacing", {"pace": n}, "pace") for n in (0, 3_124, 31_251, 0xFFFF)),
         *(("announce_rate", {"rate": n, "start": 1}, "rate") for n in (0, 3_124, 31_251)),
         *(("local_device", {"type": n, "valid": 1}, "local_device") for n in (2, 3)),
+        *(("inject", {"select": n, "enable": 1}, "inject_select") for n in (8, 15)),
     ],
 )
 def test_unsafe_settings_are_refused(register, values, member):

@@ -2,6 +2,7 @@
 
 from ualink.config import DLConfig
 from ualink.csr import Access, Field, Register, RegisterMap
+from ualink.dl.error_injection import InjectionPoint
 from ualink.dl.interface import DeviceType, LinkState
 from ualink.dl.registers import COUNTERS, FULL_RATE
 
@@ -293,6 +294,7 @@ def _uart(config: DLConfig) -> tuple[Register, ...]:
 
 
 def _injection() -> tuple[Register, ...]:
+    points = _codes(InjectionPoint)
     return (
         Register(
             "inject",
@@ -300,7 +302,7 @@ def _injection() -> tuple[Register, ...]:
             (
                 Field("start", "0", Access.GO, 0, "Inject one error; done at once."),
                 Field("enable", "1", Access.RW, 0, "Without it nothing is injected."),
-                Field("select", "7:4", Access.RW, 0, "Which error."),
+                Field("select", "7:4", Access.RW, 0, "Which error.", range(len(points)), points),
             ),
             "Error injection.",
         ),
