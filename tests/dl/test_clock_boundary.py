@@ -177,6 +177,34 @@ def test_upli_reset_ends_the_session(ratio, seed):
     assert sum(map(len, run.tl_got)) > 10
 
 
+def test_upli_reset_is_seen_at_once():
+    """The session ends although the link stays up, and begins anew only when the DL has taken it down."""
+    dut = ClockBoundary()
+
+    async def data_link(ctx):
+        await ctx.tick().until(dut.ready)
+        ctx.set(dut.dl_online, 1)
+        await ctx.tick().repeat(20)
+        assert ctx.get(dut.tl_online) and ctx.get(dut.ready)
+        ctx.set(dut.tl_reset, 1)
+        await ctx.tick("upli")
+        await ctx.tick("upli")
+        ctx.set(dut.tl_reset, 0)
+        await ctx.tick().repeat(100)
+        assert not ctx.get(dut.tl_online) and not ctx.get(dut.ready)
+        ctx.set(dut.dl_online, 0)
+        await ctx.tick().until(dut.ready)
+        ctx.set(dut.dl_online, 1)
+        await ctx.tick().repeat(20)
+        assert ctx.get(dut.tl_online) and not ctx.get(dut.overflow)
+
+    simulator = Simulator(dut)
+    simulator.add_clock(DL_PERIOD)
+    simulator.add_clock(1.7 * DL_PERIOD, domain="upli")
+    simulator.add_testbench(data_link)
+    simulator.run_until(1000 * DL_PERIOD)
+
+
 ROOM = (16, 16, 16, 16, 16, 16, 16, 15, 16, 14)
 """Sectors of the ten half segments of a DL flit (UALink_200 §6.3.1)."""
 
@@ -220,14 +248,14 @@ def overflows(rate, bursts, *, rx_depth=RX_DEPTH, seed=0):
                 ctx.set(dut.dl_rx_flit.p.data, number)
                 number += cycle < burst
                 await ctx.tick()
-            if ctx.get(dut.overflow):
-                break
         ctx.set(dut.dl_rx_flit.valid, 0)
         await ctx.tick().repeat(3)
         result.append(ctx.get(dut.overflow))
-        if not result[0]:
-            await ctx.tick().repeat(10 * 2 * rx_depth)
-            assert received == list(range(number))
+        assert ctx.get(dut.ready) == (not result[0])
+        await ctx.tick().repeat(10 * 2 * rx_depth)
+        # Nothing beyond the first flit that was lost.
+        assert received == list(range(len(received)))
+        assert (len(received) == number) == (not result[0])
 
     received = []
 
