@@ -181,7 +181,7 @@ class DLEndpoint:
         """Take in what arrived in this flit time, None when that is nothing, and give what is transmitted."""
         self.verdict = None
         if received is not None:
-            self._receive(received)
+            self.receive(received)
         was_up = self.link.up
         state = self.link.advance(
             local_fault=self.local_fault, remote_fault=self.remote_fault or self._fault_heard, enable=self.enable
@@ -252,7 +252,8 @@ class DLEndpoint:
 
     # From the wire.
 
-    def _receive(self, received: Slot) -> None:
+    def receive(self, received: Slot) -> None:
+        """Take in a slot; ``slot`` does so with what it is given."""
         if isinstance(received, SlotKind) and received is not LOST:
             self._fault_heard = received is REMOTE_FAULT
             self.link.hear(Heard.CONTROL)

@@ -18,6 +18,7 @@ class AckRules:
 
     Attributes
     ----------
+    commands : command flits since the last explicit one.
     receiver : the receive side of the device, by the executable model.
     """
 
@@ -31,7 +32,7 @@ class AckRules:
         """Link down."""
         self.receiver.reset()
         self._last_ack = RESET_SEQ
-        self._commands = 0
+        self.commands = 0
         self._accepted: deque[int] = deque([RESET_SEQ] * (self._options.latency + 1), self._options.latency + 1)
         self._slot = 0
         self._last_request: int | None = None
@@ -49,10 +50,10 @@ class AckRules:
         """One good flit."""
         self._slot += 1
         self._accepted.append(self.receiver.rx_last_seq_calc)
-        self._commands = 0 if isinstance(header, ExplicitHeader) else self._commands + 1
-        if self._commands >= self._options.explicit_cadence:
-            self._report("explicit_cadence", f"{self._commands} command flits")
-            self._commands = 0
+        self.commands = 0 if isinstance(header, ExplicitHeader) else self.commands + 1
+        if self.commands >= self._options.explicit_cadence:
+            self._report("explicit_cadence", f"{self.commands} command flits")
+            self.commands = 0
         if isinstance(header, CommandHeader):
             if header.replay_request:
                 self._request(header.ack_req_seq)
@@ -80,8 +81,10 @@ class AckRules:
             self._report("request_unprovoked", f"flit {number}")
             return
         wanted = {next_seq(accepted) for accepted in self._accepted}
-        if self._sets[-1].copies:
-            wanted = {self._number} if strict else wanted | {self._number}
+        if not strict:
+            wanted.add(self._number)
+        elif self._sets[0].copies:
+            wanted = {self._number}
         if number not in wanted:
             self._report("request_number", f"{number}, with {self.receiver.rx_last_seq_calc} the newest in order")
         self._number = number

@@ -31,7 +31,7 @@ class LinkChecker:
     """Tell it of every slot that the device was given (``received``) and of every slot that it sent (``sent``).
 
     Slots are told when they are complete, in the order of time. ``on_error`` is called with each ``DLProtocolError``;
-    unless given, it is raised. ``local_fault`` and ``remote_fault`` are to be set as the RS shows them to the device.
+    unless given, it is raised.
     """
 
     def __init__(self, options: CheckerOptions | None = None, on_error: Callable[[DLProtocolError], None] = _raise):
@@ -63,23 +63,9 @@ class LinkChecker:
         """A rule is broken in the slot at hand."""
         self._on_error(DLProtocolError(rule, self.slots, detail))
 
-    @property
-    def local_fault(self) -> bool:
-        """The RS shows a local fault to the device."""
-        return self.link.local_fault
-
-    @local_fault.setter
-    def local_fault(self, fault: bool) -> None:
-        self.link.local_fault = fault
-
-    @property
-    def remote_fault(self) -> bool:
-        """The RS shows a remote fault to the device."""
-        return self.link.remote_fault
-
-    @remote_fault.setter
-    def remote_fault(self, fault: bool) -> None:
-        self.link.remote_fault = fault
+    def show_fault(self, local: bool = False, remote: bool = False) -> None:
+        """What the RS shows to the device from now on."""
+        self.link.local_fault, self.link.remote_fault = local, remote
 
     # What the device receives.
 

@@ -15,6 +15,8 @@ class LinkRules:
     ----------
     down : the device sends no DL flits.
     up : it has sent a payload flit since it was down.
+    control_run : control flits in a row that it was given.
+    contained : the last flit had inverted CRC.
     local_fault, remote_fault : what the RS tells the device; set by whoever watches the RS.
     """
 
@@ -30,17 +32,22 @@ class LinkRules:
         self._idle_slots = CONTROL_FLITS_TO_IDLE  # none went before
         self._nops = 0
         self._good_run = self._best_run = 0
-        self._control_run = 0
+        self.control_run = 0
         self._overdue = 0  # flits sent since four control flits were heard
         self._fault_slots = 0
-        self._contained = False
+        self.contained = False
+
+    @property
+    def up_expected(self) -> bool:
+        """What the standard asks for before Up has happened."""
+        return self.up or (self._nops >= NOP_FLITS_TO_UP and self._best_run >= RECEIVED_FLITS_TO_UP)
 
     def received(self, good: bool, kind: SlotKind | None) -> None:
         """One slot that the device was given; ``kind`` None is a flit with good or bad CRC."""
         if kind is not None and kind is not SlotKind.LOST:
-            self._control_run += 1
+            self.control_run += 1
             return
-        self._control_run = 0
+        self.control_run = 0
         self._overdue = 0
         self._good_run = self._good_run + 1 if good else 0
         self._best_run = max(self._best_run, self._good_run)
@@ -53,8 +60,8 @@ class LinkRules:
             self.down, self.up = True, False
             self._idle_slots = 0
             # Flits of the time before may be on their way to the device.
-            self._control_run = 0
-        self._contained = False
+            self.control_run = 0
+        self.contained = False
         self._idle_slots += 1
         self._nops = self._good_run = self._best_run = self._overdue = 0
         self._check_fault(kind)
@@ -71,9 +78,9 @@ class LinkRules:
 
     def sent_flit(self, payload: bool, inverted: bool) -> None:
         """A DL flit."""
-        if self._contained:
+        if self.contained:
             self._report("containment")
-        self._contained = inverted
+        self.contained = inverted
         if self.down:
             self.down = False
             if self._idle_slots < CONTROL_FLITS_TO_IDLE:
@@ -86,8 +93,8 @@ class LinkRules:
                 self._report("link_early", f"{self._best_run} in a row")
             self.up = True
         self._nops += not payload
-        if self._control_run >= CONTROL_FLITS_TO_IDLE and self.up:
+        if self.control_run >= CONTROL_FLITS_TO_IDLE and self.up:
             self._overdue += 1
             if self._overdue > self._options.latency:
-                self._report("link_down", f"{self._control_run} control flits, then {self._overdue} flits")
+                self._report("link_down", f"{self.control_run} control flits, then {self._overdue} flits")
                 self._overdue = 0

@@ -21,6 +21,7 @@ class ReplayRules:
     ----------
     tx_last_seq : newest number that the device has used.
     rx_last_ack : newest Ack that it was given.
+    since_accepted : flits received since the Replay Request that it obeyed last; 13 when none counts.
     replaying : number of the next flit of a replay under way, None without one.
     """
 
@@ -36,7 +37,7 @@ class ReplayRules:
         self._contents: dict[int, tuple] = {}
         self._due: tuple[int, int] | None = None  # number asked for, slots left to start
         self._may: _Optional | None = None
-        self._since_accepted = IGNORE_FLITS + 1
+        self.since_accepted = IGNORE_FLITS + 1
         self._unacknowledged_slots = 0
 
     @property
@@ -48,7 +49,7 @@ class ReplayRules:
 
     def received(self, header: Header | None) -> None:
         """One flit slot that the device was given; None where it was bad."""
-        self._since_accepted += 1
+        self.since_accepted = min(self.since_accepted + 1, IGNORE_FLITS + 1)
         if self._may is not None:
             self._may.age += 1
         if not isinstance(header, CommandHeader) or header.ack_req_seq == 0:
@@ -69,10 +70,10 @@ class ReplayRules:
                 self._may = _Optional(number, self._options.latency)  # the device may have begun to send it
             return
         # The window ends with the eleventh or the twelfth flit, by the reading.
-        if self._since_accepted > IGNORE_FLITS:
+        if self.since_accepted > IGNORE_FLITS:
             self._due = number, self._options.latency
-            self._since_accepted = 0
-        elif self._since_accepted == IGNORE_FLITS:
+            self.since_accepted = 0
+        elif self.since_accepted == IGNORE_FLITS:
             self._may = _Optional(number, self._options.latency)
 
     # What it sends.
@@ -117,12 +118,15 @@ class ReplayRules:
             self._explicit_replay(seen, header.flit_seq_no)
             return False
         following = next_seq(self.tx_last_seq)
-        for number in self._next_replayed():
-            if _carries(header, number):
-                if isinstance(header, ExplicitHeader):
-                    self._report("replay_op", f"replayed flit {number} is explicit with op org")
-                self._replayed(seen, number)
-                return False
+        fitting = [number for number in self._next_replayed() if _carries(header, number)]
+        ended = self.replaying is not None and not self._left_to_replay() and _carries(header, following)
+        # Three bits of a number fit more than one flit where Acks have overtaken the replay: the content decides.
+        alike = [number for number in fitting if self._contents.get(number) == seen.content]
+        if alike or (fitting and not ended):
+            if isinstance(header, ExplicitHeader):
+                self._report("replay_op", f"replayed flit {fitting[0]} is explicit with op org")
+            self._replayed(seen, (alike or fitting)[0])
+            return False
         if self._due is not None and not _carries(header, following) and _carries(header, self._due[0]):
             rule = "replay_op" if isinstance(header, ExplicitHeader) else "replay_start"
             self._report(rule, f"{header} where the replay from {self._due[0]} is due")
@@ -159,7 +163,7 @@ class ReplayRules:
         asked += [first for n in asked if 0 < seq_distance(n, first) <= WINDOW]
         if number in asked:
             if self._may is not None and (self._due is None or number != self._due[0]):
-                self._since_accepted = self._may.age
+                self.since_accepted = self._may.age
             self._due = self._may = None
             self._replayed(seen, number)
         elif number in self._next_replayed():

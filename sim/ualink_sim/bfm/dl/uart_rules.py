@@ -13,6 +13,7 @@ class UartRules:
 
     Attributes
     ----------
+    credit : dwords that it may send.
     payload : dwords of the device's Transport Message that are still to come.
     """
 
@@ -31,7 +32,7 @@ class UartRules:
         self._restart()
 
     def _restart(self) -> None:
-        self._credit = 0  # dwords that the partner has room for
+        self.credit = 0  # dwords that the partner has room for
         self._last_update = 0
         self._granted: int | None = None  # last DataFCSeq of the device
         self._ungranted = 0  # dwords that it got and gave no credit for since
@@ -46,7 +47,7 @@ class UartRules:
         """A message that reached the device."""
         match message:
             case UARTCreditUpdate(data_fc_seq=number, stream_id=0) if not self._resetting:
-                self._credit += (number - self._last_update) % COUNTER_MODULUS
+                self.credit += (number - self._last_update) % COUNTER_MODULUS
                 self._last_update = number
             case UARTResetRequest():
                 self._restart()
@@ -89,9 +90,9 @@ class UartRules:
             self._report("uart_reset", "a Transport Message")
         elif self._response_owed is not None and self.time - self._response_owed > self._options.latency:
             self._report("uart_reset", "a Transport Message before the Reset Response")
-        elif dwords > self._credit and self._response_owed is None:
-            self._report("uart_credits", f"{dwords} dwords with {self._credit} credits")
-        self._credit = max(0, self._credit - dwords)
+        elif dwords > self.credit and self._response_owed is None:
+            self._report("uart_credits", f"{dwords} dwords with {self.credit} credits")
+        self.credit = max(0, self.credit - dwords)
 
     def _grant(self, number: int) -> None:
         if self._resetting:
