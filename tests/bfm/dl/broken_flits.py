@@ -145,12 +145,12 @@ def nop_with_payload_bit(link):
 
 @breaks("link_fault")
 def local_fault_ignored(link):
-    at(link, UP, lambda: setattr(link.checker, "local_fault", True))
+    at(link, UP, lambda: link.checker.show_fault(local=True))
 
 
 @breaks("link_fault")
 def remote_fault_ignored(link):
-    at(link, UP, lambda: setattr(link.checker, "remote_fault", True))
+    at(link, UP, lambda: link.checker.show_fault(remote=True))
 
 
 @breaks("link_fault")

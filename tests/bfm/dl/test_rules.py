@@ -71,7 +71,7 @@ def test_nothing_is_found_where_nothing_is_wrong(seed):
             if rng.random() < 0.04:
                 end.local_fault = False
             end.uart.read()
-        link.checker.local_fault = device.local_fault
+        link.checker.show_fault(device.local_fault)
         link.step()
         if isinstance(link.to_partner[-1], bytes):
             link.to_partner[-1] = behind(link, link.to_partner[-1])

@@ -1,0 +1,17 @@
+"""The example's data link, compiled once; tests that use it carry ``xdist_group("data_link")``."""
+
+import sys
+
+import pytest
+
+from ualink.verilog import to_verilog
+from ualink_sim.simulator import build
+
+
+@pytest.fixture(scope="session")
+def data_link(root):
+    """The compiled model of ``DataLinkTop``; its modules can be imported from here on."""
+    sys.path.insert(0, str(root / "examples"))
+    from dl_link_partner.data_link_top import DataLinkTop
+
+    return build({"data_link.v": to_verilog(DataLinkTop(), "data_link")}, "data_link")
