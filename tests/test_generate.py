@@ -18,12 +18,13 @@ from ualink_sim.simulator import tools
 STATION = {
     "upli": {"req": {"pool": 2}, "orig_data": {"pool": 4}, "rd_rsp": {"pool": 4}, "wr_rsp": {"pool": 2}},
     "tl": {name: {"pool": 4} for name in ("req_cmd", "rsp_cmd", "req_data", "rsp_data")},
-    "dl": {"replay_depth": 2},
+    "dl": {"replay_depth": 8},
 }
 DESIGNS = {
     "station-1": ("station", STATION, 1),
     "station-2": ("station", STATION, 2),
     "controller-4": ("controller", STATION, 4),
+    "controller-clocks": ("controller", {**STATION, "separate_upli_clock": True}, 1),
     "switch-1": ("switch", {"stations": 2, "route_entries": 8, "station": STATION}, 1),
 }
 

@@ -37,8 +37,7 @@ def generate(what: str, values: dict, where: str, ports: int | None, stations: i
     description = {
         "module": name,
         "generator": f"amaranth-ualink {version('amaranth-ualink')}",
-        "clock": "clk",
-        "reset": "rst, active high, synchronous (the inverse of UPLIReset_N)",
+        **_clocks(component),
         "parameters": asdict(config),
         "ports": port_table(component),
     }
@@ -51,6 +50,17 @@ def generate(what: str, values: dict, where: str, ports: int | None, stations: i
     for path, text in texts.items():
         path.write_text(text)
     return list(texts)
+
+
+def _clocks(component: Station | Switch) -> dict[str, str]:
+    """What drives the ports that are in no signature."""
+    if isinstance(component, Station) and component.config.separate_upli_clock:
+        return {
+            "clock": "clk (DL), upli_clk (UPLI and TL)",
+            "reset": "rst, upli_rst: at power-on, together, active high, each synchronous to its clock; "
+            "upli_reset is the inverse of UPLIReset_N",
+        }
+    return {"clock": "clk", "reset": "rst, active high, synchronous (the inverse of UPLIReset_N)"}
 
 
 def _station_config(values: dict, where: str, ports: int | None) -> StationConfig:

@@ -37,7 +37,7 @@ UPLI_CLOCK_MEMBERS = (
 class SeparateLinks(wiring.Component):
     """``Links`` in domain "sync", for a TL in domain "upli", whose clock may be slower; and the change of that clock.
 
-    Channel 0 of a port stays offline until its partner knows the rate of the UPLI clock and until nothing of the last
+    Channel 0 of a port does not go online until its partner knows the rate of the UPLI clock and nothing of the last
     session is left on either side of the boundary.
 
     Members
@@ -129,8 +129,9 @@ class SeparateLinks(wiring.Component):
         for name in config.signature.members:
             m.d.comb += getattr(config, name).eq(getattr(self.config[number], name))
         m.d.comb += [
+            # A change of the clock does not end what is online: the partner has been slowed down before it.
             config.channel_0_online.eq(
-                self.config[number].channel_0_online & boundary.ready & clock.partner_told[number]
+                self.config[number].channel_0_online & boundary.ready & (clock.partner_told[number] | status.online)
             ),
             clock.link_up[number].eq(status.link_state == LinkState.UP),
             clock.answered[number].eq(status.rate_answered),
