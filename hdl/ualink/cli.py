@@ -139,6 +139,51 @@ def generate(what: str, file: Path | None, ports: str | None, stations: int | No
 
 
 @main.command()
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.option("--json", "as_json", is_flag=True, help="Print the rows as JSON.")
+@click.option("--list", "only_list", is_flag=True, help="Print the names of the rows and measure nothing.")
+@click.option(
+    "--liberty",
+    "liberties",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    multiple=True,
+    help="File of a standard-cell library for the rows of area; may be given several times.",
+)
+@click.option(
+    "--write",
+    "page",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Also put the values into the tables of this Markdown page.",
+)
+def bench(names: tuple[str, ...], as_json: bool, only_list: bool, liberties: tuple[Path, ...], page: Path | None):
+    """Measure the numbers of docs/performance.md: all of them, or the rows whose names are NAME or begin with it.
+
+    Simulated rows compile their model first; rows that need place and route take minutes each. What a row needs and
+    does not find leaves it without a value.
+    """
+    _simulation_product()
+    from ualink_sim.bench.registry import UnknownName, run, select
+    from ualink_sim.bench.rows import Options, Unavailable
+    from ualink_sim.bench.show import show_rows, update_page
+
+    try:
+        benches = select(names, Options(liberties))
+    except (UnknownName, Unavailable) as error:
+        raise _Refusal(str(error)) from None
+    if only_list:
+        for row in (row for bench in benches for row in bench.rows):
+            click.echo(row.name)
+        return
+    rows = list(run(benches, lambda name: click.echo(f"measuring {name}", err=True)))
+    if page is not None:
+        update_page(page, rows)
+    if as_json:
+        click.echo(json.dumps({"rows": [row.as_dict() for row in rows]}))
+    else:
+        show_rows(rows)
+
+
+@main.command()
 @click.option("--json", "as_json", is_flag=True, help="Print the counts as JSON.")
 def compliance(as_json: bool):
     """Count the requirements of the standard that the tests show, and write docs/compliance.md.

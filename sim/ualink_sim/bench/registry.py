@@ -1,0 +1,46 @@
+"""Which benchmarks there are, and which of them a name means."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from .dl import benches as dl_benches
+from .rows import Bench, Options, Row, take
+
+__all__ = ["GROUPS", "UnknownName", "run", "select"]
+
+GROUPS: dict[str, Callable[[Options], list[Bench]]] = {"dl": dl_benches}
+"""The first word of the names of a group's rows, and what makes its benchmarks."""
+
+
+class UnknownName(ValueError):
+    """No row has this name or one that begins with it."""
+
+
+def select(names: Iterable[str], options: Options) -> list[Bench]:
+    """The benchmarks whose rows ``names`` mean, with those rows alone; all of them if there are no names.
+
+    A name means the row of that name and all whose names go on from it with a dot.
+    """
+    benches = [bench for make in GROUPS.values() for bench in make(options)]
+    names = tuple(names)
+    for name in names:
+        if not any(_means(name, row) for bench in benches for row in bench.rows):
+            raise UnknownName(f"there is no row {name!r}; groups are {', '.join(GROUPS)}")
+    if not names:
+        return benches
+    chosen = [
+        replace(bench, rows=tuple(row for row in bench.rows if any(_means(name, row) for name in names)))
+        for bench in benches
+    ]
+    return [bench for bench in chosen if bench.rows]
+
+
+def run(benches: Sequence[Bench], progress: Callable[[str], None] = lambda _: None) -> Iterator[Row]:
+    """Measure one benchmark after the other; ``progress`` is told the first row of each before it starts."""
+    for bench in benches:
+        progress(bench.rows[0].name)
+        yield from take(bench)
+
+
+def _means(name: str, row: Row) -> bool:
+    return row.name == name or row.name.startswith(f"{name}.")
