@@ -197,5 +197,7 @@ def _members(field: Field) -> dict[str, wiring.Member]:
 def _is_allowed(field: Field, value):
     """Is ``value`` one of ``field.allowed``?"""
     if isinstance(field.allowed, range):
-        return (value >= field.allowed[0]) & (value <= field.allowed[-1])
+        low = value >= field.allowed[0] if field.allowed[0] else Const(1)
+        high = value <= field.allowed[-1] if field.allowed[-1] + 1 < 1 << field.width else Const(1)
+        return low & high
     return value.matches(*(field.allowed or ()))
