@@ -4,6 +4,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, ResetInserter
 from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ualink.lib.interleave import NEVER_MEET
 from ualink.lib.parity import ProtectedRegister, byte_parity
 from ualink.phy.interface import BEATS_PER_FLIT, RX_BEAT_LAYOUT
 
@@ -52,7 +53,7 @@ class ReceiveBuffer(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.storage = storage = memory.Memory(shape=ROW_LAYOUT, depth=32, init=[])
+        m.submodules.storage = storage = memory.Memory(shape=ROW_LAYOUT, depth=32, init=[], attrs=NEVER_MEET)
         m.submodules.state = state = ResetInserter(self.flush)(ProtectedRegister(STATE_LAYOUT))
         write = storage.write_port()
         read = storage.read_port()

@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ualink.config import ConfigError
 from ualink.dl.sequence import RESET_SEQ, SEQ_BITS, is_held, next_seq, seq_distance
+from ualink.lib.interleave import NEVER_MEET
 from ualink.lib.parity import ProtectedRegister
 from ualink.phy.interface import BEATS_PER_FLIT
 
@@ -71,7 +72,7 @@ class ReplayBuffer(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         rows = self.depth * self._beats
-        m.submodules.storage = storage = memory.Memory(shape=self._data_bits, depth=rows, init=[])
+        m.submodules.storage = storage = memory.Memory(shape=self._data_bits, depth=rows, init=[], attrs=NEVER_MEET)
         write = storage.write_port()
         read = storage.read_port()
 
@@ -118,12 +119,11 @@ class ReplayBuffer(wiring.Component):
             back.eq(seq_distance(now.replay_seq, now.tx_last_seq) + 1),
             then.place.eq(Mux(back > now.tail, now.tail + self.depth - back, now.tail - back)),
             then.row.eq(now.place * self._beats),
-            read.addr.eq(Mux(self.read_first, now.row, now.read_row + 1)),
-            read.en.eq(self.read_first | self.read_next),
+            # Reading a row again keeps its data on show.
+            read.addr.eq(Mux(self.read_first, now.row, now.read_row + self.read_next)),
+            then.read_row.eq(read.addr),
             self.read_data.eq(read.data),
         ]
-        with m.If(read.en):
-            m.d.comb += then.read_row.eq(read.addr)
         return m
 
     def _pointer(self, m, now, then):

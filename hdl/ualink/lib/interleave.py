@@ -18,7 +18,7 @@ from ualink.config import ConfigError
 __all__ = ["NEVER_MEET", "Interleaver"]
 
 NEVER_MEET = {"reads_and_writes_never_meet": 1}
-"""Attribute of a memory whose reads never ask for a row that is being written in the same cycle."""
+"""Attribute of a memory of which no read whose data counts asks for a row that is written in the same cycle."""
 
 
 class Interleaver(FragmentTransformer):
