@@ -56,6 +56,7 @@ class UartReceive(wiring.Component):
                 "overflow": Out(1),
             }
         )
+        self.released = Signal()
 
     def elaborate(self, platform):
         m = Module()
@@ -74,7 +75,7 @@ class UartReceive(wiring.Component):
             self.level.eq(buffer.level),
         ]
 
-        released = Signal()
+        released = self.released
         informed = Signal()
         announced = Signal(12)
         flits = Signal(range(UPDATE_INTERVAL + 1))

@@ -46,16 +46,17 @@ class UartScheduler(wiring.Component):
                 "message": Out(stream.Signature(MESSAGE_DWORD_LAYOUT)),
             }
         )
+        self.chosen = Signal(4)
+        self.first = Signal()
+        self.left = Signal(range(NO_OPS + 1))
 
     def elaborate(self, platform):
         m = Module()
         candidates = self.transport, self.update, self.request, self.response
         m.submodules.arbiter = arbiter = RoundRobinArbiter(len(candidates))
         in_hand = Signal()
-        first = Signal()
-        chosen = Signal(len(candidates))
+        first, chosen, left = self.first, self.chosen, self.left
         dword = Signal(32, reset_less=True)
-        left = Signal(range(NO_OPS + 1))
         stands = Signal()
         taken = Signal()
         broken = Signal()

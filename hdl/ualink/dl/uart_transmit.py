@@ -48,6 +48,7 @@ class UartTransmit(wiring.Component):
                 "credit_error": Out(1),
             }
         )
+        # As the first Credit Update has told; 0: none has come.
         self.partner_buffer = Signal(12)
 
     def elaborate(self, platform):
@@ -79,7 +80,6 @@ class UartTransmit(wiring.Component):
         ]
 
         # Dwords sent and not yet credited again; only for these can a Credit Update give room.
-        informed = Signal()
         uncredited = Signal(12)
         step = Signal(12)
         m.d.comb += [
@@ -89,9 +89,8 @@ class UartTransmit(wiring.Component):
         with m.If(self.transport.sent):
             m.d.sync += self.tcc.eq(self.tcc + sent.length + 1)
         with m.If(self.credit_update.valid):
-            with m.If(~informed):
+            with m.If(self.partner_buffer == 0):
                 m.d.sync += [
-                    informed.eq(1),
                     self.partner_buffer.eq(self.credit_update.payload),
                     self.data_fc_seq.eq(self.credit_update.payload),
                 ]
@@ -100,5 +99,5 @@ class UartTransmit(wiring.Component):
             with m.Else():
                 m.d.sync += self.data_fc_seq.eq(self.credit_update.payload)
         with m.If(self.disabled):
-            m.d.sync += [self.tcc.eq(0), self.data_fc_seq.eq(0), informed.eq(0)]
+            m.d.sync += [self.tcc.eq(0), self.data_fc_seq.eq(0), self.partner_buffer.eq(0)]
         return m

@@ -36,7 +36,7 @@ class Transmitter:
         self.buffer: deque[int] = deque()
         self.tcc = 0
         self.data_fc_seq = 0
-        self.partner_dwords: int | None = None
+        self.partner_dwords = 0
 
     @property
     def credits(self) -> int:
@@ -45,7 +45,7 @@ class Transmitter:
 
     def update(self, data_fc_seq: int) -> bool:
         """A Credit Update; False, and nothing changed, if it speaks of more room than the partner's buffer has."""
-        if self.partner_dwords is None:
+        if not self.partner_dwords:
             self.partner_dwords = data_fc_seq
         gain = (data_fc_seq - self.data_fc_seq) % COUNTER_MODULUS
         if self.credits + gain > self.partner_dwords:
