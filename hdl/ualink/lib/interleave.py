@@ -41,17 +41,18 @@ class Interleaver(FragmentTransformer):
         self._contexts = contexts
         self._context = context[: ceil_log2(contexts)]
         self._domain = domain
-        self._driven: set[int] | None = None
+        self._driven: set[int] = set()
+        self._inside = False
 
     def on_fragment(self, fragment):
         if self._contexts == 1:
             return fragment
-        if self._driven is None:
-            self._driven = _driven_in(fragment)
+        if not self._inside:
+            self._driven, self._inside = _driven_in(fragment), True
             try:
                 return self.on_fragment(fragment)
             finally:
-                self._driven = None
+                self._inside = False
         if isinstance(fragment, Instance):
             raise TypeError(f"instance of {fragment.type!r}: what it remembers cannot be interleaved")
         if isinstance(fragment, MemoryInstance):
