@@ -10,7 +10,12 @@ from ualink_sim.model.dl_messages import ChannelCommand, ChannelNegotiation
 @cocotb.test()
 async def basic_messages_both_ways(dut):
     bench = Bench(dut, 8)
-    await bench.start(local_device=0x5 | 1 << 10 | 1 << 12, local_port=0x7 | 1 << 12)
+    await bench.start()
+    bench.end.ask_device_id()
+    bench.end.ask_port_number()
+    await bench.flits(20)
+    assert not bench.end.basic.partner_device.valid and not bench.end.basic.partner_port.valid
+    bench.device.set(local_device=5 | 1 << 10 | 1 << 12, local_port=7 | 1 << 12)
     for _ in range(3):
         bench.end.ask_device_id()
         bench.end.ask_port_number()
@@ -32,6 +37,8 @@ async def channel_flows(dut, channel):
     bench = Bench(dut, 9)
     await bench.start(channel_4_online=1)
     setting, want = f"channel_{channel}_online", bench.end.channels.want
+    bench.load_device = 0.2  # data of the channels wait all the time
+    bench.device.uart_to_send.extend(range(4000))
     want[4] = True
     online = lambda: bench.end.channels.control.online(channel)  # noqa: E731
     await bench.until(online, 100)
