@@ -11,6 +11,7 @@ from tl_flits import tl_flit, tl_flit_good
 from ualink.config import DLConfig
 from ualink.dl.layer import DataLink
 from ualink.phy.interface import SlotStatus, TxKind
+from upsets import Place, collect
 
 CONFIG = DLConfig(replay_depth=16, idle_flit_times=4)
 
@@ -63,7 +64,10 @@ class End:
 
 
 class Bench:
-    """Clocks two ends, ``a`` and ``b``; ``fate(end, slot_number)`` is None, "lost", "corrupt" or "control"."""
+    """Clocks two ends, ``a`` and ``b``; ``fate(end, slot_number)`` is None, "lost", "corrupt" or "control".
+
+    ``places``, once ``run`` has begun: the registers and memories of both.
+    """
 
     def __init__(self, *, latency=20, seed=0, config=CONFIG, fate=None, control=None):
         self.rng = random.Random(seed)
@@ -74,13 +78,16 @@ class Bench:
         self.control = {"enable": 1, **(control or {})}
         self.cycle = 0
         self.most_held = {"a": 0, "b": 0}
+        self.places: list[Place] = []
 
     def run(self, story):
         """Simulate ``story(self, ctx)``, an async function that calls ``step``."""
         m = Module()
         m.submodules.a = self.a.link
         m.submodules.b = self.b.link
-        sim = Simulator(m)
+        design, registers, memories = collect(m)
+        self.places = [*registers, *memories]
+        sim = Simulator(design)
         sim.add_clock(1e-9)
 
         async def bench(ctx):

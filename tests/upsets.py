@@ -4,10 +4,9 @@ import random
 from dataclasses import dataclass
 
 from amaranth.hdl import Fragment, Signal, Value
-from amaranth.hdl._ir import Fragment as _Fragment
-from amaranth.hdl._mem import MemoryInstance
+from amaranth.hdl._mem import MemoryData, MemoryInstance
 
-__all__ = ["Register", "Row", "collect", "flip"]
+__all__ = ["Memory", "Place", "Register", "collect", "flip"]
 
 
 @dataclass
@@ -23,25 +22,32 @@ class Register:
 
 
 @dataclass
-class Row:
+class Memory:
     """A memory; what is flipped is a bit of one of its rows."""
 
     path: tuple[str, ...]
-    memory: object
-    depth: int
-    bits: int
+    rows: MemoryData
+
+    @property
+    def depth(self) -> int:
+        return self.rows.depth
+
+    @property
+    def bits(self) -> int:
+        return len(Value.cast(self.rows[0]))
 
 
-def collect(design) -> tuple[Fragment, list[Register], list[Row]]:
+Place = Register | Memory
+
+
+def collect(design) -> tuple[Fragment, list[Register], list[Memory]]:
     """``design`` elaborated, to be simulated, with all registers and memories in it."""
-    fragment = Fragment.get(design, None)
     registers: list[Register] = []
-    memories: list[Row] = []
+    memories: list[Memory] = []
 
-    def walk(fragment: _Fragment, path: tuple[str, ...]):
+    def walk(fragment: Fragment, path: tuple[str, ...]):
         if isinstance(fragment, MemoryInstance):
-            data = fragment._data
-            memories.append(Row(path, data, data.depth, Value.cast(data[0]).shape().width))
+            memories.append(Memory(path, fragment._data))
         found = {}
         for domain, statements in fragment.statements.items():
             if domain != "comb":
@@ -51,16 +57,17 @@ def collect(design) -> tuple[Fragment, list[Register], list[Row]]:
         for child, name, _ in fragment.subfragments:
             walk(child, (*path, str(name)))
 
-    walk(fragment, ())
-    return fragment, registers, memories
+    elaborated = Fragment.get(design, None)
+    walk(elaborated, ())
+    return elaborated, registers, memories
 
 
-def flip(ctx, rng: random.Random, place: Register | Row, row: int | None = None) -> str:
+def flip(ctx, rng: random.Random, place: Place, row: int | None = None) -> str:
     """Flip a random bit of ``place``, of row ``row`` or any of a memory; says which."""
     bit = rng.randrange(place.bits)
-    if isinstance(place, Row):
+    if isinstance(place, Memory):
         row = rng.randrange(place.depth) if row is None else row
-        target, where = Value.cast(place.memory[row]), f"[{row}]"
+        target, where = Value.cast(place.rows[row]), f"[{row}]"
     else:
         target, where = place.signal, ""
     ctx.set(target, ctx.get(target) ^ (1 << bit))

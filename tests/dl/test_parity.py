@@ -70,7 +70,7 @@ def test_flit_that_is_replayed(bit):
         # Row 3 belongs to the first flit, which has just gone; the bench has everything held replayed from cycle 26 on.
         assert ctx.get(loop.held) == 1
         place = bench().find("transmit", "buffer", "storage")
-        ctx.set(place.memory[3], ctx.get(place.memory[3]) ^ 1 << bit)
+        ctx.set(place.rows[3], ctx.get(place.rows[3]) ^ 1 << bit)
         return f"row 3 bit {bit}"
 
     outcome = bench().run(random.Random(bit), strike, at=22)
