@@ -29,7 +29,7 @@ class Credits(wiring.Component):
         credit = Signal(12)
         m.d.comb += [
             transmit.tx.valid.eq(self.write),
-            transmit.credit_update.valid.eq(self.update & ~self.disabled),
+            transmit.credit_update.valid.eq(self.update),
             transmit.credit_update.payload.eq(self.number),
             transmit.disabled.eq(self.disabled),
             sent.eq(chosen & self.send & transmit.transport.wanted),

@@ -140,16 +140,15 @@ class Uart(wiring.Component):
             reset.heard_response.payload.eq(about_reset),
             self.protocol_error.eq(stream_error | transmit.credit_error | reset.error),
         ]
-        enabled = ~reset.disabled
         this_reset = this_stream | about_reset.all_streams
         with m.If(heard):
             m.d.comb += [
-                transmit.credit_update.valid.eq(this_stream & enabled & (header.mtype == UARTType.CREDIT_UPDATE)),
+                transmit.credit_update.valid.eq(this_stream & (header.mtype == UARTType.CREDIT_UPDATE)),
                 reset.heard_request.valid.eq(this_reset & (header.mtype == UARTType.RESET_REQUEST)),
                 reset.heard_response.valid.eq(this_reset & (header.mtype == UARTType.RESET_RESPONSE)),
             ]
             with m.Switch(header.mtype):
                 with m.Case(UARTType.TRANSPORT, UARTType.CREDIT_UPDATE):
-                    m.d.comb += stream_error.eq(~this_stream & enabled)
+                    m.d.comb += stream_error.eq(~this_stream & ~reset.disabled)
                 with m.Case(UARTType.RESET_REQUEST, UARTType.RESET_RESPONSE):
                     m.d.comb += stream_error.eq(~this_reset)

@@ -25,7 +25,8 @@ class UartTransmit(wiring.Component):
     -------
     tx : dwords that firmware writes; accepted and discarded while ``disabled``.
     disabled : the stream is being reset: buffer empty, counters 0.
-    credit_update : DataFCSeq of received Credit Updates; the first one tells the size of the partner's buffer.
+    credit_update : DataFCSeq of received Credit Updates; the first one tells the size of the partner's buffer. They are
+        not taken while ``disabled``.
     transport : the message wanted; ``tcc`` moves by its length when it is sent.
     payload : the dwords of the Tx buffer.
     level : dwords in the Tx buffer, reset value 0.
