@@ -29,6 +29,7 @@ class Bench:
         self.partners = [Device() for _ in range(ports)]
         self.wires: list[deque] = [deque() for _ in range(ports)]
         self.announced_before = 0
+        self.low = [4] * ports
         self.answered = 0
         self.links = (1 << ports) - 1
         self.clock = FULL_RATE
@@ -96,6 +97,7 @@ class Bench:
             bit = 1 << port
             if announce & ~self.announced_before & bit:
                 assert self.links & bit, "a Request on a link that is down"
+                assert self.low[port] >= 4, "a port with every fourth cycle cannot see that"
                 wire.append(["queued", TLRateNotification(rate=self.read("announced_rate"))])
             if not wire or not self.sometimes():
                 continue
@@ -113,6 +115,7 @@ class Bench:
                 self.answered |= bit
                 if port == 0:
                     self.trace.append(("ack",))
+        self.low = [0 if announce >> port & 1 else low + 1 for port, low in enumerate(self.low)]
         self.announced_before = announce
         self.ctx.set(self.dut.answered, self.answered)
 

@@ -6,6 +6,9 @@ from amaranth.lib.wiring import In, Out
 
 __all__ = ["RateAnnouncement"]
 
+LOW_CYCLES = 4
+"""Cycles for which ``announce`` is low at least, so that a port with every fourth cycle sees it fall."""
+
 
 class RateAnnouncement(wiring.Component):
     """Asks for a TL Rate Notification until the partner has acknowledged one, again after every new link.
@@ -19,7 +22,7 @@ class RateAnnouncement(wiring.Component):
     tell : the rate changes with the next cycle; the partner must be told anew.
     again : forget the Request without an Ack, and ask again when this falls.
     link_up : the partner can be told; one whose link went down has forgotten.
-    announce : level; a Request leaves when it rises.
+    announce : level; a Request leaves when it rises. It is low for four cycles before.
     answered : level; falls when the Request starts, rises with its Ack.
     told : the partner knows the rate, or there is none to tell.
     waiting : the partner must be told, its link is up, and the Ack has not come.
@@ -45,11 +48,16 @@ class RateAnnouncement(wiring.Component):
         started = Signal()
         outdated = Signal()
         acknowledged = Signal()
+        low = Signal(range(LOW_CYCLES))
         m.d.comb += [
             self.announce.eq(asking & self.link_up),
             self.told.eq((acknowledged & self.link_up) | ~self.active),
             self.waiting.eq(self.active & self.link_up & ~acknowledged),
         ]
+        with m.If(self.announce):
+            m.d.sync += low.eq(0)
+        with m.Elif(low != LOW_CYCLES - 1):
+            m.d.sync += low.eq(low + 1)
         with m.If(self.again | ~self.link_up):
             m.d.sync += [asking.eq(0), started.eq(0), outdated.eq(0)]
         with m.Elif(asking):
@@ -60,7 +68,7 @@ class RateAnnouncement(wiring.Component):
                 m.d.sync += [asking.eq(0), started.eq(0), outdated.eq(0), acknowledged.eq(~outdated)]
             with m.Elif(self.tell):
                 m.d.sync += outdated.eq(1)
-        with m.Elif(self.waiting):
+        with m.Elif(self.waiting & (low == LOW_CYCLES - 1)):
             m.d.sync += asking.eq(1)
         with m.If(self.tell | ~self.link_up):
             m.d.sync += acknowledged.eq(0)
