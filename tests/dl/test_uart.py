@@ -4,7 +4,7 @@ import pytest
 from amaranth.hdl import Module, ResetInserter, Signal
 from amaranth.sim import Simulator
 
-from dl.uart_bench import NO_OP, REQUEST, RESPONSE, Hand, credit_update, lone, message, story, transport
+from dl.uart_bench import NO_OP, REQUEST, RESPONSE, Hand, credit_update, lone, message, simulate, story, transport
 from ualink.config import ConfigError
 from ualink.dl.uart import Uart
 from ualink.dl.uart_scheduler import UartScheduler
@@ -19,9 +19,19 @@ def test_refuses_sizes(name, dwords):
         Uart(**{name: dwords})
 
 
-def test_sizes_of_the_standard():
-    uart = Uart()
-    assert (len(uart.tx_level), len(uart.rx_level)) == (8, 8)
+@pytest.mark.req("DL-088")
+def test_recommended_sizes():
+    """128 dwords each way unless told otherwise: so many are announced, and so many written before one is sent."""
+    dut = Uart()
+
+    async def bench(ctx):
+        hand = Hand(ctx, dut)
+        hand.online()
+        assert await hand.say() == lone(credit_update(128))
+        await hand.write(*WORDS[:128])
+        assert not ctx.get(dut.tx.ready) and ctx.get(dut.tx_level) == 128
+
+    simulate([dut], bench)
 
 
 @pytest.mark.req("DL-077", "DL-089", "DL-090", "DL-091", "DL-100")

@@ -26,7 +26,7 @@ def converse(sizes, seed, talk, partner="rtl", **how):
 SIZES = [((1, 1), (1, 1)), ((2, 1), (128, 2)), ((128, 128), (128, 128)), ((5, 40), (33, 3))]
 
 
-@pytest.mark.req("DL-006", "DL-007", "DL-086", "DL-087", "DL-089", "DL-106")
+@pytest.mark.req("DL-006", "DL-007", "DL-086", "DL-087", "DL-106")
 @pytest.mark.parametrize("partner", ["rtl", "model"])
 @pytest.mark.parametrize("sizes", SIZES)
 def test_every_word_arrives(sizes, partner):

@@ -176,7 +176,7 @@ class Wire:
                 uart.flit_sent()
 
 
-@pytest.mark.req("DL-006", "DL-007", "DL-086", "DL-087", "DL-088", "DL-096")
+@pytest.mark.req("DL-006", "DL-007", "DL-086", "DL-087", "DL-096")
 @pytest.mark.parametrize("sizes", [((1, 1), (2, 2)), ((128, 128), (128, 128)), ((9, 64), (64, 3))])
 def test_every_word_arrives(sizes):
     rng = random.Random(str(sizes))
