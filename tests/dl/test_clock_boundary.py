@@ -2,8 +2,10 @@
 
 import random
 from fractions import Fraction
+from itertools import pairwise
 
 import pytest
+from amaranth.hdl import Cat, Fragment, Module, Signal
 from amaranth.sim import Simulator
 
 from ualink.config import ConfigError, DLConfig
@@ -33,6 +35,31 @@ def test_refuses_replay_depth(replay_depth):
         required_depth(replay_depth)
 
 
+class Jitter:
+    """A platform whose synchronisers at times see a change one cycle late, never twice in a row, as metastability may.
+
+    The bits of a vector are late together: then it is a value that the writer had before.
+    """
+
+    def __init__(self, seed):
+        self.rng = random.Random(seed)
+
+    def get_ff_sync(self, synchronizer):
+        m = Module()
+        sync = m.d[synchronizer._o_domain]
+        noise = Signal(16, init=self.rng.randrange(1, 1 << 16))
+        late = Signal()
+        stages = [Signal.like(synchronizer.i, init=0) for _ in range(synchronizer._stages)]
+        sync += noise.eq(Cat(noise[1:], noise[0] ^ noise[2] ^ noise[3] ^ noise[5]))
+        sync += late.eq((stages[0] != synchronizer.i) & noise[0] & ~late)
+        with m.If(~noise[0] | late):
+            sync += stages[0].eq(synchronizer.i)
+        for before, after in pairwise(stages):
+            sync += after.eq(before)
+        m.d.comb += synchronizer.o.eq(stages[-1])
+        return m
+
+
 class Run:
     """Numbered flits both ways while the link flaps; ``got`` and ``sent`` hold (session, number) per side.
 
@@ -49,7 +76,7 @@ class Run:
         self.dl_got: list[list] = []
         self.dl_sent: list[int] = []
         self.resets = 0
-        simulator = Simulator(self.dut)
+        simulator = Simulator(Fragment.get(self.dut, Jitter(seed)))
         simulator.add_clock(DL_PERIOD, phase=DL_PERIOD * self.rng.random())
         # A ratio with a random tail, so that the phase drifts through all values.
         upli_period = DL_PERIOD * ratio * (1 + 0.01 * self.rng.random())
