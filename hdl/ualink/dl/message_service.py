@@ -37,6 +37,7 @@ class MessageStatusSignature(wiring.Signature):
                 "uart_overflow": Out(1),
                 "uart_discarded": Out(1),
                 "uart_reset_timed_out": Out(1),
+                "uart_reset_received": Out(1),
                 "uart_protocol_error": Out(1),
             }
         )
@@ -148,6 +149,7 @@ class MessageService(wiring.Component):
             status.uart_overflow.eq(uart.overflow),
             status.uart_discarded.eq(uart.discarded),
             status.uart_reset_timed_out.eq(uart.reset_timed_out),
+            status.uart_reset_received.eq(uart.reset_received),
             status.uart_protocol_error.eq(uart.protocol_error),
             self.unknown.eq(decoder.unknown),
             self.protocol_error.eq(basic.protocol_error | control.protocol_error),

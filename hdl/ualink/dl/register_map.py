@@ -27,6 +27,7 @@ EVENTS = {
     "uart_overflow": "The partner sent UART data without credit.",
     "uart_discarded": "UART data was discarded.",
     "uart_reset_timed_out": "No Reset Response came within channel_time_out; the UART reset is being repeated.",
+    "uart_reset_received": "The partner reset the UART stream; the buffers were emptied.",
     "uart_protocol_error": "A UART message made no sense.",
 }
 """Sticky events, from bit 0 of ``events`` on; the first is the register block's own."""

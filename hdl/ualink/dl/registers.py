@@ -60,6 +60,7 @@ STATUS_PULSES = (
     "uart_overflow",
     "uart_discarded",
     "uart_reset_timed_out",
+    "uart_reset_received",
     "uart_protocol_error",
     "containment_ingress",
     "containment_egress",
@@ -135,7 +136,8 @@ class DLStatusSignature(wiring.Signature):
     device_answered, port_answered, rate_answered : the Request sent last has its Ack.
     channel_timed_out : pulse: a channel negotiation was given up.
     uart_resetting, uart_tx_level, uart_rx_level : the stream is being reset; dwords in the UART buffers.
-    uart_overflow, uart_discarded, uart_reset_timed_out, uart_protocol_error : pulses.
+    uart_overflow, uart_discarded, uart_reset_timed_out, uart_reset_received, uart_protocol_error : pulses, as of
+        ``Uart``.
     containment_ingress, containment_egress : pulses: an uncorrectable error took the link down.
     forward_progress_time_out : pulse: no Ack came, which took the link down.
     …: one per name in ``COUNTERS``; they survive a link down.
