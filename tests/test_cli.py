@@ -235,7 +235,7 @@ HELP = {
     "sim": ["SCENARIO", "--out", "--seed", "--json", "--wave", "Exit status 0 only if every transaction completed"],
     "decode": ["[CAPTURE]", "--json", "--lua", "pcapng"],
     "generate": ["{controller|station|switch}", "--config", "--ports [1|2|4]", "--stations", "-o, --out"],
-    "bench": ["[NAME]...", "--json", "--list", "--liberty", "--write", "rows whose names"],
+    "bench": ["[NAME]...", "--json", "--list", "--liberty", "--write", "docs/performance.md"],
     "compliance": ["--json", "docs/compliance.md"],
 }
 

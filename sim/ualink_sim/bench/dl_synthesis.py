@@ -28,22 +28,22 @@ _PRELAYOUT = "without memories; Yosys and ABC, before layout"
 
 def benches(options: Options) -> list[Bench]:
     """CRC variants and whole data links on an ECP5, data links in the library of ``options``."""
-    rows = []
+    rows: list[Bench] = []
     for kind, component in _CRC.items():
         for stages in CRC_STAGES:
-            rows.append(
+            rows.extend(
                 _on_ecp5(
                     f"dl.crc.{kind}.stages{stages}",
-                    ("lut4", "ff", "depth", "fmax_mhz"),
+                    ("lut4", "ff", "depth"),
                     f"{component.__name__}(stages={stages}), 64 bytes a cycle",
                     partial(component, True, stages),
                 )
             )
     for ports in PORTS:
-        rows.append(
+        rows.extend(
             _on_ecp5(
                 f"dl.ecp5.ports{ports}",
-                ("lut4", "ff", "ebr", "depth", "fmax_mhz"),
+                ("lut4", "ff", "ebr", "depth"),
                 f"DataLink of a station with {ports} port{'s' * (ports > 1)}",
                 partial(DataLinks, ports),
             )
@@ -51,22 +51,28 @@ def benches(options: Options) -> list[Bench]:
     return rows + [_in_library(ports, options) for ports in PORTS]
 
 
-def _on_ecp5(prefix: str, kinds: tuple[str, ...], what: str, make: Callable) -> Bench:
-    def measure() -> dict[str, float]:
-        found = ecp5.figures(make(), prefix)
-        return {f"{prefix}.{kind}": found[kind] for kind in kinds}
+def _on_ecp5(prefix: str, sizes: tuple[str, ...], what: str, make: Callable) -> list[Bench]:
+    """Sizes, which synthesis tells, and Fmax, for which place and route takes minutes more."""
 
-    return Bench(
-        tuple(
-            Row(
-                name=f"{prefix}.{kind}",
-                unit=_UNITS[kind],
-                how=f"{what}; {_WHAT[kind]}; yosys and nextpnr, {ecp5.DEVICE}; ports between registers, not counted",
-            )
-            for kind in kinds
-        ),
-        measure,
-    )
+    def bench(kinds: tuple[str, ...], place: bool) -> Bench:
+        def measure() -> dict[str, float]:
+            found = ecp5.figures(make(), prefix, place=place)
+            return {f"{prefix}.{kind}": found[kind] for kind in kinds}
+
+        tools = "yosys and nextpnr" if place else "yosys"
+        return Bench(
+            tuple(
+                Row(
+                    name=f"{prefix}.{kind}",
+                    unit=_UNITS[kind],
+                    how=f"{what}; {_WHAT[kind]}; {tools}, {ecp5.DEVICE}; ports between registers, not counted",
+                )
+                for kind in kinds
+            ),
+            measure,
+        )
+
+    return [bench(sizes, place=False), bench(("fmax_mhz",), place=True)]
 
 
 def _in_library(ports: int, options: Options) -> Bench:
