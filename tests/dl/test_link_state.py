@@ -245,6 +245,17 @@ def test_up_ends_with_an_event(event):
     run(story)
 
 
+@pytest.mark.req("DL-182")
+def test_nop_ends_with_an_uncorrectable_error():
+    async def story(link):
+        await link.to_nop()
+        await link.pulse("containment")
+        assert await link.slot(GOOD) == TxKind.IDLE
+        assert link.state == LinkState.IDLE
+
+    run(story)
+
+
 @pytest.mark.req("DL-177")
 def test_states_change_between_flits_only():
     async def story(link):

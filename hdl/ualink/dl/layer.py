@@ -229,7 +229,7 @@ class DataLink(wiring.Component):
             "link_downs": link.left_up,
             "forward_progress_time_outs": blocks.progress.time_out,
             "ingress_containments": blocks.containment.found,
-            "egress_containments": transmit.egress_error,
+            "egress_containments": transmit.egress_error & link.flits,
             "unknown_messages": messages.unknown,
         }
         m.d.comb += [
@@ -238,7 +238,7 @@ class DataLink(wiring.Component):
             self.status.tx_replay.eq(transmit.tx_replay),
             self.status.held.eq(transmit.held),
             self.status.containment_ingress.eq(blocks.containment.found),
-            self.status.containment_egress.eq(transmit.egress_error),
+            self.status.containment_egress.eq(transmit.egress_error & link.flits),
             self.status.forward_progress_time_out.eq(blocks.progress.time_out),
         ]
         for name in COUNTERS:

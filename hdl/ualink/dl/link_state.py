@@ -37,7 +37,8 @@ class LinkStateMachine(wiring.Component):
     enable : the layer above lets the link leave Idle.
     slot_end : a transmitted flit slot ends.
     ended, status : a received slot has been judged.
-    containment, time_out : pulses; error containment event and forward-progress time-out, to Idle.
+    containment, time_out : pulses; error containment event, to Idle from NOP and Up; forward-progress time-out, to
+        Idle from Up.
     state : ``LinkState``, reset value FAULT.
     next_kind : combinational: what slots that begin in the next cycle carry.
     flits : NOP or Up: DL flits are sent and received flits count.
@@ -78,7 +79,8 @@ class LinkStateMachine(wiring.Component):
         good_run = Signal(range(RECEIVED_FLITS_TO_UP + 1))
         control_run = Signal(range(CONTROL_FLITS_TO_IDLE + 1))
         partner_down = Signal()
-        failed = Signal()
+        contained = Signal()
+        timed_out = Signal()
 
         m.d.comb += [
             fault.eq(self.local_fault | self.remote_fault),
@@ -91,7 +93,8 @@ class LinkStateMachine(wiring.Component):
         rested = (idle_slots >= self._idle_flit_times - 1) & partner_down
         to_nop = self.enable & (rested | (idle_slots == IDLE_LIMIT - 1))
         to_up = (nop_flits == NOP_FLITS_TO_UP - 1) & (good_run == RECEIVED_FLITS_TO_UP)
-        to_idle = (control_run == CONTROL_FLITS_TO_IDLE) | failed | self.containment | self.time_out
+        corrupt = contained | self.containment
+        to_idle = (control_run == CONTROL_FLITS_TO_IDLE) | corrupt | timed_out | self.time_out
         with m.Switch(self.state):
             with m.Case(LinkState.FAULT):
                 m.d.comb += next_state.eq(LinkState.IDLE)
@@ -99,6 +102,9 @@ class LinkStateMachine(wiring.Component):
                 m.d.comb += next_state.eq(Mux(to_nop, LinkState.NOP, LinkState.IDLE))
             with m.Case(LinkState.NOP):
                 m.d.comb += next_state.eq(Mux(to_up, LinkState.UP, LinkState.NOP))
+                # Nothing follows an uncorrectable error, NOP flits neither (UALink_200 §6.7.4.2).
+                with m.If(corrupt):
+                    m.d.comb += next_state.eq(LinkState.IDLE)
             with m.Case(LinkState.UP):
                 m.d.comb += next_state.eq(Mux(to_idle, LinkState.IDLE, LinkState.UP))
         with m.If(fault):
@@ -122,11 +128,11 @@ class LinkStateMachine(wiring.Component):
             with m.Elif(good_run != RECEIVED_FLITS_TO_UP):
                 m.d.sync += good_run.eq(good_run + 1)
         with m.If(~self.flits):
-            m.d.sync += [good_run.eq(0), failed.eq(0)]
+            m.d.sync += [good_run.eq(0), contained.eq(0), timed_out.eq(0)]
             with m.If(control_run == CONTROL_FLITS_TO_IDLE):
                 m.d.sync += partner_down.eq(1)
-        with m.Elif(self.containment | self.time_out):
-            m.d.sync += failed.eq(1)
+        with m.Else():
+            m.d.sync += [contained.eq(corrupt), timed_out.eq(timed_out | (self.time_out & self.up))]
 
         with m.If(self.slot_end):
             m.d.sync += [

@@ -110,6 +110,8 @@ class LinkStateMachine:
             case LinkState.IDLE:
                 rested = self._partner_down and self.slots >= self.idle_flit_times
                 return LinkState.NOP if enable and (rested or self.slots >= IDLE_LIMIT) else LinkState.IDLE
+            case LinkState.NOP if self._failed:
+                return LinkState.IDLE
             case LinkState.NOP:
                 heard = self._good_run >= RECEIVED_FLITS_TO_UP
                 return LinkState.UP if heard and self.slots >= NOP_FLITS_TO_UP else LinkState.NOP
