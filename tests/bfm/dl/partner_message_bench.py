@@ -201,6 +201,8 @@ async def no_forward_progress(dut):
     bench = Bench(dut, 12)
     await bench.start(tx_ack_time_out=100)
     bench.load_device = 1.0
+    await bench.flits(150)
+    assert not bench.device.status("link_downs")
     bench.partner.to_device = lambda number, slot: LOST if isinstance(slot, bytes) else slot
     await bench.until(lambda: bench.device.status("link_downs") == 1, 800)
     bench.load_device = 0.0

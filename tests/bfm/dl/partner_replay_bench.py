@@ -96,21 +96,23 @@ async def numbers_that_are_wrong(dut):
 
     newest = lambda: bench.checker.replay.tx_last_seq  # noqa: E731
     for load in (0.0, 1.0):
-        for change in (
-            lambda: command(ack_req_seq=0),
-            lambda: command(ack_req_seq=seq_advance(newest(), 40)),
-            lambda: command(ack_req_seq=seq_advance(newest(), -40)),
-            lambda: command(ack_req_seq=seq_advance(newest(), 40), replay_request=True),
-            lambda: command(ack_req_seq=seq_advance(newest(), -300), replay_request=True),
-            lambda: lambda header: ExplicitHeader(header.payload, False, 0),
-            lambda: lambda header: 0b100 << 21 | header.encode() & 0x1FFFFF,
-            lambda: lambda header: None if header.payload else 0b001 << 21 | 1 << 8,
+        for logged, change in (
+            (True, lambda: command(ack_req_seq=0)),
+            (False, lambda: command(ack_req_seq=seq_advance(newest(), 40))),
+            (False, lambda: command(ack_req_seq=seq_advance(newest(), -40))),
+            (False, lambda: command(ack_req_seq=seq_advance(newest(), 40), replay_request=True)),
+            (False, lambda: command(ack_req_seq=seq_advance(newest(), -300), replay_request=True)),
+            (True, lambda: lambda header: ExplicitHeader(header.payload, False, 0)),
+            (True, lambda: lambda header: 0b100 << 21 | header.encode() & 0x1FFFFF),
+            (not load, lambda: lambda header: None if header.payload else 0b001 << 21 | 1 << 8),
         ):
             bench.load_device = bench.load_partner = load
             await bench.flits(14)
+            errors = bench.device.status("protocol_errors")
             left = bench.spoil(change())
             await bench.flits(30)
             assert load or not left[0]
+            assert bench.device.status("protocol_errors") - errors == logged
             bench.partner.to_device = lambda number, slot: slot
             await bench.quiet()
     # A replay asked for again: inside the window it is not obeyed, behind it is.
