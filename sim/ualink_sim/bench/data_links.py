@@ -2,10 +2,10 @@
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
+from amaranth.lib.wiring import connect, flipped
 
 from ualink.config import StationConfig
 from ualink.dl.layer import DataLink
-from ualink.lib.forward import forward
 from ualink.lib.interleave import Interleaver
 
 __all__ = ["DataLinks"]
@@ -25,5 +25,5 @@ class DataLinks(wiring.Component):
         if self._ports > 1:
             m.d.sync += slot.eq(Mux(slot == self._ports - 1, 0, slot + 1))
         m.submodules.link = Interleaver(self._ports, slot)(self._link)
-        forward(m, self._link, self)
+        connect(m, flipped(self), self._link)
         return m
