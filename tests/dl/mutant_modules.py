@@ -14,8 +14,9 @@ MODULES = ("sequence", "replay_receive", "header_scheduler", "replay_buffer", "r
 """Modules of ``ualink.dl`` that a mutant may change, in order of import."""
 
 
-def load(mutant=None) -> SimpleNamespace:
-    """Modules of the replay of their own, with narrow beats and what ``mutant`` (of ``dl.mutants``) changes."""
+def load(mutant=None, **shape: int) -> SimpleNamespace:
+    """Modules of the replay of their own, with narrow beats (``shape`` as of ``narrow``) and what ``mutant`` (of
+    ``dl.mutants``) changes."""
     folder = Path(next(iter(dl.__path__)))
     copies = SimpleNamespace()
     with _imports_restored():
@@ -31,7 +32,7 @@ def load(mutant=None) -> SimpleNamespace:
             sys.modules[module.__name__] = module
             exec(compile(text, f"{name}.py", "exec"), module.__dict__)
             setattr(copies, name, module)
-    return narrow(copies)
+    return narrow(copies, **shape)
 
 
 @contextmanager

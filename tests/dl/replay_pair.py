@@ -53,19 +53,20 @@ command flit name the number ``step`` + 1 beyond the newest, or ``step`` behind 
 it a Replay Request, else it is an Ack."""
 
 
-def narrow(modules: SimpleNamespace) -> SimpleNamespace:
-    """Have ``replay_transmit`` of ``modules`` (modules of their own, not those of ``ualink``) make narrow beats."""
+def narrow(modules: SimpleNamespace, beats: int = BEATS, data_bits: int = DATA_BITS) -> SimpleNamespace:
+    """Have ``replay_transmit`` of ``modules`` (modules of their own, not those of ``ualink``) make narrow beats, fewer
+    to a flit; the flit header is in the first bits of the last."""
     transmit = modules.replay_transmit
     buffer = transmit.ReplayBuffer
     flags = {"first": 1, "last": 1}
-    packed = {"data": DATA_BITS, **flags, "payload": 1, "error": 1, "parity": DATA_BITS // 8, "control_parity": 1}
-    transmit.BEATS_PER_FLIT = BEATS
+    packed = {"data": data_bits, **flags, "payload": 1, "error": 1, "parity": data_bits // 8, "control_parity": 1}
+    transmit.BEATS_PER_FLIT = beats
     transmit.HEADER_BIT = 0
-    transmit.DATA_BITS = DATA_BITS
-    transmit.BEAT_BYTES = DATA_BITS // 8
+    transmit.DATA_BITS = data_bits
+    transmit.BEAT_BYTES = data_bits // 8
     transmit.PACKED_BEAT_LAYOUT = data.StructLayout(packed)
-    transmit.CRC_GENERATOR_INPUT_LAYOUT = data.StructLayout({"data": DATA_BITS, **flags, "kind": TxKind, "invert": 1})
-    transmit.ReplayBuffer = lambda depth, data_bits: buffer(depth, beats=BEATS, data_bits=data_bits)
+    transmit.CRC_GENERATOR_INPUT_LAYOUT = data.StructLayout({"data": data_bits, **flags, "kind": TxKind, "invert": 1})
+    transmit.ReplayBuffer = lambda depth, data_bits: buffer(depth, beats=beats, data_bits=data_bits)
     return modules
 
 
