@@ -125,7 +125,8 @@ class DLConfig(_Config):
 
     ``replay_depth`` is TxReplay in DL flits; ``explicit_cadence`` the reload of Tx_explicit_count (A-27);
     ``crc_covers_zero_field`` is A-05; ``idle_flit_times`` the least stay in DL Idle (A-23); ``uart_tx_dwords`` and
-    ``uart_rx_dwords`` are the UART buffers of the stream.
+    ``uart_rx_dwords`` are the UART buffers of the stream. ``partner_replay_depth`` is the largest TxReplay of a partner,
+    in DL flits; it counts only where the TL has a clock of its own, behind a FIFO that a replay must not overflow.
     """
 
     replay_depth: int = 64
@@ -136,6 +137,7 @@ class DLConfig(_Config):
     tx_ack_time_out: int = 40_000
     uart_tx_dwords: int = 128
     uart_rx_dwords: int = 128
+    partner_replay_depth: int = 64
 
     def __post_init__(self):
         _check_range("dl", "replay_depth", self.replay_depth, 2, 255)
@@ -144,6 +146,7 @@ class DLConfig(_Config):
         _check_range("dl", "rx_replay_limit", self.rx_replay_limit, 1, 255)
         _check_range("dl", "tx_ack_time_out", self.tx_ack_time_out, 0, (1 << 24) - 1)
         _check_range("dl", "uart_tx_dwords", self.uart_tx_dwords, 1, 4095)
+        _check_range("dl", "partner_replay_depth", self.partner_replay_depth, 0, 255)
         _check_range("dl", "uart_rx_dwords", self.uart_rx_dwords, 1, 4095)
 
 

@@ -27,6 +27,11 @@ WAIVERS = (
         "A part selected by a variable index is the low end of the shifted vector.",
     ),
     (
+        "SYNCASYNCNET",
+        "*",
+        "The pointers of a FIFO between two clocks are held from the reset of one at once until a clock of the other.",
+    ),
+    (
         "UNUSEDSIGNAL",
         "Bits of signal are not used*",
         "A beat crosses the layers whole, and a sum has its carry, also where only a part of them is used.",

@@ -2,6 +2,7 @@
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
+from amaranth.lib.cdc import FFSynchronizer
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ualink.config import DLConfig
@@ -34,6 +35,10 @@ UPLI_CLOCK_MEMBERS = (
 """Members of ``RateChange`` for firmware and for the clock generator."""
 
 
+CLOCK_GENERATOR_ANSWERS = ("on_reference", "pll_ready")
+"""Those that come from the clock generator, synchronous to nothing."""
+
+
 class SeparateLinks(wiring.Component):
     """``Links`` in domain "sync", for a TL in domain "upli", whose clock may be slower; and the change of that clock.
 
@@ -46,13 +51,13 @@ class SeparateLinks(wiring.Component):
     upli_reset : UPLIReset_N inverted, synchronous to the UPLI clock; the reset of domain "upli" is for power-on.
     rs_slot : the port that this cycle of domain "sync" belongs to.
     rs, uart_tx, uart_rx, config, status : as of ``Links``.
-    upli_clock_… : as of ``RateChange``.
+    upli_clock_… : as of ``RateChange``; ``on_reference`` and ``pll_ready`` may be synchronous to any clock.
     overflow : per port, sticky: a TL flit was lost because the partner sent faster than it had been told.
     """
 
     def __init__(self, config: DLConfig, ports: int):
         self._ports = ports
-        self._rx_depth = required_depth(config.replay_depth)
+        self._rx_depth = required_depth(config.partner_replay_depth)
         self._links = Links(config, ports)
         self._clock = RateChange(ports)
         members = self._links.signature.members
@@ -97,7 +102,11 @@ class SeparateLinks(wiring.Component):
             self._connect_port(m, number, boundary)
         connect(m, links.rs, flipped(self.rs))
         for name in UPLI_CLOCK_MEMBERS:
-            forward_member(m, clock, name, getattr(self, f"upli_clock_{name}"))
+            if name not in CLOCK_GENERATOR_ANSWERS:
+                forward_member(m, clock, name, getattr(self, f"upli_clock_{name}"))
+        for name in CLOCK_GENERATOR_ANSWERS:
+            answer = FFSynchronizer(getattr(self, f"upli_clock_{name}"), getattr(clock, name))
+            m.submodules[f"synchronise_{name}"] = answer
         return m
 
     def _connect_port(self, m, number, boundary):
@@ -136,5 +145,5 @@ class SeparateLinks(wiring.Component):
             clock.link_up[number].eq(status.link_state == LinkState.UP),
             clock.answered[number].eq(status.rate_answered),
         ]
-        with m.If(clock.may_change):
+        with m.If(clock.may_change | clock.busy | ~clock.partner_told.all()):
             m.d.comb += [config.announce_rate.eq(clock.announce[number]), config.rate.eq(clock.announced_rate)]
