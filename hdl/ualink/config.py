@@ -125,7 +125,7 @@ class DLConfig(_Config):
 
     ``replay_depth`` is TxReplay in DL flits; ``explicit_cadence`` the reload of Tx_explicit_count (A-27);
     ``crc_covers_zero_field`` is A-05; ``idle_flit_times`` the least stay in DL Idle (A-23); ``uart_tx_dwords`` and
-    ``uart_rx_dwords`` are the UART buffers of the stream. ``partner_replay_depth`` is the largest TxReplay of a partner,
+    ``uart_rx_dwords`` are the UART buffers; ``partner_replay_depth`` is the largest TxReplay of a partner,
     in DL flits; it counts only where the TL has a clock of its own, behind a FIFO that a replay must not overflow.
     """
 
