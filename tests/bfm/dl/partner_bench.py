@@ -8,6 +8,7 @@ from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles
 from dl_link_partner.device import Device
 
+from bfm.dl.fake_link import header_of, rewrite
 from ualink_sim.bfm.dl.beats import DLBus
 from ualink_sim.bfm.dl.checker import LinkChecker
 from ualink_sim.bfm.dl.coverage import LinkCoverage
@@ -15,8 +16,7 @@ from ualink_sim.bfm.dl.link import BeatLink
 from ualink_sim.bfm.dl.options import CheckerOptions
 from ualink_sim.bfm.dl.partner import LinkPartner
 from ualink_sim.model.dl_endpoint import LOST, DLEndpoint, SlotKind
-from ualink_sim.model.dl_flit import DLFlit
-from ualink_sim.model.dl_header import CommandHeader, decode_header
+from ualink_sim.model.dl_header import CommandHeader
 from ualink_sim.model.dl_messages import DeviceId, PortNumber
 from ualink_sim.model.dl_replay import ReplayReceiver
 
@@ -24,18 +24,6 @@ CYCLES_PER_FLIT = 10
 LIMIT = 40
 HITS: Counter = Counter()
 """Coverage of all scenarios that ran in this simulator."""
-
-
-def rewrite(slot, header):
-    """The same flit with another header (an integer or a header)."""
-    flit = DLFlit.decode(slot)
-    flit.header = header if isinstance(header, int) else header.encode()
-    return flit.encode()
-
-
-def header_of(slot):
-    """The header of a flit, None of another slot."""
-    return decode_header(DLFlit.decode(slot).header) if isinstance(slot, bytes) else None
 
 
 class Bench:
@@ -135,7 +123,7 @@ class Bench:
             if other is None:
                 return slot
             left[0] -= 1
-            return rewrite(slot, other)
+            return rewrite(slot, header=other)
 
         self.partner.to_device = fault
         return left
