@@ -129,10 +129,11 @@ def test_json_tells_the_ports_of_the_verilog_in_their_order(files):
     module = text[text.index(f"module {description['module']}(") :]
     module = module[: module.index("endmodule")]
     names = re.sub(r"\s", "", module[module.index("(") + 1 : module.index(")")]).split(",")
-    assert names == ["clk", "rst", *(row["name"] for row in description["ports"])]
+    clocks = ["clk", "rst", "upli_clk", "upli_rst"] if "upli_clk" in description["clock"] else ["clk", "rst"]
+    assert names == [*clocks, *(row["name"] for row in description["ports"])]
     declared = re.findall(r"^  (input|output) (?:\[(\d+):0\] )?(\w+);$", module, re.MULTILINE)
     widths = {name: (direction, int(high or 0) + 1) for direction, high, name in declared}
-    assert widths.pop("clk") == widths.pop("rst") == ("input", 1)
+    assert [widths.pop(name) for name in clocks] == [("input", 1)] * len(clocks)
     assert widths == {row["name"]: (row["direction"], row["width"]) for row in description["ports"]}
     assert all(row["path"].replace(".", "__") == row["name"] for row in description["ports"])
 
@@ -141,7 +142,7 @@ def test_json_tells_the_parameters(files):
     description = json.loads(files[1].read_text())
     parameters = description["parameters"]
     station = parameters.get("station", parameters)
-    assert station["dl"]["replay_depth"] == 2
+    assert station["dl"]["replay_depth"] == 8
     assert station["upli"]["req"] == {"pool": 2, "vc": [0, 0, 0, 0]}
     assert station["dl"]["tx_ack_time_out"] == 40_000
 

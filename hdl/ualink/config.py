@@ -124,15 +124,15 @@ class DLConfig(_Config):
     """Data link layer of one port (UALink_200 §6).
 
     ``replay_depth`` is TxReplay in DL flits; ``explicit_cadence`` the reload of Tx_explicit_count (A-27);
-    ``crc_covers_zero_field`` is A-05; ``idle_flit_times`` the least stay in DL Idle (A-23); ``uart_tx_dwords`` and
-    ``uart_rx_dwords`` are the UART buffers; ``partner_replay_depth`` is the largest TxReplay of a partner,
-    in DL flits; it counts only where the TL has a clock of its own, behind a FIFO that a replay must not overflow.
+    ``crc_covers_zero_field`` is A-05; ``idle_flit_times`` the least stay in DL Idle, above the round trip (A-23);
+    ``uart_tx_dwords`` and ``uart_rx_dwords`` are the UART buffers; ``partner_replay_depth`` is the largest TxReplay of a
+    partner, in DL flits, which counts only where the TL has a clock of its own, behind a FIFO.
     """
 
     replay_depth: int = 64
     explicit_cadence: int = 7
     crc_covers_zero_field: bool = True
-    idle_flit_times: int = 16
+    idle_flit_times: int = 64
     rx_replay_limit: int = 50
     tx_ack_time_out: int = 40_000
     uart_tx_dwords: int = 128

@@ -88,7 +88,8 @@ class UartScheduler(wiring.Component):
                 gone = broken | self.disabled | self.channel_offline
                 m.d.sync += dword.eq(Mux(gone, NO_OP, self.payload.payload))
             with m.Else():
-                ends = (left == 1) & self.channel_transmit
+                # A negotiation message that only waits its turn does not stop a sequence that is under way.
+                ends = (left == 1) & ~self.channel_offline
                 m.d.sync += dword.eq(Mux(ends, self.request.dword, NO_OP))
         with m.Elif(in_hand):
             m.d.sync += in_hand.eq(stands & ~taken)

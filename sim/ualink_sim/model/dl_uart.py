@@ -148,7 +148,7 @@ class Uart:
             return None
         dword = self._sending.popleft()
         if not self._sending and self._sending_kind is UARTResetRequest:
-            if not self.transmit:
+            if self.offline:
                 return NoOp().encode(), False
             self.step, self.waited = ResetStep.WAIT, 0
         return dword, bool(self._sending)

@@ -124,6 +124,12 @@ async def uart_stream(dut):
 
     await reset_by_the_device()
     await bench.flits(40)
+    # Requests for the state that the channels have: their Acks wait behind the sequence, and do not end it.
+    await reset_by_the_device()
+    for channel in (0, 4):
+        message = ChannelNegotiation(target_state=8 | channel, command=ChannelCommand.REQUEST)
+        bench.end.raw_messages.append((message.encode(), False))
+    await bench.flits(40)
     bench.end.uart.start_reset()
     await bench.flits(40)
     bench.end.uart.start_reset()
