@@ -124,7 +124,7 @@ class Order(wiring.Component):
         return m
 
 
-SLOTS = 11 if os.environ.get("UALINK_SOAK") else 8
+SLOTS = 11 if os.environ.get("UALINK_SOAK") else 6
 
 
 @pytest.mark.soak
