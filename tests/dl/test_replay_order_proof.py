@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In
 
 from dl.bit_proof import refuted
 from dl.mutant_modules import load
-from dl.mutants import MUTANTS, Mutant
+from dl.mutants import Mutant
 from ualink.config import DLConfig
 from ualink.phy.interface import TxKind
 
@@ -137,15 +137,3 @@ def test_receiver_that_expects_any_number_is_refuted(tmp_path):
     old = "expected.eq(rx_seq_calc == Mux(payload, next_seq(self.rx_last_seq_calc), self.rx_last_seq_calc))"
     mutant = Mutant("any number is expected", "DL-153", "replay_receive", old, "expected.eq(1)")
     assert refuted(Order(mutant), tmp_path, BEATS * 5)
-
-
-@pytest.mark.skipif(not os.environ.get("UALINK_SOAK"), reason="minutes; the campaigns of test_mutants are quicker")
-@pytest.mark.soak
-@pytest.mark.parametrize(
-    "name",
-    ["ambiguous after 8 bad flits", "command flits accepted while a replay is waited for", "gap is not remembered"],
-)
-def test_mutants_are_refuted(tmp_path, name):
-    """What lets wrong flits pass is found within the same bound."""
-    mutant = next(mutant for mutant in MUTANTS if mutant.name == name)
-    assert refuted(Order(mutant), tmp_path, BEATS * SLOTS)
