@@ -125,8 +125,8 @@ class DLConfig(_Config):
 
     ``replay_depth`` is TxReplay in DL flits; ``explicit_cadence`` the reload of Tx_explicit_count (A-27);
     ``crc_covers_zero_field`` is A-05; ``idle_flit_times`` the least stay in DL Idle, above the round trip (A-23);
-    ``uart_tx_dwords`` and ``uart_rx_dwords`` are the UART buffers; ``partner_replay_depth`` is the largest TxReplay of a
-    partner, in DL flits, which counts only where the TL has a clock of its own, behind a FIFO.
+    ``uart_tx_dwords`` and ``uart_rx_dwords`` are the UART buffers; ``partner_replay_depth`` is the largest TxReplay of
+    a partner, in DL flits, which counts only where the TL has a clock of its own, behind a FIFO.
     """
 
     replay_depth: int = 64
