@@ -14,7 +14,7 @@ from ualink_sim.bench import dl_link, ecp5, registry, silicon
 from ualink_sim.bench.netlist import cells, lut_levels
 from ualink_sim.bench.registry import run, select
 from ualink_sim.bench.rows import Bench, Options, Row, Unavailable
-from ualink_sim.bench.show import update_page
+from ualink_sim.bench.show import number, update_page
 
 NAMES = [
     "dl.utilisation.saturated",
@@ -131,6 +131,11 @@ def test_the_page_gets_new_values_and_keeps_the_rest(two_groups, tmp_path):
     ]
     update_page(page, [Row(name="c", unit="", how="", value=1234567)])
     assert page.read_text().splitlines()[-1] == "| `c` | 1,234,567 | – |  |  |  |"
+
+
+def test_numbers_are_written_as_people_write_them():
+    values = (None, 7, 1234567, 0.98125, 0.9770193333, 697512.3, 181.8, 25.0)
+    assert [*map(number, values)] == ["–", "7", "1,234,567", "0.98125", "0.97702", "697,512", "181.8", "25"]
 
 
 def test_rows_of_silicon_are_named_after_the_library(tmp_path):

@@ -15,7 +15,7 @@ def number(value: float | None) -> str:
     """As people write it: whole numbers whole, others with as many digits as say something."""
     if value is None:
         return "–"
-    return f"{value:,}" if isinstance(value, int) else f"{value:.5g}"
+    return f"{value:,.0f}" if isinstance(value, int) or abs(value) >= 10_000 else f"{value:.5g}"
 
 
 def show_rows(rows: Sequence[Row]) -> None:
