@@ -1,16 +1,11 @@
-"""Channel negotiation: flows of the standard, message by message, and two sides with random wishes."""
-
-import random
-from collections import deque
+"""Channel negotiation: flows of the standard, message by message."""
 
 import pytest
-from amaranth.hdl import Module
-from amaranth.sim import Simulator
 
+from dl import negotiation_bench
 from ualink.config import ConfigError
 from ualink.dl.channel import Channel, NegotiationState
-from ualink_sim.model.dl_channel import ChannelControl
-from ualink_sim.model.dl_messages import ChannelCommand, ChannelNegotiation, decode_message
+from ualink_sim.model.dl_messages import ChannelCommand, ChannelNegotiation
 
 pytestmark = pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
 
@@ -31,12 +26,8 @@ def test_refuses_channel(channel):
         Channel(channel)
 
 
-class Side:
-    """A channel and what the partner, played by the test, says to it."""
-
-    def __init__(self, ctx, dut):
-        self.ctx, self.dut = ctx, dut
-        ctx.set(dut.time_out_flits, 0)
+class Side(negotiation_bench.Side):
+    """A channel."""
 
     def want(self, online):
         self.ctx.set(self.dut.want_online, online)
@@ -50,33 +41,6 @@ class Side:
         """(transmit, receive, online)."""
         return tuple(self.ctx.get(signal) for signal in (self.dut.transmit, self.dut.receive, self.dut.online))
 
-    async def hear(self, dword):
-        """Hand over a message; returns whether it was logged as an error."""
-        ctx, dut = self.ctx, self.dut
-        ctx.set(dut.received.valid, 1)
-        ctx.set(dut.received.payload, dword)
-        error = ctx.get(dut.protocol_error)
-        await ctx.tick()
-        ctx.set(dut.received.valid, 0)
-        return bool(error)
-
-    async def say(self, cycles=4):
-        """What it sends in the next cycles."""
-        ctx, dut = self.ctx, self.dut
-        said = []
-        ctx.set(dut.message.ready, 1)
-        for _ in range(cycles):
-            if ctx.get(dut.message.valid):
-                said.append(ctx.get(dut.message.payload))
-            await ctx.tick()
-        ctx.set(dut.message.ready, 0)
-        return said
-
-    async def flit_times(self, count):
-        self.ctx.set(self.dut.slot_end, 1)
-        await self.ctx.tick().repeat(count)
-        self.ctx.set(self.dut.slot_end, 0)
-
     async def go_online(self):
         self.want(1)
         assert await self.say() == [REQUEST_ONLINE]
@@ -86,15 +50,7 @@ class Side:
 
 
 def run(story, channel=0):
-    dut = Channel(channel)
-
-    async def bench(ctx):
-        await story(Side(ctx, dut))
-
-    sim = Simulator(dut)
-    sim.add_clock(1e-9)
-    sim.add_testbench(bench)
-    sim.run()
+    negotiation_bench.run(Channel(channel), Side, story)
 
 
 @pytest.mark.req("DL-036", "DL-038", "DL-039", "DL-062", "DL-067", "DL-073", "DL-083", "DL-085")
@@ -382,85 +338,3 @@ def test_waits_for_the_other_channel():
         assert side.ctx.get(side.dut.busy)
 
     run(story)
-
-
-@pytest.mark.req("DL-062", "DL-065", "DL-067", "DL-070", "DL-072", "DL-084", "DL-085")
-@pytest.mark.parametrize("seed", range(4))
-def test_against_the_model(seed):
-    """The partner is the model; wishes change at random on both sides, and both states are one after each change."""
-    rng = random.Random(seed)
-    dut = Channel(0)
-
-    async def bench(ctx):
-        side, partner = Side(ctx, dut), ChannelControl()
-        wire: deque[ChannelNegotiation] = deque()
-        changes = 0
-        for _ in range(400):
-            if rng.random() < 0.1:
-                side.want(rng.randrange(2))
-            partner.ready = rng.random() < 0.7
-            channel = partner.channels[0]
-            if rng.random() < 0.05 and channel.state.name == "IDLE":
-                wire.append(channel.request(not channel.online))
-            elif channel.state.name == "OWE" and rng.random() < 0.5:
-                wire.append(channel.request(True))
-            if wire and rng.random() < 0.5:
-                await side.hear(wire.popleft().encode())
-            for dword in await side.say(rng.randint(1, 3)):
-                wire.extend(partner.receive(decode_message(dword)))
-            idle = not wire and not ctx.get(dut.message.valid) and channel.state.name == "IDLE"
-            if idle and side.state == NegotiationState.IDLE:
-                assert partner.online(0) == bool(ctx.get(dut.online))
-                changes += 1
-        assert changes > 20
-
-    sim = Simulator(dut)
-    sim.add_clock(1e-9)
-    sim.add_testbench(bench)
-    sim.run()
-
-
-@pytest.mark.req("DL-062", "DL-065", "DL-067", "DL-071", "DL-072")
-@pytest.mark.parametrize("seed", range(4))
-def test_two_sides(seed):
-    """Two sides with random wishes and random delays settle on one state whenever their wishes agree."""
-    rng = random.Random(seed)
-    m = Module()
-    m.submodules.a, m.submodules.b = sides = Channel(0), Channel(0)
-
-    async def bench(ctx):
-        for dut in sides:
-            ctx.set(dut.time_out_flits, 0)
-        wires = deque(), deque()
-
-        async def cycle():
-            for dut, outgoing, incoming in zip(sides, wires, wires[::-1]):
-                ctx.set(dut.message.ready, rng.random() < 0.5)
-                if ctx.get(dut.message.valid) and ctx.get(dut.message.ready):
-                    outgoing.append(ctx.get(dut.message.payload))
-                heard = bool(incoming) and rng.random() < 0.3
-                ctx.set(dut.received.valid, heard)
-                if heard:
-                    ctx.set(dut.received.payload, incoming.popleft())
-            await ctx.tick()
-
-        for _ in range(25):
-            for dut in sides:
-                ctx.set(dut.want_online, rng.randrange(2))
-            for _ in range(rng.randrange(40)):
-                await cycle()
-            wish = rng.randrange(2)
-            for dut in sides:
-                ctx.set(dut.want_online, wish)
-            for _ in range(150):
-                await cycle()
-            assert [ctx.get(dut.online) for dut in sides] == [wish] * 2
-            # A Request may still be owed and waited for, as long as neither wants to be online.
-            states = sorted(ctx.get(dut.state).value for dut in sides)
-            owed = [NegotiationState.OWING.value, NegotiationState.BLOCKED.value]
-            assert states == [NegotiationState.IDLE.value] * 2 or (states == owed and not wish)
-
-    sim = Simulator(m)
-    sim.add_clock(1e-9)
-    sim.add_testbench(bench)
-    sim.run()

@@ -5,8 +5,8 @@ import random
 from collections import deque
 
 import pytest
-from amaranth.sim import Simulator
 
+from dl import negotiation_bench
 from ualink.dl.channel import NegotiationState
 from ualink.dl.control_messages import ControlMessages
 from ualink_sim.model.dl_channel import ChannelControl, ChannelError, ChannelState
@@ -20,12 +20,8 @@ PENDING = {0: 0x0880_0120, 4: 0x0C80_0120}
 BOTH = pytest.mark.parametrize(("this", "other"), [(0, 4), (4, 0)])
 
 
-class Side:
-    """The block, and what the partner, played by the test, says to it."""
-
-    def __init__(self, ctx, dut):
-        self.ctx, self.dut = ctx, dut
-        ctx.set(dut.time_out_flits, 0)
+class Side(negotiation_bench.Side):
+    """The block."""
 
     def want(self, **wishes):
         for name, wish in wishes.items():
@@ -41,45 +37,13 @@ class Side:
         """(transmit, receive, online)."""
         return tuple(self.ctx.get(getattr(self.dut, f"{name}_{channel}")) for name in ("transmit", "receive", "online"))
 
-    async def hear(self, dword):
-        """Hand over a message; returns whether it was logged as an error."""
-        ctx, dut = self.ctx, self.dut
-        ctx.set(dut.received.valid, 1)
-        ctx.set(dut.received.payload, dword)
-        error = ctx.get(dut.protocol_error)
-        await ctx.tick()
-        ctx.set(dut.received.valid, 0)
-        return bool(error)
-
-    async def say(self, cycles=4):
-        """What it sends in the next cycles."""
-        ctx, dut = self.ctx, self.dut
-        said = []
-        ctx.set(dut.message.ready, 1)
-        for _ in range(cycles):
-            if ctx.get(dut.message.valid):
-                assert not ctx.get(dut.message.p.more)
-                said.append(ctx.get(dut.message.p.dword))
-            await ctx.tick()
-        ctx.set(dut.message.ready, 0)
-        return said
-
-    async def flit_times(self, count):
-        self.ctx.set(self.dut.slot_end, 1)
-        await self.ctx.tick().repeat(count)
-        self.ctx.set(self.dut.slot_end, 0)
+    def offered(self):
+        assert not self.ctx.get(self.dut.message.p.more)
+        return self.ctx.get(self.dut.message.p.dword)
 
 
 def run(story):
-    dut = ControlMessages()
-
-    async def bench(ctx):
-        await story(Side(ctx, dut))
-
-    sim = Simulator(dut)
-    sim.add_clock(1e-9)
-    sim.add_testbench(bench)
-    sim.run()
+    negotiation_bench.run(ControlMessages(), Side, story)
 
 
 @pytest.mark.req("DL-062", "DL-064", "DL-067", "DL-073", "DL-074", "DL-075", "DL-077", "DL-083", "DL-085")
