@@ -124,7 +124,8 @@ class DLConfig(_Config):
     """Data link layer of one port (UALink_200 §6).
 
     ``replay_depth`` is TxReplay in DL flits; ``explicit_cadence`` the reload of Tx_explicit_count (A-27);
-    ``crc_covers_zero_field`` is A-05; ``idle_flit_times`` the least stay in DL Idle, above the round trip (A-23);
+    ``crc_covers_zero_field`` is A-05, ``crc_stages`` the registers in the way of the CRC, 1 to 4;
+    ``idle_flit_times`` the least stay in DL Idle, above the round trip (A-23);
     ``uart_tx_dwords`` and ``uart_rx_dwords`` are the UART buffers; ``partner_replay_depth`` is the largest TxReplay of
     a partner, in DL flits, which counts only where the TL has a clock of its own, behind a FIFO.
     """
@@ -132,6 +133,7 @@ class DLConfig(_Config):
     replay_depth: int = 64
     explicit_cadence: int = 7
     crc_covers_zero_field: bool = True
+    crc_stages: int = 2
     idle_flit_times: int = 64
     rx_replay_limit: int = 50
     tx_ack_time_out: int = 40_000
@@ -142,6 +144,7 @@ class DLConfig(_Config):
     def __post_init__(self):
         _check_range("dl", "replay_depth", self.replay_depth, 2, 255)
         _check_range("dl", "explicit_cadence", self.explicit_cadence, 1, 7)
+        _check_range("dl", "crc_stages", self.crc_stages, 1, 4)
         _check_range("dl", "idle_flit_times", self.idle_flit_times, 4, 255)
         _check_range("dl", "rx_replay_limit", self.rx_replay_limit, 1, 255)
         _check_range("dl", "tx_ack_time_out", self.tx_ack_time_out, 0, (1 << 24) - 1)

@@ -29,6 +29,7 @@ class Remembers(wiring.Component):
                 "own": Out(8),
                 "queued": Out(8),
                 "apart": Out(8),
+                "mixed": Out(8, init=5),
             }
         )
 
@@ -44,6 +45,10 @@ class Remembers(wiring.Component):
             m.d.sync += word.high[self.stimulus[2:4]].eq(self.stimulus[4:10])
         m.d.sync += vector.bit_select(self.stimulus[16:19], 3).eq(self.stimulus[19:22])
         m.d.sync += many[self.stimulus[22:24]].eq(self.stimulus[24:28])
+        # One signal, part of it a register and part of it not.
+        m.d.comb += self.mixed[3:].eq(self.stimulus[3:8] ^ self.mixed[:3])
+        with m.If(self.stimulus[29]):
+            m.d.sync += self.mixed[:3].eq(self.stimulus[8:11])
         with m.If(self.stimulus[28]):
             m.d.sync += Cat(self.late, free).eq(self.stimulus[4:20])
         m.d.comb += self.result.eq(Cat(word, vector, *many))
@@ -90,7 +95,7 @@ class Remembers(wiring.Component):
         return m
 
 
-OUTPUTS = ("result", "late", "held", "table", "own", "queued", "apart")
+OUTPUTS = ("result", "late", "held", "table", "own", "queued", "apart", "mixed")
 
 
 @pytest.mark.parametrize("contexts", [1, 2, 4])

@@ -31,9 +31,9 @@ __all__ = ["DataLink"]
 class DataLink(wiring.Component):
     """Data link of one port: TL flits on one side, ten-beat flit slots of 64 bytes a cycle on the other.
 
-    Latency: a TL flit taken in cycle t is in the beat offered on ``tx`` from cycle t + 3. The first TL flit of an
-    accepted payload flit whose last beat arrives in cycle t leaves ``rx_flit`` in cycle t + 5, one more flit per
-    cycle after it.
+    Latency, with ``crc_stages`` 2: a TL flit taken in cycle t is in the beat offered on ``tx`` from cycle t + 3. The
+    first TL flit of an accepted payload flit whose last beat arrives in cycle t leaves ``rx_flit`` in cycle t + 5, one
+    more flit per cycle after it.
 
     While the link is not Up, and again while channel 0 is offline, TL flits are neither taken nor delivered. What was
     on its way when the link went down is lost; ``online`` falls, so that both TLs start anew.
@@ -77,8 +77,8 @@ class DataLink(wiring.Component):
             pacer=Pacer(),
             packer=Packer(),
             transmit=ReplayTransmit(config),
-            crc_generator=CrcGenerator(config.crc_covers_zero_field),
-            check=FlitCheck(config.crc_covers_zero_field),
+            crc_generator=CrcGenerator(config.crc_covers_zero_field, config.crc_stages),
+            check=FlitCheck(config.crc_covers_zero_field, config.crc_stages),
             receive_buffer=ReceiveBuffer(),
             unpacker=Unpacker(),
             containment=IngressContainment(),

@@ -118,7 +118,7 @@ class ReplayBuffer(wiring.Component):
         m.d.comb += [
             back.eq(seq_distance(now.replay_seq, now.tx_last_seq) + 1),
             then.place.eq(Mux(back > now.tail, now.tail + self.depth - back, now.tail - back)),
-            then.row.eq(now.place * self._beats),
+            then.row.eq(sum(now.place << n for n in range(self._beats.bit_length()) if self._beats >> n & 1)),
             # Reading a row again keeps its data on show.
             read.addr.eq(Mux(self.read_first, now.row, now.read_row + self.read_next)),
             then.read_row.eq(read.addr),

@@ -70,19 +70,23 @@ class Interleaver(FragmentTransformer):
         driven = LHSMaskCollector()
         driven.visit_stmt(statements)
         following = {}
-        for signal, _ in driven.masks():
-            following[id(signal)] = entry = Signal(signal.shape(), name=f"{signal.name}_next")
-            fragment.add_statements("comb", entry.eq(signal))
-            self._ring(fragment, entry, signal, self._contexts)
+        for signal, start, stop in driven.chunks():
+            # Other bits of the signal may be combinational.
+            if id(signal) not in following:
+                following[id(signal)] = Signal(signal.shape(), name=f"{signal.name}_next")
+                fragment.add_statements("comb", following[id(signal)].eq(signal))
+            self._ring(fragment, following[id(signal)], signal, self._contexts, slice(start, stop))
         fragment.add_statements("comb", [_assign_to(statement, following) for statement in statements])
 
-    def _ring(self, fragment, entry, output, registers):
-        """``output`` becomes ``entry`` of ``registers`` cycles ago."""
+    def _ring(self, fragment, entry, output, registers, bits=slice(None)):
+        """Those ``bits`` of ``output`` become those of ``entry`` as they were ``registers`` cycles ago."""
+        entry, last = entry[bits], output[bits]
+        init = Const(output.init, output.shape())[bits]
         for n in range(registers - 1):
-            register = Signal(output.shape(), name=f"{output.name}_{n}", init=output.init, reset_less=output.reset_less)
+            register = Signal(len(last), name=f"{output.name}_{n}", init=init, reset_less=output.reset_less)
             fragment.add_statements(self._domain, register.eq(entry))
             entry = register
-        fragment.add_statements(self._domain, output.eq(entry))
+        fragment.add_statements(self._domain, last.eq(entry))
 
     def _memory(self, instance):
         """One part for each context; what is read comes in the context's next cycle, not in the next of all."""
