@@ -164,7 +164,7 @@ def test_decode_prints_the_dissector(tmp_path):
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("prots = 1", "values.toml: unknown key 'prots'; known are ports, upli, tl, dl"),
+        ("prots = 1", "values.toml: unknown key 'prots'; known are ports, separate_upli_clock, upli, tl, dl"),
         ("stations = 2", "values.toml: unknown key 'stations'"),
         ("[dl]\nreplay_deep = 4", "values.toml.dl: unknown key 'replay_deep'; known are replay_depth, "),
         ("[dl]\nreplay_depth = 1", "values.toml.dl: dl.replay_depth is 1; it must be a whole number from 2 to 255"),

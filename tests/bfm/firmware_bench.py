@@ -180,6 +180,7 @@ async def uart(dut):
     assert await a.events() == await b.events() == set()
     await a.uart_reset(all_streams=True)
     assert config(dut, 0, "uart_reset_all")
+    assert await b.events() == {"uart_reset_received"}
     assert await b.uart_read_dwords() == [] == await a.uart_read_dwords()
     try:
         await b.bus.read("uart_rx", "data")
