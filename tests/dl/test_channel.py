@@ -224,6 +224,7 @@ def test_hurry():
         await side.flit_times(20)
         assert side.ctx.get(side.dut.asking)
         side.ctx.set(side.dut.hurry, 1)
+        await side.ctx.tick()
         assert side.ctx.get(side.dut.timed_out)
         await side.ctx.tick()
         assert not side.ctx.get(side.dut.busy)

@@ -215,12 +215,13 @@ class Channel(wiring.Component):
         late = Signal()
         overdue = Signal()
         limit = self.time_out_flits
-        m.d.comb += [
+        # Registers: what follows from them is long enough.
+        m.d.sync += [
             late.eq((limit != 0) & (timer >= Mux(self.hurry, limit >> 4, limit))),
             overdue.eq((limit != 0) & (timer >= limit >> 1)),
         ]
         with m.If(next_state != self.state):
-            m.d.sync += timer.eq(0)
+            m.d.sync += [timer.eq(0), late.eq(0), overdue.eq(0)]
         with m.Elif(self.slot_end & ~timer.all()):
             m.d.sync += timer.eq(timer + 1)
         return late, overdue

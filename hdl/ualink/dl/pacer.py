@@ -1,6 +1,6 @@
 """Tx pacing: limits how often a TL flit starts, for a partner whose TL is slower than the line (UALink_200 §6.5)."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -58,14 +58,15 @@ class Pacer(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         rate, admit, remainder = self.rate, self.admit, self.remainder
-        own = _lower(self.pace, self.own_rate)
-        lowest = Signal(16)
-        m.d.comb += lowest.eq(_lower(own, self.partner_rate))
-        m.d.sync += rate.eq(lowest)
-        with m.If(lowest > FULL_RATE):
-            m.d.sync += rate.eq(FULL_RATE)
-        with m.Elif(lowest < REFERENCE_RATE):
+        pace, own, partner = self.pace, self.own_rate, self.partner_rate
+        limits = (pace, own, partner)
+        # All comparisons side by side, so that none waits for another.
+        own_pace = Mux(pace < own, pace, own)
+        m.d.sync += rate.eq(Mux((partner < pace) & (partner < own), partner, own_pace))
+        with m.If(Cat(limit < REFERENCE_RATE for limit in limits).any()):
             m.d.sync += rate.eq(REFERENCE_RATE)
+        with m.Elif(Cat(limit > FULL_RATE for limit in limits).all()):
+            m.d.sync += rate.eq(FULL_RATE)
 
         m.d.comb += [
             self.flit_out.valid.eq(self.flit_in.valid & admit),
@@ -78,7 +79,3 @@ class Pacer(wiring.Component):
         with m.If(~admit | (self.flit_in.valid & self.flit_out.ready)):
             m.d.sync += [admit.eq(enough), remainder.eq(Mux(enough, total - FULL_RATE, total))]
         return m
-
-
-def _lower(a, b):
-    return Mux(a < b, a, b)

@@ -17,14 +17,19 @@ def lut_levels(module: dict) -> int:
     """Most ECP5 LUTs between two registers, memories or ports.
 
     The multiplexers of a slice that make one large LUT of several add nothing; each two bits of a carry chain count as
-    one.
+    one. What is written into a LUT RAM does not come out of it in the same cycle.
     """
     driver: dict[int, str] = {}
     inputs: dict[str, list] = {}
     for name, cell in module["cells"].items():
         if cell["type"] in _LOGIC:
             ports = cell["port_directions"]
-            inputs[name] = [bit for port, bits in cell["connections"].items() if ports[port] == "input" for bit in bits]
+            inputs[name] = [
+                bit
+                for port, bits in cell["connections"].items()
+                if ports[port] == "input" and (cell["type"] != "TRELLIS_DPR16X4" or port == "RAD")
+                for bit in bits
+            ]
             driver.update(
                 (bit, name)
                 for port, bits in cell["connections"].items()
