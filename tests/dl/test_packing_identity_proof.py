@@ -36,6 +36,10 @@ class Identity(wiring.Component):
     watched_flit: In(COUNT_BITS)
     watched_message: In(COUNT_BITS)
 
+    def wire(self, beat):
+        """What becomes of a beat on its way."""
+        return beat
+
     def elaborate(self, platform):
         m = Module()
         m.submodules.packer = packer = Packer()
@@ -58,7 +62,7 @@ class Identity(wiring.Component):
         beat = unpacker.beat
         m.d.comb += [
             beat.valid.eq(packer.beat.valid & forward),
-            beat.p.data.eq(packer.beat.p.data),
+            beat.p.data.eq(self.wire(packer.beat.p.data)),
             beat.p.parity.eq(packer.beat.p.parity),
             beat.p.first.eq(packer.beat.p.first),
             beat.p.last.eq(packer.beat.p.last),
@@ -102,6 +106,13 @@ class Identity(wiring.Component):
         return m
 
 
+class Crossed(Identity):
+    """With a wire that exchanges two bytes of each beat."""
+
+    def wire(self, beat):
+        return Cat(beat[:256], beat[264:272], beat[256:264], beat[272:])
+
+
 # Two DL flits and what is on its way; CI proves the first segments only.
 CYCLES = 2 * BEATS + 3 if os.environ.get("UALINK_SOAK") else 8
 
@@ -110,3 +121,8 @@ CYCLES = 2 * BEATS + 3 if os.environ.get("UALINK_SOAK") else 8
 @pytest.mark.req("DL-001", "DL-018", "DL-023", "DL-025")
 def test_what_is_packed_is_unpacked(tmp_path):
     assert not refuted(Identity(), tmp_path, CYCLES)
+
+
+@pytest.mark.soak
+def test_two_bytes_exchanged_are_found(tmp_path):
+    assert refuted(Crossed(), tmp_path, 8)
