@@ -7,7 +7,7 @@ belongs to. Uncertain readings of the standard that are build choices are here t
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self
 
-__all__ = ["ConfigError", "Credits", "DLConfig", "StationConfig", "SwitchConfig", "TLConfig", "UPLIConfig"]
+__all__ = ["AddressCacheConfig", "ConfigError", "Credits", "DLConfig", "StationConfig", "SwitchConfig", "TLConfig", "UPLIConfig"]
 
 
 class ConfigError(ValueError):
@@ -74,6 +74,21 @@ class UPLIConfig(_Config):
                 )
 
 
+@dataclass(frozen=True, kw_only=True)
+class AddressCacheConfig(_Config):
+    """Geometry of one Address Cache (UALink_200 §5.5): ``rows`` (one per Accelerator ID, 0: no cache) of ``ways``.
+
+    A Request whose ID is not below ``rows`` is never compressed.
+    """
+
+    rows: int = 1024
+    ways: int = 4
+
+    def __post_init__(self):
+        _check_range("address cache", "rows", self.rows, 0, 1024)
+        _check_range("address cache", "ways", self.ways, 1, 4)
+
+
 LARGEST_TRANSFER = 4
 """Beats of 64 bytes."""
 
@@ -84,6 +99,14 @@ class TLConfig(_Config):
 
     ``req_cmd``, ``rsp_cmd`` count fields, ``req_data``, ``rsp_data`` count 64-byte buffers of the receiver; the rulings
     are those of ``docs/rulings.md``: ``uwm_has_byte_enables`` (D03), ``cmd_counter_bits`` and ``data_counter_bits``.
+
+    ``device`` names the end of the link, which decides the rows of the Address Caches (UALink_200 §5.5): an
+    "accelerator" sends with ReqDstPhysAccID as row and receives with ReqSrcPhysAccID, a "switch" the other way.
+    ``tx_cache`` must not be larger than the partner's ``rx_cache`` in either measure (ruling D20).
+    ``authentication`` builds the path of authentication tags; firmware turns it on.
+    ``shared_data_buffer`` announces Shared Data Buffer mode; the Pools of both data classes are one buffer then.
+    ``credit_return_delay`` bounds the cycles that a freed buffer waits for a Control half-flit to ride on, before its
+    credit gets a half-flit of its own.
     """
 
     req_cmd: Credits = Credits(pool=64)
@@ -93,8 +116,18 @@ class TLConfig(_Config):
     uwm_has_byte_enables: bool = True
     cmd_counter_bits: int = 10
     data_counter_bits: int = 10
+    device: str = "accelerator"
+    tx_cache: AddressCacheConfig = AddressCacheConfig()
+    rx_cache: AddressCacheConfig = AddressCacheConfig()
+    authentication: bool = True
+    shared_data_buffer: bool = False
+    credit_return_delay: int = 16
 
     def __post_init__(self):
+        _check_choice("tl", "device", self.device, ("accelerator", "switch"))
+        _check_choice("tl", "authentication", self.authentication, (False, True))
+        _check_choice("tl", "shared_data_buffer", self.shared_data_buffer, (False, True))
+        _check_range("tl", "credit_return_delay", self.credit_return_delay, 1, 255)
         _check_range("tl", "cmd_counter_bits", self.cmd_counter_bits, 4, 16)
         _check_range("tl", "data_counter_bits", self.data_counter_bits, 4, 16)
         for name, least in (("req_cmd", 1), ("rsp_cmd", 1), ("req_data", 4), ("rsp_data", 4)):

@@ -37,11 +37,12 @@ DATA_JOB_LAYOUT = data.StructLayout(
 """The data that one field owes: ``half_flits`` (0 = none) out of ``num_beats`` + 1 beats; with ``byte_enables`` the
 last one is the byte enables, those of the first beat in quarter ``slot`` of the half-flit (ruling D04)."""
 
-REQUEST_FIELD_LAYOUT = data.StructLayout({"field": 128, "job": DATA_JOB_LAYOUT})
-"""A Request that holds its credits; a shorter field is in the low bits of ``field``."""
+REQUEST_FIELD_LAYOUT = data.StructLayout({"field": 128, "compressed": 1, "auth_tag": 64, "job": DATA_JOB_LAYOUT})
+"""A Request that holds its credits; a ``compressed`` field is in the low half of ``field``. ``auth_tag`` is what UPLI
+brought along."""
 
-RESPONSE_FIELD_LAYOUT = data.StructLayout({"field": 64, "job": DATA_JOB_LAYOUT})
-"""A Response that holds its credits; a shorter field is in the low bits of ``field``."""
+RESPONSE_FIELD_LAYOUT = data.StructLayout({"field": 64, "compressed": 1, "auth_tag": 64, "job": DATA_JOB_LAYOUT})
+"""A Response that holds its credits; as in ``REQUEST_FIELD_LAYOUT``."""
 
 CONTROL_HALF_FLIT_LAYOUT = data.StructLayout(
     {
@@ -50,10 +51,13 @@ CONTROL_HALF_FLIT_LAYOUT = data.StructLayout(
         "requests": range(5),
         "responses": range(9),
         "half_flits": range(73),
+        "tagged": 1,
+        "tags": 256,
     }
 )
 """A Control half-flit with the number of its Requests and Responses and the data half-flits they owe together, or, with
-``message``, a Message half-flit that takes the place of one."""
+``message``, a Message half-flit that takes the place of one. With ``tagged`` the AuthTags half-flit ``tags`` belongs to
+it (UALink_200 §5.1.1)."""
 
 HALF_FLIT_LAYOUT = data.StructLayout({"data": 256, "message": 1})
 """A half-flit that is data or byte enables, or, with ``message``, a Poisoned Data message in the place of data."""

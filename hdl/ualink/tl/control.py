@@ -1,0 +1,55 @@
+"""What firmware decides about the transaction layer of one port while it runs."""
+
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import Out
+
+__all__ = ["LIMITS_LAYOUT", "NATURAL_LIMITS", "TLControlSignature"]
+
+NATURAL_LIMITS = {
+    "uncompressed_requests": 2,
+    "compressed_requests": 4,
+    "uncompressed_responses": 4,
+    "compressed_responses": 8,
+    "flow_control": 8,
+}
+"""Most fields of each kind that a Control half-flit has room for (UALink_200 §5.1.1)."""
+
+LIMITS_LAYOUT = data.StructLayout({name: range(most + 1) for name, most in NATURAL_LIMITS.items()})
+"""Backoff modes: most fields of each kind in a Control half-flit (UALink_200 §5.10). At least 1 each; 0 counts as 1."""
+
+
+class TLControlSignature(wiring.Signature):
+    """Seen from whoever decides; levels. What may change only while the link is down is marked (*).
+
+    Members
+    -------
+    limits : backoff modes, reset to no limit beyond the sectors.
+    disable_tx_cache, disable_rx_cache : (*) send no Compressed Request and no CLOAD; ignore CLOAD and take a
+        Compressed Request for an error (UALink_200 §5.10).
+    clear_tx_cache : forget all entries; while it is high nothing is compressed or loaded.
+    invalidate_tx_entry, invalidate_row, invalidate_way : pulse: forget one entry. It takes effect on the Requests
+        that have not been looked up yet; a row or way that does not exist is ignored.
+    compress_responses : use the Compressed Responses where they can say everything.
+    authentication : (*) AuthTags half-flits are sent and expected (UALink_200 §5.1.1).
+    drop_on_link_down : enter Drop Mode when the link goes down (UALink_200 §3.1.3).
+    control_error : pulse or level: enter Drop Mode because of an error on UPLI; a level enters once.
+    clear_drop : pulse: leave Drop Mode.
+    """
+
+    def __init__(self):
+        super().__init__(
+            {
+                "limits": Out(LIMITS_LAYOUT, init=NATURAL_LIMITS),
+                "disable_tx_cache": Out(1),
+                "disable_rx_cache": Out(1),
+                "clear_tx_cache": Out(1),
+                "invalidate_tx_entry": Out(1),
+                "invalidate_row": Out(10),
+                "invalidate_way": Out(2),
+                "compress_responses": Out(1, init=1),
+                "authentication": Out(1),
+                "drop_on_link_down": Out(1),
+                "control_error": Out(1),
+                "clear_drop": Out(1),
+            }
+        )
