@@ -9,6 +9,7 @@ from amaranth.sim import Simulator
 
 from tl_flits import tl_flit_good
 from ualink.tl.transmit import Transmit
+from ualink_sim.model.tl_compression import AddressCache, compress_response, expand_response
 from ualink_sim.model.tl_credits import ReceiveCredits, TransmitCredits, check_flow_control, combine
 from ualink_sim.model.tl_fields import FlowControl, UncompressedRequest, UncompressedResponse
 from ualink_sim.model.tl_rate_limit import REQUEST_LIMIT, RESPONSE_LIMIT, RateLimit
@@ -19,6 +20,7 @@ from ualink_sim.model.tl_sequence import (
     Message,
     ProtocolError,
     ReceiveSequence,
+    Tags,
 )
 
 CHANNELS = ("req", "orig_data", "rd_rsp", "wr_rsp")
@@ -57,6 +59,23 @@ def request(cmd, *, beats=1, errors=(), rng=random, **members):
         for n in range(beats if cmd & 0x20 else 0)
     ]
     return req, data
+
+
+def near_request(rng=random, *, regions=3, accelerators=2):
+    """A Request that may be compressed, to one of a few regions of 1 MB (UALink_200 §5.9.3)."""
+    cmd, beats = rng.choice((READ, WRITE, WRITE_FULL)), rng.randint(1, 4)
+    block = rng.randrange(1 << 12) * 4 + rng.randint(0, 4 - beats)
+    return request(
+        cmd,
+        beats=beats,
+        rng=rng,
+        addr=(rng.randrange(regions) * 0x123456789 & (1 << 37) - 1) << 20 | block << 6,
+        len=16 * beats - 1,
+        attr=0xFF if cmd == READ else 0,
+        meta_data=rng.getrandbits(2),
+        dst_phys_acc_id=rng.randrange(accelerators),
+        src_phys_acc_id=rng.randrange(accelerators),
+    )
 
 
 def read_response(beats=1, *, errors=(), rng=random, **members):
@@ -155,8 +174,8 @@ class Stimulus:
         }
 
 
-def random_traffic(rng, count, *, errors=0.0, **stalls):
-    """Random transfers of all kinds."""
+def random_traffic(rng, count, *, errors=0.0, near=0.5, **stalls):
+    """Random transfers of all kinds; ``near``: share of Requests that may be compressed."""
 
     def bad(beats):
         return [n for n in range(beats) if rng.random() < errors]
@@ -164,6 +183,9 @@ def random_traffic(rng, count, *, errors=0.0, **stalls):
     requests = []
     for _ in range(count):
         beats = rng.randint(1, 4)
+        if rng.random() < near:
+            requests.append(near_request(rng))
+            continue
         requests.append(request(rng.choice(COMMANDS), beats=beats, errors=bad(beats), rng=rng))
     reads = []
     for _ in range(count // 2):
@@ -173,20 +195,26 @@ def random_traffic(rng, count, *, errors=0.0, **stalls):
 
 
 class Partner:
-    """The far end of the link: decodes and checks flits, keeps credits, gives them back."""
+    """The far end of the link: decodes and checks flits, keeps credits, gives them back.
 
-    def __init__(self, buffers, *, shared=False, free_delay=0, rng=None):
+    ``requests`` and ``responses`` are what the fields say, Compressed Requests with the address of its cache;
+    ``tags`` the authentication tags of all of them, as they came.
+    """
+
+    def __init__(self, buffers, *, shared=False, free_delay=0, rng=None, authentication=False):
         self.buffers = buffers
         self.shared = shared
         self.free_delay = free_delay
         self.rng = rng
+        self.authentication = authentication
         self.restart()
         self.fields, self.data, self.flow_control, self.flits = [], {}, [], []
-        self.messages = []
+        self.messages, self.requests, self.responses, self.tags = [], [], [], []
 
     def restart(self):
         """The link went down: sequence, credits and rate limits start anew (ruling D18)."""
-        self.sequence = ReceiveSequence()
+        self.sequence = ReceiveSequence(self.authentication)
+        self.cache = AddressCache()
         self.receive_credits = ReceiveCredits(self.buffers)
         self.transmit_credits = TransmitCredits()
         self.limits = {"req": RateLimit(REQUEST_LIMIT), "rsp": RateLimit(RESPONSE_LIMIT)}
@@ -203,6 +231,8 @@ class Partner:
                 fields = event.fields
             elif isinstance(event, DataHalfFlit):
                 self.data.setdefault(event.owed.serial, []).append(event)
+            elif isinstance(event, Tags):
+                self.tags += [tag for _, tag in event.tags]
             elif isinstance(event, Message):
                 self.messages.append((cycle, event.type, event.payload))
                 if event.type == INITIAL_CREDIT_RELEASE_COMPLETE:
@@ -220,6 +250,10 @@ class Partner:
             assert self.transmit_credits.release_received and self.released, "traffic before the credits"
             self.receive_credits.receive(control, self.shared)
             self.fields.append((cycle, control))
+            if control.is_request:
+                self.requests.append(self.cache.receive(control))
+            else:
+                self.responses.append(expand_response(control))
             self.to_free.append((cycle + (self.rng.randrange(self.free_delay + 1) if self.rng else 0), control))
 
     def grant(self, cycle, limit=2):
@@ -355,14 +389,24 @@ def _drive_status(ctx, dut, partner, cycle, rng, grant_probability, releases):
     ctx.set(dut.status.release, freed)
 
 
-def check(stimulus, partner):
-    """Every transfer of ``stimulus`` arrived once, in order, with its data, errors and byte enables."""
-    requests = [f for _, f in partner.fields if f.is_request]
-    reads = [f for _, f in partner.fields if f.is_response and f.is_read]
-    writes = [f for _, f in partner.fields if f.is_response and not f.is_read]
-    assert [replace(f, pool=0) for f in requests] == [request_field(req) for req, _ in stimulus.requests]
-    assert [replace(f, pool=0) for f in reads] == [response_field(beats) for beats in stimulus.reads]
-    assert [replace(f, pool=0) for f in writes] == [response_field(beat) for beat in stimulus.writes]
+def _plain(control):
+    """A field without what the link decides for itself."""
+    return replace(control, pool=0, **({"cload": 0, "cway": 0} if control.is_request else {}))
+
+
+def _expanded(beats, compressed):
+    """What arrives of a Response, sent as short as it can be if ``compressed``."""
+    response = response_field(beats)
+    return expand_response(compress_response(response) if compressed else response)
+
+
+def check(stimulus, partner, compressed=False):
+    """Every transfer of ``stimulus`` arrived once, in order, with its data, errors, byte enables and tags."""
+    reads = [f for f in partner.responses if f.is_read]
+    writes = [f for f in partner.responses if not f.is_read]
+    assert [_plain(f) for f in partner.requests] == [request_field(req) for req, _ in stimulus.requests]
+    assert [_plain(f) for f in reads] == [_expanded(beats, compressed) for beats in stimulus.reads]
+    assert [_plain(f) for f in writes] == [_expanded(beat, compressed) for beat in stimulus.writes]
     orig = [(req, data) for req, data in stimulus.requests if data]
     carried = {True: iter(orig), False: iter([(None, beats) for beats in stimulus.reads])}
     for half_flits in partner.data.values():

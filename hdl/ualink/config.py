@@ -7,7 +7,16 @@ belongs to. Uncertain readings of the standard that are build choices are here t
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self
 
-__all__ = ["AddressCacheConfig", "ConfigError", "Credits", "DLConfig", "StationConfig", "SwitchConfig", "TLConfig", "UPLIConfig"]
+__all__ = [
+    "AddressCacheConfig",
+    "ConfigError",
+    "Credits",
+    "DLConfig",
+    "StationConfig",
+    "SwitchConfig",
+    "TLConfig",
+    "UPLIConfig",
+]
 
 
 class ConfigError(ValueError):
@@ -100,8 +109,6 @@ class TLConfig(_Config):
     ``req_cmd``, ``rsp_cmd`` count fields, ``req_data``, ``rsp_data`` count 64-byte buffers of the receiver; the rulings
     are those of ``docs/rulings.md``: ``uwm_has_byte_enables`` (D03), ``cmd_counter_bits`` and ``data_counter_bits``.
 
-    ``device`` names the end of the link, which decides the rows of the Address Caches (UALink_200 §5.5): an
-    "accelerator" sends with ReqDstPhysAccID as row and receives with ReqSrcPhysAccID, a "switch" the other way.
     ``tx_cache`` must not be larger than the partner's ``rx_cache`` in either measure (ruling D20).
     ``authentication`` builds the path of authentication tags; firmware turns it on.
     ``shared_data_buffer`` announces Shared Data Buffer mode; the Pools of both data classes are one buffer then.

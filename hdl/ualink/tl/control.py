@@ -15,21 +15,24 @@ NATURAL_LIMITS = {
 """Most fields of each kind that a Control half-flit has room for (UALink_200 §5.1.1)."""
 
 LIMITS_LAYOUT = data.StructLayout({name: range(most + 1) for name, most in NATURAL_LIMITS.items()})
-"""Backoff modes: most fields of each kind in a Control half-flit (UALink_200 §5.10). At least 1 each; 0 counts as 1."""
+"""Backoff modes: most fields of each kind in a Control half-flit (UALink_200 §5.10); 0 is no limit but the room."""
 
 
 class TLControlSignature(wiring.Signature):
-    """Seen from whoever decides; levels. What may change only while the link is down is marked (*).
+    """Seen from whoever decides; levels. What may change only while the link is down is marked (*). All 0 is what a
+    device wants that has nothing to add.
 
     Members
     -------
-    limits : backoff modes, reset to no limit beyond the sectors.
+    is_switch : (*) this end is a switch: rows of the Tx Address Cache are ReqSrcPhysAccID, those of the Rx Address
+        Cache ReqDstPhysAccID; at an accelerator it is the other way round (UALink_200 §5.5).
+    limits : backoff modes.
     disable_tx_cache, disable_rx_cache : (*) send no Compressed Request and no CLOAD; ignore CLOAD and take a
         Compressed Request for an error (UALink_200 §5.10).
     clear_tx_cache : forget all entries; while it is high nothing is compressed or loaded.
     invalidate_tx_entry, invalidate_row, invalidate_way : pulse: forget one entry. It takes effect on the Requests
         that have not been looked up yet; a row or way that does not exist is ignored.
-    compress_responses : use the Compressed Responses where they can say everything.
+    disable_response_compression : send no Compressed Responses.
     authentication : (*) AuthTags half-flits are sent and expected (UALink_200 §5.1.1).
     drop_on_link_down : enter Drop Mode when the link goes down (UALink_200 §3.1.3).
     control_error : pulse or level: enter Drop Mode because of an error on UPLI; a level enters once.
@@ -39,14 +42,15 @@ class TLControlSignature(wiring.Signature):
     def __init__(self):
         super().__init__(
             {
-                "limits": Out(LIMITS_LAYOUT, init=NATURAL_LIMITS),
+                "is_switch": Out(1),
+                "limits": Out(LIMITS_LAYOUT),
                 "disable_tx_cache": Out(1),
                 "disable_rx_cache": Out(1),
                 "clear_tx_cache": Out(1),
                 "invalidate_tx_entry": Out(1),
                 "invalidate_row": Out(10),
                 "invalidate_way": Out(2),
-                "compress_responses": Out(1, init=1),
+                "disable_response_compression": Out(1),
                 "authentication": Out(1),
                 "drop_on_link_down": Out(1),
                 "control_error": Out(1),

@@ -71,6 +71,7 @@ class RequestIntake(wiring.Component):
             # A plain Read has no beats of its own (ruling D05); read-class vendor commands carry what they were given.
             field.num_beats.eq(Mux(req.cmd == ReqCmd.READ.value, 0, req.num_beats)),
             self.field.field.eq(field),
+            self.field.auth_tag.eq(req.auth_tag),
         ]
         m.d.comb += [
             job.half_flits.eq(request_half_flits(req.cmd, req.num_beats, uwm_has_byte_enables=uwm)),

@@ -7,14 +7,23 @@ from amaranth.lib.wiring import In, Out
 from ualink.upli.channels import beat_stream
 
 from .credits import CreditClaimSignature
-from .fields import UNCOMPRESSED_RESPONSE, FType, response_half_flits
+from .fields import (
+    COMPRESSED_RESPONSE,
+    COMPRESSED_SINGLE_BEAT_READ_RESPONSE,
+    UNCOMPRESSED_RESPONSE,
+    FType,
+    response_half_flits,
+)
 from .half_flits import READ_DATA_BEAT_LAYOUT, RESPONSE_FIELD_LAYOUT, DataSource
 
 __all__ = ["ResponseIntake"]
 
 
 class ResponseIntake(wiring.Component):
-    """Turns Responses that get their credits into Uncompressed Responses, one per cycle. Latency 0.
+    """Turns Responses that get their credits into Response fields, one per cycle. Latency 0.
+
+    A Response of status OKAY becomes a Compressed Response, if these are to be used: one beat alone the form for
+    Single-Beat Reads, a burst or a Write Response the other one (UALink_200 §5.9.4, §5.9.5, ruling D07).
 
     Read Responses stay in order among themselves, and so do Write Responses; a kind without credits does not hold up
     the other. When both can go the Read Response goes first, but never twice in a row over a waiting Write Response.
@@ -23,6 +32,7 @@ class ResponseIntake(wiring.Component):
     Attributes
     ----------
     enable : the first beats of Responses may be accepted.
+    compress : use the Compressed Responses.
     rd_rsp, wr_rsp : beats in.
     claim : the credits of the Response in sight.
     room, push, field : ``field`` goes out in a cycle with ``push``; only with ``room``.
@@ -34,6 +44,7 @@ class ResponseIntake(wiring.Component):
         super().__init__(
             {
                 "enable": In(1),
+                "compress": In(1),
                 "rd_rsp": In(beat_stream("rd_rsp")),
                 "wr_rsp": In(beat_stream("wr_rsp")),
                 "claim": Out(CreditClaimSignature()),
@@ -88,7 +99,6 @@ class ResponseIntake(wiring.Component):
             field.ftype.eq(FType.UNCOMPRESSED_RESPONSE),
             field.pool.eq(self.claim.pool),
             field.rd_wr.eq(pick_rd),
-            self.field.field.eq(field),
         ]
         for response, selected in ((rd, pick_rd), (wr, ~pick_rd)):
             with m.If(selected):
@@ -98,6 +108,7 @@ class ResponseIntake(wiring.Component):
                     field.status.eq(response.status),
                     field.src_acc_id.eq(response.src_phys_acc_id),
                     field.dst_acc_id.eq(response.dst_phys_acc_id),
+                    self.field.auth_tag.eq(response.auth_tag),
                 ]
         # A burst has OFFSET 0 and LAST 1, whatever its first beat says (ruling D07).
         burst = rd.num_beats != 0
@@ -107,7 +118,18 @@ class ResponseIntake(wiring.Component):
                 field.offset.eq(Mux(burst, 0, rd.offset)),
                 field.last.eq(burst | rd.last),
             ]
+        short, single = Signal(COMPRESSED_RESPONSE), Signal(COMPRESSED_SINGLE_BEAT_READ_RESPONSE)
+        for form, ftype in (
+            (short, FType.COMPRESSED_RESPONSE),
+            (single, FType.COMPRESSED_SINGLE_BEAT_READ_RESPONSE),
+        ):
+            m.d.comb += form.ftype.eq(ftype)
+            m.d.comb += [form[name].eq(field[name]) for name in ("vchan", "tag", "pool", "dst_acc_id")]
+        m.d.comb += [short.len.eq(field.len), short.rd_wr.eq(pick_rd)]
+        m.d.comb += [single.offset.eq(field.offset), single.last.eq(field.last)]
         m.d.comb += [
+            self.field.compressed.eq(self.compress & (field.status == 0)),
+            self.field.field.eq(Mux(self.field.compressed, Mux(pick_rd & ~burst, single, short), field)),
             job.half_flits.eq(response_half_flits(pick_rd, rd.num_beats)),
             job.source.eq(DataSource.RD_RSP),
             job.num_beats.eq(rd.num_beats),
