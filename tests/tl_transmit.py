@@ -197,8 +197,8 @@ def random_traffic(rng, count, *, errors=0.0, near=0.5, **stalls):
 class Partner:
     """The far end of the link: decodes and checks flits, keeps credits, gives them back.
 
-    ``requests`` and ``responses`` are what the fields say, Compressed Requests with the address of its cache;
-    ``tags`` the authentication tags of all of them, as they came.
+    ``plain`` is what each of ``fields`` says, a Compressed Request with the address that its cache gives; ``tags`` are
+    their authentication tags.
     """
 
     def __init__(self, buffers, *, shared=False, free_delay=0, rng=None, authentication=False):
@@ -209,7 +209,7 @@ class Partner:
         self.authentication = authentication
         self.restart()
         self.fields, self.data, self.flow_control, self.flits = [], {}, [], []
-        self.messages, self.requests, self.responses, self.tags = [], [], [], []
+        self.messages, self.plain, self.tags = [], [], []
 
     def restart(self):
         """The link went down: sequence, credits and rate limits start anew (ruling D18)."""
@@ -250,10 +250,7 @@ class Partner:
             assert self.transmit_credits.release_received and self.released, "traffic before the credits"
             self.receive_credits.receive(control, self.shared)
             self.fields.append((cycle, control))
-            if control.is_request:
-                self.requests.append(self.cache.receive(control))
-            else:
-                self.responses.append(expand_response(control))
+            self.plain.append(self.cache.receive(control) if control.is_request else expand_response(control))
             self.to_free.append((cycle + (self.rng.randrange(self.free_delay + 1) if self.rng else 0), control))
 
     def grant(self, cycle, limit=2):
@@ -402,9 +399,10 @@ def _expanded(beats, compressed):
 
 def check(stimulus, partner, compressed=False):
     """Every transfer of ``stimulus`` arrived once, in order, with its data, errors, byte enables and tags."""
-    reads = [f for f in partner.responses if f.is_read]
-    writes = [f for f in partner.responses if not f.is_read]
-    assert [_plain(f) for f in partner.requests] == [request_field(req) for req, _ in stimulus.requests]
+    requests = [f for f in partner.plain if f.is_request]
+    reads = [f for f in partner.plain if f.is_response and f.is_read]
+    writes = [f for f in partner.plain if f.is_response and not f.is_read]
+    assert [_plain(f) for f in requests] == [request_field(req) for req, _ in stimulus.requests]
     assert [_plain(f) for f in reads] == [_expanded(beats, compressed) for beats in stimulus.reads]
     assert [_plain(f) for f in writes] == [_expanded(beat, compressed) for beat in stimulus.writes]
     orig = [(req, data) for req, data in stimulus.requests if data]
