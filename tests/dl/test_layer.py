@@ -237,3 +237,23 @@ def test_egress_error():
         await bench.exchange(ctx, 12)
 
     Bench().run(story)
+
+
+@pytest.mark.req("DL-177", "TL-113")
+def test_an_error_of_the_tl_restarts_the_link():
+    """It stands until ``online`` falls, as the TL shows it; the partner follows, and both exchange flits again."""
+
+    async def story(bench, ctx):
+        a, b = bench.ends
+        await bench.bring_up(ctx)
+        await bench.exchange(ctx, 12)
+        ctx.set(a.link.tl_error, 1)
+        await bench.until(ctx, lambda: not ctx.get(a.link.online))
+        ctx.set(a.link.tl_error, 0)
+        assert a.status(ctx, "link_state") == LinkState.IDLE
+        await bench.until(ctx, lambda: not ctx.get(b.link.online))
+        await bench.bring_up(ctx)
+        await bench.exchange(ctx, 12)
+        assert [end.status(ctx, "link_downs") for end in bench.ends] == [1, 1]
+
+    Bench().run(story)

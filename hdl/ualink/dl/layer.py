@@ -46,6 +46,7 @@ class DataLink(wiring.Component):
     tx, rx, local_fault, remote_fault : the reconciliation sublayer; a cycle in which ``tx`` is not ready stalls the
         whole transmit side.
     own_rate : most TL flits sent while the own TL clock changes, in units of 50 kHz.
+    tl_error : level, until ``online`` has fallen: the TL cannot go on; the link goes down, to DL Idle, and up again.
     uart_tx, uart_rx : dwords that firmware writes and reads.
     config, status : ``DLConfigSignature``, ``DLStatusSignature``.
     """
@@ -62,6 +63,7 @@ class DataLink(wiring.Component):
                 "local_fault": In(1),
                 "remote_fault": In(1),
                 "own_rate": In(16, init=FULL_RATE),
+                "tl_error": In(1),
                 "uart_tx": In(stream.Signature(32)),
                 "uart_rx": Out(stream.Signature(32)),
                 "config": In(DLConfigSignature(config)),
@@ -173,7 +175,7 @@ class DataLink(wiring.Component):
             link.slot_end.eq(transmit.slot_end),
             link.ended.eq(blocks.check.ended),
             link.status.eq(blocks.check.status),
-            link.containment.eq(transmit.egress_error | blocks.containment.containment),
+            link.containment.eq(transmit.egress_error | blocks.containment.containment | self.tl_error),
             link.time_out.eq(progress.time_out),
             progress.slot_end.eq(transmit.slot_end),
             progress.waiting.eq(link.up & (transmit.held != 0)),

@@ -35,7 +35,7 @@ class Links(wiring.Component):
     Members
     -------
     slot : the port that this cycle belongs to: 0, 1, … ``ports`` - 1, 0, ….
-    tx_flit, rx_flit, online : towards the TL, of the port of this cycle.
+    tx_flit, rx_flit, online, tl_error : towards the TL, of the port of this cycle.
     own_rate : as of ``DataLink``, for all ports.
     rs : the reconciliation sublayer. A beat for port p is given in the cycles of p, and one that comes in a cycle of
         another port is none.
@@ -55,6 +55,7 @@ class Links(wiring.Component):
                 "rx_flit": Out(tl_flit_signature(always_ready=True)),
                 "online": Out(1),
                 "own_rate": In(16, init=FULL_RATE),
+                "tl_error": In(1),
                 "rs": Out(RSSignature()),
                 **{name: members[name].array(ports) for name in FIRMWARE_MEMBERS},
             }
@@ -69,6 +70,7 @@ class Links(wiring.Component):
         m.d.comb += [
             self.online.eq(link.online),
             link.own_rate.eq(self.own_rate),
+            link.tl_error.eq(self.tl_error),
             self.rs.rx.ready.eq(1),
             link.rx.payload.eq(self.rs.rx.payload),
             link.rx.valid.eq(self.rs.rx.valid & (self.rs.rx.payload.port == self.slot)),

@@ -47,7 +47,7 @@ class SeparateLinks(wiring.Component):
 
     Members
     -------
-    slot, tx_flit, rx_flit, online : as of ``Links``, in domain "upli".
+    slot, tx_flit, rx_flit, online, tl_error : as of ``Links``, in domain "upli".
     upli_reset : UPLIReset_N inverted, synchronous to the UPLI clock; the reset of domain "upli" is for power-on.
     rs_slot : the port that this cycle of domain "sync" belongs to.
     rs, uart_tx, uart_rx, config, status : as of ``Links``.
@@ -68,6 +68,7 @@ class SeparateLinks(wiring.Component):
                 "tx_flit": In(tl_flit_signature()),
                 "rx_flit": Out(tl_flit_signature(always_ready=True)),
                 "online": Out(1),
+                "tl_error": In(1),
                 "upli_reset": In(1),
                 "rs_slot": Out(2),
                 "rs": Out(RSSignature()),
@@ -111,6 +112,7 @@ class SeparateLinks(wiring.Component):
 
     def _connect_port(self, m, number, boundary):
         links, clock = self._links, self._clock
+        tl_error = Signal(name=f"tl_error_{number}")
         tl_here = self.slot == number
         dl_here = self.rs_slot == number
         was_online = Signal(name=f"was_online_{number}")
@@ -127,8 +129,12 @@ class SeparateLinks(wiring.Component):
             boundary.dl_online.eq(was_online),
             self.overflow[number].eq(boundary.overflow),
         ]
+        with m.If(tl_here):
+            m.d.upli += tl_error.eq(self.tl_error)
+        seen = Signal(name=f"tl_error_seen_{number}")
+        m.submodules[f"synchronise_tl_error_{number}"] = FFSynchronizer(tl_error, seen)
         with m.If(dl_here):
-            m.d.comb += boundary.dl_online.eq(links.online)
+            m.d.comb += [boundary.dl_online.eq(links.online), links.tl_error.eq(seen)]
 
         config, status = links.config[number], links.status[number]
         connect(m, flipped(self.uart_tx[number]), links.uart_tx[number])
