@@ -73,7 +73,7 @@ class SequenceBench(wiring.Component):
             with m.Else():
                 m.d.comb += Assert(dut.error == ReceiveError.NONE)
         with m.Else():
-            m.d.comb += Assert(Cat(dut.control, dut.lower.valid, dut.upper.valid, dut.unknown_message) == 0)
+            m.d.comb += Assert(Cat(dut.control, dut.lower.valid, dut.upper.valid, dut.unknown_message, dut.tags) == 0)
             m.d.comb += Assert(dut.error == ReceiveError.NONE)
         return m
 

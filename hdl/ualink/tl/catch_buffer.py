@@ -3,7 +3,7 @@
 from functools import reduce
 from operator import or_
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -27,27 +27,30 @@ class CatchBuffer(wiring.Component):
     valid : bit n: ``field[n]`` is present; low n first.
     overrun : combinational: the flit has more fields than the rate limit allows.
     output : the oldest entry.
+    following : combinational: what ``output.payload`` will be in the next cycle, for a memory that is to be read then.
     """
 
-    def __init__(self, entries: int, width: int):
-        if entries < 1 or width < 1:
-            raise ConfigError(f"catch buffer has {entries!r} entries of {width!r} bits; it needs one or more")
+    def __init__(self, entries: int, shape):
+        if entries < 1:
+            raise ConfigError(f"catch buffer has {entries!r} entries; it needs one or more")
         self.entries = entries
-        self.width = width
+        self.shape = shape
         super().__init__(
             {
                 "flit": In(1),
                 "load": In(1),
                 "valid": In(entries),
-                "field": In(data.ArrayLayout(width, entries)),
+                "field": In(data.ArrayLayout(shape, entries)),
                 "overrun": Out(1),
-                "output": Out(stream.Signature(width, always_ready=True)),
+                "output": Out(stream.Signature(shape, always_ready=True)),
+                "following": Out(shape),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
-        entry = Signal(data.ArrayLayout(self.width, self.entries), reset_less=True)
+        entry = Signal(data.ArrayLayout(self.shape, self.entries), reset_less=True)
+        next_entry = Signal(data.ArrayLayout(self.shape, self.entries))
         level = Signal(range(self.entries + 1))
         outstanding = Signal(range(self.entries + 1))
         remaining = Signal(range(self.entries + 1))
@@ -65,7 +68,9 @@ class CatchBuffer(wiring.Component):
             self.overrun.eq(self.flit & (retained + new > self.entries)),
             self.output.valid.eq(level.any()),
             self.output.payload.eq(entry[0]),
+            self.following.eq(next_entry[0]),
         ]
+        m.d.sync += entry.eq(next_entry)
         m.d.sync += level.eq(remaining + Mux(self.load, new, 0))
         with m.If(self.load):
             m.d.sync += outstanding.eq(retained + new)
@@ -73,9 +78,10 @@ class CatchBuffer(wiring.Component):
         for n in range(self.entries):
             with m.If(n < remaining):
                 if n + 1 < self.entries:
-                    m.d.sync += entry[n].eq(entry[n + 1])
+                    m.d.comb += next_entry[n].eq(entry[n + 1])
             with m.Else():
                 places = [remaining + before[i] == n for i in range(self.entries)]
-                chosen = [Mux(place & self.valid[i], self.field[i], 0) for i, place in enumerate(places)]
-                m.d.sync += entry[n].eq(reduce(or_, chosen))
+                fields = [Value.cast(field) for field in self.field]
+                chosen = [Mux(place & self.valid[i], fields[i], 0) for i, place in enumerate(places)]
+                m.d.comb += Value.cast(next_entry[n]).eq(reduce(or_, chosen))
         return m

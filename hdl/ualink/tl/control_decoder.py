@@ -37,13 +37,20 @@ DECODED_LAYOUT = data.StructLayout(
         "responses": 8,
         "data_fields": 8,
         "data_field": data.ArrayLayout(DATA_FIELD_LAYOUT, 8),
+        "tagged": 1,
+        "too_many_tagged": 1,
+        "tag_slot": data.ArrayLayout(2, 8),
         "credits": CREDIT_UPDATE_LAYOUT,
         "error": ReceiveError,
     }
 )
 """A decoded Control half-flit. Bit p of ``requests``: a Request has its top in sector 2p+1. Bit s of ``responses`` and
-of ``data_fields``: a Response, a Data Request Field (with ``data_field[s]``) has its top in sector s. ``error`` is NONE
-if all fields are legal."""
+of ``data_fields``: a Response, a Data Request Field (with ``data_field[s]``) has its top in sector s. ``tagged``: there
+is a Request or Response; ``too_many_tagged``: more than four, the tags of an AuthTags half-flit; ``tag_slot[s]``: which
+of them belongs to the one with its top in sector s. ``error`` is NONE if all fields are legal."""
+
+TAGS = 4
+"""Tags in an AuthTags half-flit."""
 
 
 def request_field(half_flit, pair: int):
@@ -105,6 +112,7 @@ class ControlDecoder(wiring.Component):
         for sector in range(SECTORS):
             self._decode_response(m, sector, tops_with)
         self._decode_credits(m, tops_with)
+        self._count_tagged(m)
 
         with m.If(unknown.any()):
             m.d.comb += self.decoded.error.eq(ReceiveError.FTYPE)
@@ -200,3 +208,20 @@ class ControlDecoder(wiring.Component):
                     with m.Else():
                         m.d.comb += update[credit_class].pool.eq(credit["count"])
         m.d.comb += self.decoded.credits.eq(reduce(or_, (update.as_value() for update in returned)))
+
+    def _count_tagged(self, m):
+        """The k-th Request or Response from the lowest sector has tag k (UALink_200 §5.1.1)."""
+        tagged = Signal(SECTORS)
+        for sector in range(SECTORS):
+            request = self.decoded.requests[sector // 2] if sector % 2 else 0
+            m.d.comb += tagged[sector].eq(self.decoded.responses[sector] | request)
+        below = [Signal(range(sector + 1), name=f"tagged_below_{sector}") for sector in range(SECTORS + 1)]
+        for sector in range(SECTORS):
+            m.d.comb += [
+                below[sector + 1].eq(below[sector] + tagged[sector]),
+                self.decoded.tag_slot[sector].eq(below[sector]),
+            ]
+        m.d.comb += [
+            self.decoded.tagged.eq(tagged.any()),
+            self.decoded.too_many_tagged.eq(below[SECTORS] > TAGS),
+        ]

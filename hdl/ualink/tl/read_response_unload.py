@@ -47,7 +47,8 @@ class ReadResponseUnload(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         head = self.response.payload
-        complete = Signal(range(self.config.rsp_data.total + 2))
+        buffers = self.config.rsp_data.total + (self.config.req_data.pool if self.config.shared_data_buffer else 0)
+        complete = Signal(range(buffers + 2))
         index = Signal(2)
         final = Signal()
         beat = self.rx_rd_rsp.payload

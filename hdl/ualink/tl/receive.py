@@ -7,25 +7,16 @@ from amaranth.lib.wiring import In, Out
 from ualink.config import TLConfig
 from ualink.dl.interface import TL_FLIT_LAYOUT, tl_flit_signature
 from ualink.lib.parity import even_parity, parity_mismatch
-from ualink.lib.queue import Queue
 from ualink.upli.channels import beat_stream
 
-from .catch_buffer import CatchBuffer
-from .control_decoder import DECODED_LAYOUT, ControlDecoder, request_field, response_field
-from .credit_check import CreditCheck
-from .data_assembler import DataAssembler
-from .data_buffer import DataBuffer
+from .control_decoder import DECODED_LAYOUT, ControlDecoder
 from .internal import ReceiveStatusSignature
-from .read_response_unload import ReadResponseUnload
+from .receive_data import ReceiveData
 from .receive_error import ReceiveError
+from .receive_errors import ReceiveErrors
+from .receive_requests import ReceiveRequests
+from .receive_responses import ReceiveResponses
 from .receive_sequence import ReceiveSequence
-from .request_reconstruction import REQUEST_ENTRY_LAYOUT, RequestReconstruction
-from .request_unload import RequestUnload
-from .response_reconstruction import (
-    READ_RESPONSE_ENTRY_LAYOUT,
-    WRITE_RESPONSE_ENTRY_LAYOUT,
-    ResponseReconstruction,
-)
 
 __all__ = ["Receive"]
 
@@ -48,11 +39,16 @@ class Receive(wiring.Component):
     rx_flit : flits from the DL.
     rx_req, rx_orig_data, rx_rd_rsp, rx_wr_rsp : beats towards the UPLI agents.
     online : DL channel 0 is online.
+    authentication : level, constant while ``online``: AuthTags half-flits are expected; low: all tags are 0.
+        Ignored without ``config.authentication``.
     status : to the transmitter; its ``fc`` comes in cycle 2, and ``init_sent`` is not needed, because the credit checks
         start with all that will be announced. ``buffers_free`` rises in the cycle after ``online`` at the earliest.
     error_valid, error : level, the first fatal error since ``online`` rose.
     unknown_message : pulse, a message of unknown type was received (not fatal, ruling D21).
     half_poisoned : pulse, one half of a beat came poisoned without the other (not fatal; the beat is poisoned).
+    last_error : the last fatal error, ``NONE`` if there was none. This log and its counters, which stay at 255, are
+        reset by nothing but the reset of the domain.
+    error_count, unknown_messages, half_poisoned_beats : how many there were.
     """
 
     def __init__(self, config: TLConfig):
@@ -65,38 +61,36 @@ class Receive(wiring.Component):
                 "rx_rd_rsp": Out(beat_stream("rd_rsp")),
                 "rx_wr_rsp": Out(beat_stream("wr_rsp")),
                 "online": In(1),
+                "authentication": In(1),
                 "status": Out(ReceiveStatusSignature()),
                 "error_valid": Out(1),
                 "error": Out(ReceiveError),
                 "unknown_message": Out(1),
                 "half_poisoned": Out(1),
+                "last_error": Out(ReceiveError),
+                "error_count": Out(8),
+                "unknown_messages": Out(8),
+                "half_poisoned_beats": Out(8),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
-        request_unload = RequestUnload(self.config)
-        response_unload = ReadResponseUnload(self.config)
-        m.submodules.request_unload = request_unload
-        m.submodules.response_unload = response_unload
+        m.submodules.decoder = decoder = ControlDecoder(self.config)
+        m.submodules.sequence = sequence = ResetInserter(~self.online)(ReceiveSequence())
+        m.submodules.requests = requests = ReceiveRequests(self.config)
+        m.submodules.responses = responses = ReceiveResponses(self.config)
+        m.submodules.data = data = ReceiveData(self.config)
+        m.submodules.errors = errors = ReceiveErrors()
 
         # What is stale goes as soon as no transfer needs it any more, one cycle after the last such transfer has ended.
         stale = Signal()
         flush = Signal()
-        m.d.comb += [
-            flush.eq(~self.online | stale),
-            self.status.buffers_free.eq(~flush),
-            request_unload.flush.eq(flush),
-            response_unload.flush.eq(flush),
-        ]
-        m.d.sync += stale.eq(~self.online | (stale & (request_unload.busy | response_unload.busy)))
-
-        def add(name, component, reset=flush):
-            m.submodules[name] = ResetInserter(reset)(component)
-            return component
+        m.d.comb += [flush.eq(~self.online | stale), self.status.buffers_free.eq(~flush)]
+        m.d.sync += stale.eq(~self.online | (stale & (requests.busy | responses.busy)))
+        m.d.comb += [part.flush.eq(flush) for part in (requests, responses, data, errors)]
 
         # Cycle 0: parse the lower half-flit in case it is a Control half-flit.
-        m.submodules.decoder = decoder = ControlDecoder(self.config)
         present = Signal()
         flit = Signal(TL_FLIT_LAYOUT, reset_less=True)
         decoded = Signal(DECODED_LAYOUT, reset_less=True)
@@ -120,7 +114,6 @@ class Receive(wiring.Component):
         # Cycle 1: classify both half-flits, check, load the catch buffers, write the data.
         considered, accept = Signal(), Signal()
         lower, upper = flit.data[:256], flit.data[256:]
-        sequence = add("sequence", ReceiveSequence(), ~self.online)
         m.d.comb += [
             considered.eq(present & ~self.error_valid & self.online),
             sequence.valid.eq(considered),
@@ -130,183 +123,96 @@ class Receive(wiring.Component):
             sequence.upper_is_zero.eq(upper_is_zero),
             sequence.data_fields.eq(decoded.data_fields),
             sequence.data_field.eq(decoded.data_field),
+            sequence.tagged.eq(decoded.tagged),
+            sequence.too_many_tagged.eq(decoded.too_many_tagged),
+            sequence.authentication.eq(self.authentication if self.config.authentication else 0),
         ]
-
-        request_catch = add("request_catch", CatchBuffer(4, 128))
-        response_catch = add("response_catch", CatchBuffer(8, 64))
-        for catch, mask in ((request_catch, decoded.requests), (response_catch, decoded.responses)):
+        for part in (requests, responses):
             m.d.comb += [
-                catch.flit.eq(considered),
-                catch.load.eq(accept),
-                catch.valid.eq(Mux(sequence.control, mask, 0)),
+                part.flit.eq(considered),
+                part.load.eq(accept),
+                part.half_flit.eq(lower),
+                part.tags.eq(Mux(sequence.tags, upper, 0)),
+                part.tag_slot.eq(decoded.tag_slot),
+                part.halted.eq(errors.halted),
             ]
-        m.d.comb += [request_catch.field[pair].eq(request_field(lower, pair)) for pair in range(4)]
-        m.d.comb += [response_catch.field[sector].eq(response_field(lower, sector)) for sector in range(8)]
-
-        m.submodules.assembler = assembler = DataAssembler()
         m.d.comb += [
-            assembler.slots[0].eq(sequence.lower),
-            assembler.slots[1].eq(sequence.upper),
-            assembler.half_flits.eq(flit.data),
-            assembler.accept.eq(accept),
+            requests.requests.eq(Mux(sequence.control, decoded.requests, 0)),
+            responses.responses.eq(Mux(sequence.control, decoded.responses, 0)),
+            data.slots[0].eq(sequence.lower),
+            data.slots[1].eq(sequence.upper),
+            data.half_flits.eq(flit.data),
+            data.accept.eq(accept),
         ]
-        requests_flush = flush & ~request_unload.busy
-        responses_flush = flush & ~response_unload.busy
-        self._buffer_data(m, add, assembler, request_unload, response_unload, (requests_flush, responses_flush))
+        self._check(m, considered, accept, corrupt, flush, decoded, sequence, requests, responses, data, errors)
 
-        # Cycle 2: rebuild one Request and one Response, check their credits, queue them. An error found here holds what
-        # is behind it; one found in cycle 1 leaves what was accepted before to go on.
-        halted = Signal()
-        late_checks = (
-            *self._queue_requests(m, add, request_catch, request_unload, requests_flush, halted),
-            *self._queue_responses(m, add, response_catch, response_unload, responses_flush, halted),
-        )
+        # Cycle 2 and on: one Request and one Response per cycle are checked and queued, and leave with their data.
+        wiring.connect(m, data.byte_enables, requests.byte_enables)
+        for part, kind in ((requests, "request"), (responses, "response")):
+            wiring.connect(m, getattr(data, f"{kind}_beat"), part.beat)
+            m.d.comb += [
+                part.data_complete.eq(getattr(data, f"{kind}_done")),
+                part.data_underflow.eq(getattr(data, f"{kind}_underflow")),
+                getattr(data, f"{kind}_spent").eq(part.data_spent),
+                getattr(data, f"{kind}_release").eq(part.release_data),
+                getattr(data, f"{kind}_busy").eq(part.busy),
+            ]
+        for name, part in (
+            ("rx_req", requests),
+            ("rx_orig_data", requests),
+            ("rx_rd_rsp", responses),
+            ("rx_wr_rsp", responses),
+        ):
+            wiring.connect(m, getattr(part, name), wiring.flipped(getattr(self, name)))
+        m.d.comb += [
+            self.status.release.req_cmd.eq(requests.release_cmd),
+            self.status.release.req_data.eq(requests.release_data),
+            self.status.release.rd_rsp_cmd.eq(responses.release_read_cmd),
+            self.status.release.wr_rsp_cmd.eq(responses.release_write_cmd),
+            self.status.release.rsp_data.eq(responses.release_data),
+        ]
+        self._report(m, accept, sequence, decoded, lower, upper)
+        return m
+
+    def _check(self, m, considered, accept, corrupt, flush, decoded, sequence, requests, responses, data, errors):
+        """The first of several errors in a cycle is the one that is told. An error found in cycle 2 holds what is
+        behind it; one found in cycle 1 leaves what was accepted before to go on."""
         early_checks = (
             (considered & corrupt, ReceiveError.FLIT_CORRUPT),
             (sequence.control & (decoded.error != ReceiveError.NONE), decoded.error),
             (sequence.error != ReceiveError.NONE, sequence.error),
             (flush & sequence.control & decoded.requests.any(), ReceiveError.REQ_CMD_CREDIT),
             (flush & sequence.control & decoded.responses.any(), ReceiveError.RSP_CMD_CREDIT),
-            (request_catch.overrun, ReceiveError.REQUEST_RATE),
-            (response_catch.overrun, ReceiveError.RESPONSE_RATE),
-            (considered & assembler.refused[0], ReceiveError.REQ_DATA_CREDIT),
-            (considered & assembler.refused[1], ReceiveError.RSP_DATA_CREDIT),
+            (requests.overrun, ReceiveError.REQUEST_RATE),
+            (responses.overrun, ReceiveError.RESPONSE_RATE),
+            (considered & data.request_refused, ReceiveError.REQ_DATA_CREDIT),
+            (considered & data.response_refused, ReceiveError.RSP_DATA_CREDIT),
         )
-        early_error, late_error = Signal(ReceiveError), Signal(ReceiveError)
-        for error, checks in ((early_error, early_checks), (late_error, late_checks)):
+        late_checks = (
+            (requests.error != ReceiveError.NONE, requests.error),
+            (responses.error != ReceiveError.NONE, responses.error),
+        )
+        for error, checks in ((errors.early, early_checks), (errors.late, late_checks)):
             for failed, code in reversed(checks):
                 with m.If(failed):
                     m.d.comb += error.eq(code)
-        m.d.comb += accept.eq(considered & (early_error == ReceiveError.NONE))
-        with m.If(~self.online):
-            m.d.sync += [self.error_valid.eq(0), self.error.eq(ReceiveError.NONE)]
-        with m.Elif(~self.error_valid):
-            with m.If(late_error != ReceiveError.NONE):
-                m.d.sync += [self.error_valid.eq(1), self.error.eq(late_error)]
-            with m.Elif(early_error != ReceiveError.NONE):
-                m.d.sync += [self.error_valid.eq(1), self.error.eq(early_error)]
-
-        with m.If(flush):
-            m.d.sync += halted.eq(0)
-        with m.Elif(late_error != ReceiveError.NONE):
-            m.d.sync += halted.eq(1)
-
-        self._report(m, accept, sequence, decoded, lower, upper)
-        wiring.connect(m, request_unload.rx_req, wiring.flipped(self.rx_req))
-        wiring.connect(m, request_unload.rx_orig_data, wiring.flipped(self.rx_orig_data))
-        wiring.connect(m, response_unload.rx_rd_rsp, wiring.flipped(self.rx_rd_rsp))
-        return m
-
-    def _buffer_data(self, m, add, assembler, request_unload, response_unload, resets):
-        """Data buffers behind the assembler, and the byte-enable half-flits of the Requests whose data they hold."""
-        config = self.config
-        request_data = add("request_data", DataBuffer(config.req_data.total), resets[0])
-        response_data = add("response_data", DataBuffer(config.rsp_data.total), resets[1])
-        # The command credit of a Request is released when its data begin to leave, those of its data later.
-        depth = min(config.req_cmd.total + 1, config.req_data.total)
-        byte_enables = add("byte_enables", Queue(256, depth), resets[0])
-        for source, sink in (
-            (assembler.request_low, request_data.low),
-            (assembler.request_high, request_data.high),
-            (assembler.response_low, response_data.low),
-            (assembler.response_high, response_data.high),
-            (assembler.byte_enables, byte_enables.input),
-            (request_data.beat, request_unload.beat),
-            (response_data.beat, response_unload.beat),
-            (byte_enables.output, request_unload.byte_enables),
-        ):
-            wiring.connect(m, source, sink)
         m.d.comb += [
-            request_unload.data_complete.eq(assembler.request_done),
-            response_unload.data_complete.eq(assembler.response_done),
-            self.half_poisoned.eq(
-                request_data.half_poisoned & request_data.beat.ready
-                | response_data.half_poisoned & response_data.beat.ready
-            ),
+            accept.eq(considered & (errors.early == ReceiveError.NONE)),
+            errors.online.eq(self.online),
+            errors.unknown_messages.eq(Mux(accept, sequence.unknown_message, 0)),
+            errors.half_poisoned.eq(Cat(data.request_half_poisoned, data.response_half_poisoned)),
+            self.error_valid.eq(errors.error_valid),
+            self.error.eq(errors.error),
+            self.unknown_message.eq(errors.unknown_messages.any()),
+            self.half_poisoned.eq(errors.half_poisoned.any()),
+            self.last_error.eq(errors.last_error),
+            self.error_count.eq(errors.error_count),
+            self.unknown_messages.eq(errors.unknown_message_count),
+            self.half_poisoned_beats.eq(errors.half_poisoned_count),
         ]
-
-    def _queue_requests(self, m, add, catch, unload, reset, halted):
-        """From the catch buffer to the unloader; gives the checks that may fail on the way."""
-        m.submodules.request_reconstruction = rebuild = RequestReconstruction()
-        queue = add("request_queue", Queue(REQUEST_ENTRY_LAYOUT, self.config.req_cmd.total), reset)
-        cmd_credits = add("req_cmd_credits", CreditCheck(self.config.req_cmd))
-        data_credits = add("req_data_credits", CreditCheck(self.config.req_data))
-        wiring.connect(m, catch.output, rebuild.field)
-        wiring.connect(m, queue.output, unload.request)
-        m.d.comb += [
-            cmd_credits.release[0].eq(unload.release_req_cmd),
-            data_credits.release[0].eq(unload.release_req_data),
-            self.status.release.req_cmd.eq(unload.release_req_cmd),
-            self.status.release.req_data.eq(unload.release_req_data),
-        ]
-        beat = rebuild.request.payload.beat
-        taken = rebuild.request.valid & ~halted & ~unload.flush
-        beats = Mux(beat.cmd[5], beat.num_beats + 1, 0)
-        self._spend(m, cmd_credits, taken, rebuild.request.payload.pool, beat.vc, 1)
-        self._spend(m, data_credits, taken, rebuild.request.payload.pool, beat.vc, beats)
-        m.d.comb += [
-            queue.input.payload.eq(rebuild.request.payload),
-            queue.input.valid.eq(taken & ~cmd_credits.underflow & ~data_credits.underflow),
-        ]
-        return (
-            (rebuild.missing, ReceiveError.ADDRESS_CACHE),
-            (cmd_credits.underflow, ReceiveError.REQ_CMD_CREDIT),
-            (data_credits.underflow, ReceiveError.REQ_DATA_CREDIT),
-        )
-
-    def _queue_responses(self, m, add, catch, unload, reset, halted):
-        """As for Requests; Read and Write Responses part after the catch buffer, so neither waits for the other."""
-        m.submodules.response_reconstruction = rebuild = ResponseReconstruction()
-        reads = add("read_response_queue", Queue(READ_RESPONSE_ENTRY_LAYOUT, self.config.rsp_cmd.total), reset)
-        writes = add("write_response_queue", Queue(WRITE_RESPONSE_ENTRY_LAYOUT, self.config.rsp_cmd.total))
-        cmd_credits = add("rsp_cmd_credits", CreditCheck(self.config.rsp_cmd, releases=2))
-        data_credits = add("rsp_data_credits", CreditCheck(self.config.rsp_data))
-        wiring.connect(m, catch.output, rebuild.field)
-        wiring.connect(m, reads.output, unload.response)
-
-        write_release = self.status.release.wr_rsp_cmd
-        m.d.comb += [
-            self.rx_wr_rsp.valid.eq(writes.output.valid & ~unload.flush),
-            self.rx_wr_rsp.payload.eq(writes.output.payload.beat),
-            writes.output.ready.eq(self.rx_wr_rsp.ready),
-            write_release.valid.eq(self.rx_wr_rsp.valid & self.rx_wr_rsp.ready),
-            write_release.pool.eq(writes.output.payload.pool),
-            write_release.vc.eq(writes.output.payload.beat.vc),
-            write_release.count.eq(1),
-            cmd_credits.release[0].eq(unload.release_cmd),
-            cmd_credits.release[1].eq(write_release),
-            data_credits.release[0].eq(unload.release_data),
-            self.status.release.rd_rsp_cmd.eq(unload.release_cmd),
-            self.status.release.rsp_data.eq(unload.release_data),
-        ]
-
-        read, write = rebuild.read, rebuild.write
-        stopped = halted | unload.flush
-        pool = Mux(read.valid, read.payload.pool, write.payload.pool)
-        vc = Mux(read.valid, read.payload.vc, write.payload.beat.vc)
-        self._spend(m, cmd_credits, (read.valid | write.valid) & ~stopped, pool, vc, 1)
-        self._spend(
-            m, data_credits, read.valid & ~stopped, read.payload.pool, read.payload.vc, read.payload.num_beats + 1
-        )
-        good = ~stopped & ~cmd_credits.underflow & ~data_credits.underflow
-        for response, queue in ((read, reads), (write, writes)):
-            m.d.comb += [
-                queue.input.payload.eq(response.payload),
-                queue.input.valid.eq(response.valid & good),
-            ]
-        return (
-            (cmd_credits.underflow, ReceiveError.RSP_CMD_CREDIT),
-            (data_credits.underflow, ReceiveError.RSP_DATA_CREDIT),
-        )
-
-    @staticmethod
-    def _spend(m, credits, valid, pool, vc, count):
-        spent = credits.spent
-        m.d.comb += [spent.valid.eq(valid), spent.pool.eq(pool), spent.vc.eq(vc), spent.count.eq(count)]
 
     def _report(self, m, accept, sequence, decoded, lower, upper):
         """What the transmitter has to know: returned credits and the end of their initial release."""
-        m.d.comb += self.unknown_message.eq(accept & sequence.unknown_message)
         m.d.sync += [
             self.status.fc.eq(decoded.credits),
             self.status.fc.valid.eq(accept & sequence.control & decoded.credits.valid),

@@ -13,7 +13,10 @@ class ReceiveError(enum.Enum, shape=5):
     BLOCK_CROSSING: a Compressed Request crosses a 256-byte boundary. MANDATORY_NOP: the half-flit is not all zero.
     POISON_SLOT: Poisoned Data where no data or operand half-flit is due. REQUEST_RATE, RESPONSE_RATE: more fields than
     the source rate limit allows. *_CREDIT: more than was announced for the bucket. ADDRESS_CACHE: a Compressed Request
-    reads an entry that was never loaded.
+    reads an entry that was never loaded, or a Request names an entry that does not exist. With authentication:
+    AUTH_TAG_COUNT: more than four Requests and Responses in a Control half-flit; AUTH_TAG_SWAP: any of them in a swap
+    flit; AUTH_TAG_MESSAGE: a Message half-flit in the place of AuthTags. ADDRESS_CACHE_PARITY: an entry of the Rx
+    Address Cache changed by itself.
     """
 
     NONE = 0
@@ -31,3 +34,7 @@ class ReceiveError(enum.Enum, shape=5):
     REQ_DATA_CREDIT = 12
     RSP_DATA_CREDIT = 13
     ADDRESS_CACHE = 14
+    AUTH_TAG_COUNT = 15
+    AUTH_TAG_SWAP = 16
+    AUTH_TAG_MESSAGE = 17
+    ADDRESS_CACHE_PARITY = 18

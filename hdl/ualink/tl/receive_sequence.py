@@ -1,4 +1,4 @@
-"""Which half-flit is what: the receive side of the half-flit sequence without authentication."""
+"""Which half-flit is what: the receive side of the half-flit sequence."""
 
 from functools import reduce
 from operator import or_
@@ -31,18 +31,25 @@ class ReceiveSequence(wiring.Component):
     Message half-flit may take the place of a MANDATORY NOP and of a swapped last Data half-flit (ruling D09); a message
     of unknown type takes its slot like any other and is reported (ruling D21).
 
+    With ``authentication`` the upper half-flit beside a Control half-flit with Requests or Responses is its AuthTags
+    half-flit, and no Data half-flit may be owed then; a Control half-flit without any brings a MANDATORY NOP or a
+    message (ruling D11).
+
     Attributes
     ----------
     valid : a flit is present.
     message : M0 and M1.
     lower_type, upper_type : byte 0 of each half-flit.
     upper_is_zero : the upper half-flit is all zero.
-    data_fields, data_field : of the lower half-flit, if it is a Control half-flit (``DECODED_LAYOUT``).
+    data_fields, data_field, tagged, too_many_tagged : of the lower half-flit, if it is a Control half-flit
+        (``DECODED_LAYOUT``).
+    authentication : level, constant while the link is online.
     control : the lower half-flit is a Control half-flit.
+    tags : the upper half-flit is AuthTags.
     lower, upper : the Data half-flits; ``valid`` of each is already qualified.
     initial_credits : bit n: half-flit n is the message Initial Credit Release Complete.
-    unknown_message : a half-flit is a message of a type that is not legal.
-    error : ``MANDATORY_NOP``, ``POISON_SLOT`` or ``NONE``; qualified with ``valid``.
+    unknown_message : bit n: half-flit n is a message of a type that is not legal.
+    error : ``AUTH_TAG_*``, ``POISON_SLOT``, ``MANDATORY_NOP`` or ``NONE``; qualified with ``valid``.
     """
 
     def __init__(self):
@@ -55,11 +62,15 @@ class ReceiveSequence(wiring.Component):
                 "upper_is_zero": In(1),
                 "data_fields": In(8),
                 "data_field": In(data.ArrayLayout(DATA_FIELD_LAYOUT, 8)),
+                "tagged": In(1),
+                "too_many_tagged": In(1),
+                "authentication": In(1),
                 "control": Out(1),
+                "tags": Out(1),
                 "lower": Out(DATA_SLOT_LAYOUT),
                 "upper": Out(DATA_SLOT_LAYOUT),
                 "initial_credits": Out(2),
-                "unknown_message": Out(1),
+                "unknown_message": Out(2),
                 "error": Out(ReceiveError),
             }
         )
@@ -80,16 +91,15 @@ class ReceiveSequence(wiring.Component):
                     self.valid & self.message[n] & (kind == MessageType.INITIAL_CREDIT_RELEASE_COMPLETE.value)
                 ),
             ]
-        known = [reduce(or_, (kind == t for t in MESSAGE_TYPES)) for kind in (self.lower_type, self.upper_type)]
-        m.d.comb += self.unknown_message.eq(
-            self.valid & (self.message[0] & ~known[0] | self.message[1] & ~known[1]),
-        )
+            known = reduce(or_, (kind == t for t in MESSAGE_TYPES))
+            m.d.comb += self.unknown_message[n].eq(self.valid & self.message[n] & ~known)
 
         # A lower slot is a control slot unless two or more Data half-flits are owed.
         control_slot = Signal()
         m.d.comb += [
             control_slot.eq(~active | ((owing.left == 0) & ~pending.any())),
             self.control.eq(self.valid & control_slot & ~self.message[0]),
+            self.tags.eq(self.authentication & self.control & self.tagged & ~active),
         ]
 
         # The next field, should the one that owes now end in this flit; a Control half-flit brings new ones.
@@ -124,7 +134,7 @@ class ReceiveSequence(wiring.Component):
                 upper_owing.eq(owing),
                 upper_owing.left.eq(owing.left - lower_taken),
             ]
-        m.d.comb += upper_taken.eq(upper_active & (~self.message[1] | poison[1]))
+        m.d.comb += upper_taken.eq(upper_active & ~self.tags & (~self.message[1] | poison[1]))
         self._describe(m, self.upper, self.valid & upper_taken, upper_owing, poison[1])
 
         with m.If(self.valid):
@@ -142,9 +152,15 @@ class ReceiveSequence(wiring.Component):
         lower_poison_legal = ~control_slot & ~self.lower.byte_enables
         upper_poison_legal = upper_active & ~self.upper.byte_enables
         with m.If(self.valid):
-            with m.If((poison[0] & ~lower_poison_legal) | (poison[1] & ~upper_poison_legal)):
+            with m.If(self.authentication & self.control & self.tagged & active):
+                m.d.comb += self.error.eq(ReceiveError.AUTH_TAG_SWAP)
+            with m.Elif(self.authentication & self.control & self.too_many_tagged):
+                m.d.comb += self.error.eq(ReceiveError.AUTH_TAG_COUNT)
+            with m.Elif(self.tags & self.message[1]):
+                m.d.comb += self.error.eq(ReceiveError.AUTH_TAG_MESSAGE)
+            with m.Elif((poison[0] & ~lower_poison_legal) | (poison[1] & ~upper_poison_legal)):
                 m.d.comb += self.error.eq(ReceiveError.POISON_SLOT)
-            with m.Elif(~upper_active & ~self.message[1] & ~self.upper_is_zero):
+            with m.Elif(~upper_active & ~self.tags & ~self.message[1] & ~self.upper_is_zero):
                 m.d.comb += self.error.eq(ReceiveError.MANDATORY_NOP)
         return m
 

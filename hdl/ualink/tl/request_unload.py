@@ -55,7 +55,8 @@ class RequestUnload(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         head = self.request.payload.beat
-        complete = Signal(range(self.config.req_data.total + 2))
+        buffers = self.config.req_data.total + (self.config.rsp_data.pool if self.config.shared_data_buffer else 0)
+        complete = Signal(range(buffers + 2))
         req_sent, data_sent = Signal(), Signal()
 
         # What the beats after the first need of their Request, which has left the queue by then.

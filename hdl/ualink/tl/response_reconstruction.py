@@ -8,7 +8,15 @@ from ualink.upli.channels import WR_RSP_LAYOUT
 
 from .fields import COMPRESSED_RESPONSE, COMPRESSED_SINGLE_BEAT_READ_RESPONSE, UNCOMPRESSED_RESPONSE, FType
 
-__all__ = ["READ_RESPONSE_ENTRY_LAYOUT", "WRITE_RESPONSE_ENTRY_LAYOUT", "ResponseReconstruction"]
+__all__ = [
+    "CAUGHT_RESPONSE_LAYOUT",
+    "READ_RESPONSE_ENTRY_LAYOUT",
+    "WRITE_RESPONSE_ENTRY_LAYOUT",
+    "ResponseReconstruction",
+]
+
+CAUGHT_RESPONSE_LAYOUT = data.StructLayout({"field": 64, "auth_tag": 64})
+"""A Response field, as ``response_field`` gives it, with its authentication tag."""
 
 READ_RESPONSE_ENTRY_LAYOUT = data.StructLayout(
     {
@@ -39,14 +47,14 @@ class ResponseReconstruction(wiring.Component):
 
     Attributes
     ----------
-    field : Response fields as ``response_field`` gives them.
+    field : Response fields with their tags.
     read, write : the Responses; each field gives one of them.
     """
 
     def __init__(self):
         super().__init__(
             {
-                "field": In(stream.Signature(64, always_ready=True)),
+                "field": In(stream.Signature(CAUGHT_RESPONSE_LAYOUT, always_ready=True)),
                 "read": Out(stream.Signature(READ_RESPONSE_ENTRY_LAYOUT, always_ready=True)),
                 "write": Out(stream.Signature(WRITE_RESPONSE_ENTRY_LAYOUT, always_ready=True)),
             }
@@ -54,9 +62,10 @@ class ResponseReconstruction(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        long = data.View(UNCOMPRESSED_RESPONSE, self.field.payload)
-        short = data.View(COMPRESSED_RESPONSE, self.field.payload[32:])
-        single = data.View(COMPRESSED_SINGLE_BEAT_READ_RESPONSE, self.field.payload[32:])
+        field = self.field.payload.field
+        long = data.View(UNCOMPRESSED_RESPONSE, field)
+        short = data.View(COMPRESSED_RESPONSE, field[32:])
+        single = data.View(COMPRESSED_SINGLE_BEAT_READ_RESPONSE, field[32:])
         is_long = long.ftype == FType.UNCOMPRESSED_RESPONSE.value
         is_single = long.ftype == FType.COMPRESSED_SINGLE_BEAT_READ_RESPONSE.value
         is_read = Mux(is_long, long.rd_wr, is_single | short.rd_wr)
@@ -67,7 +76,7 @@ class ResponseReconstruction(wiring.Component):
 
         # VCHAN and TAG have the same place below FTYPE in all three forms.
         for beat in (self.read.payload, self.write.payload.beat):
-            m.d.comb += [beat.vc.eq(long.vchan), beat.tag.eq(long.tag)]
+            m.d.comb += [beat.vc.eq(long.vchan), beat.tag.eq(long.tag), beat.auth_tag.eq(self.field.payload.auth_tag)]
             with m.If(is_long):
                 m.d.comb += [
                     beat.src_phys_acc_id.eq(long.src_acc_id),

@@ -1,0 +1,137 @@
+"""Requests of a TL receiver, from the Control half-flit to UPLI."""
+
+from amaranth.hdl import Module, Mux, ResetInserter
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ualink.config import TLConfig
+from ualink.lib.queue import Queue
+from ualink.upli.channels import beat_stream
+
+from .auth_tags import assign, stored
+from .catch_buffer import CatchBuffer
+from .control_decoder import request_field
+from .credit_check import SPENT_LAYOUT, CreditCheck
+from .data_buffer import BEAT_LAYOUT
+from .internal import RELEASE_LAYOUT
+from .receive_error import ReceiveError
+from .request_reconstruction import REQUEST_ENTRY_LAYOUT, RequestReconstruction
+from .request_unload import RequestUnload
+
+__all__ = ["CAUGHT_REQUEST_LAYOUT", "ReceiveRequests"]
+
+CAUGHT_REQUEST_LAYOUT = data.StructLayout({"field": 128, "auth_tag": 64})
+"""A Request field, as ``request_field`` gives it, with its authentication tag."""
+
+
+class ReceiveRequests(wiring.Component):
+    """Catches the Requests of a Control half-flit, rebuilds one per cycle, checks its command credit, queues it and
+    unloads it with its data, all strictly in order (UALink_200 §5.5, §5.7).
+
+    A Request loaded in cycle t is rebuilt in t + 1 or later and offered in t + 2 or later.
+
+    Attributes
+    ----------
+    flit, load : a flit is received; it is accepted.
+    half_flit : a Control half-flit with Requests where ``requests`` says so (``DECODED_LAYOUT``), 0 if it is none.
+    tags, tag_slot : the AuthTags half-flit, 0 if there is none, and the tag that belongs to each sector.
+    flush : the link is down, or a transfer of before is still going on, then ``busy`` is high.
+    halted : an error was found: nothing more is rebuilt.
+    beat, byte_enables, data_complete : originator data (``RequestUnload``).
+    data_spent, data_underflow : the data credits that the Request spends; it does not have them (combinational).
+    overrun : combinational: more Requests than the source rate limit allows.
+    error : combinational: what is wrong with the Request that is rebuilt.
+    rx_req, rx_orig_data : towards the UPLI Originator agent.
+    release_cmd, release_data : buffers freed.
+    """
+
+    def __init__(self, config: TLConfig):
+        self.config = config
+        super().__init__(
+            {
+                "flit": In(1),
+                "load": In(1),
+                "half_flit": In(256),
+                "requests": In(4),
+                "tags": In(data.ArrayLayout(64, 4)),
+                "tag_slot": In(data.ArrayLayout(2, 8)),
+                "flush": In(1),
+                "busy": Out(1),
+                "halted": In(1),
+                "beat": In(stream.Signature(BEAT_LAYOUT)),
+                "byte_enables": In(stream.Signature(256)),
+                "data_complete": In(1),
+                "data_spent": Out(SPENT_LAYOUT),
+                "data_underflow": In(1),
+                "overrun": Out(1),
+                "error": Out(ReceiveError),
+                "rx_req": Out(beat_stream("req")),
+                "rx_orig_data": Out(beat_stream("orig_data")),
+                "release_cmd": Out(RELEASE_LAYOUT),
+                "release_data": Out(RELEASE_LAYOUT),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self.config
+        caught = stored(CAUGHT_REQUEST_LAYOUT, config.authentication)
+        entry = stored(REQUEST_ENTRY_LAYOUT, config.authentication)
+        m.submodules.unload = unload = RequestUnload(config)
+        m.submodules.catch = catch = ResetInserter(self.flush)(CatchBuffer(4, caught))
+        m.submodules.reconstruction = rebuild = RequestReconstruction()
+        m.submodules.queue = queue = ResetInserter(self.flush & ~unload.busy)(Queue(entry, config.req_cmd.total))
+        m.submodules.credits = credits = ResetInserter(self.flush)(CreditCheck(config.req_cmd))
+
+        m.d.comb += [
+            catch.flit.eq(self.flit),
+            catch.load.eq(self.load),
+            catch.valid.eq(self.requests),
+            self.overrun.eq(catch.overrun),
+        ]
+        for pair, field in enumerate(catch.field):
+            m.d.comb += [
+                field.field.eq(request_field(self.half_flit, pair)),
+                field.auth_tag.eq(self.tags[self.tag_slot[2 * pair + 1]]),
+            ]
+
+        m.d.comb += [
+            rebuild.field.valid.eq(catch.output.valid),
+            rebuild.field.payload.eq(catch.output.payload.field),
+        ]
+        request = rebuild.request.payload
+        beats = Mux(request.beat.cmd[5], request.beat.num_beats + 1, 0)
+        for spent, count in ((credits.spent, 1), (self.data_spent, beats)):
+            m.d.comb += [
+                spent.valid.eq(rebuild.request.valid & ~self.halted & ~self.flush),
+                spent.pool.eq(request.pool),
+                spent.vc.eq(request.beat.vc),
+                spent.count.eq(count),
+            ]
+        m.d.comb += [
+            *assign(queue.input.payload, request),
+            queue.input.valid.eq(credits.spent.valid & ~credits.underflow & ~self.data_underflow),
+            *assign(unload.request.payload, queue.output.payload),
+            unload.request.valid.eq(queue.output.valid),
+            queue.output.ready.eq(unload.request.ready),
+        ]
+        with m.If(rebuild.missing):
+            m.d.comb += self.error.eq(ReceiveError.ADDRESS_CACHE)
+        with m.Elif(credits.underflow):
+            m.d.comb += self.error.eq(ReceiveError.REQ_CMD_CREDIT)
+        with m.Elif(self.data_underflow):
+            m.d.comb += self.error.eq(ReceiveError.REQ_DATA_CREDIT)
+
+        for name in ("beat", "byte_enables"):
+            wiring.connect(m, wiring.flipped(getattr(self, name)), getattr(unload, name))
+        for name in ("rx_req", "rx_orig_data"):
+            wiring.connect(m, wiring.flipped(getattr(self, name)), getattr(unload, name))
+        m.d.comb += [
+            unload.flush.eq(self.flush),
+            self.busy.eq(unload.busy),
+            unload.data_complete.eq(self.data_complete),
+            credits.release[0].eq(unload.release_req_cmd),
+            self.release_cmd.eq(unload.release_req_cmd),
+            self.release_data.eq(unload.release_req_data),
+        ]
+        return m
