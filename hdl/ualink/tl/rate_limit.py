@@ -16,33 +16,46 @@ RESPONSE_LIMIT = 8
 
 
 class SourceRateLimit(wiring.Component):
-    """How many fields of one kind the next flit may carry so that the partner's catch buffer of ``limit`` cannot
-    overrun.
+    """How many fields of one kind the Control half-flit formed now may have so that the partner's catch buffer of
+    ``limit`` cannot overrun.
 
     The partner retires one field per flit that it receives, whatever the flit holds; cycles without a flit do not
     count.
 
     Attributes
     ----------
-    flit : a flit leaves in this cycle, with ``issued`` fields of this kind in it.
-    allowance : fields that the flit after that one may carry, 1 to ``limit``; the same cycle, ``limit`` after reset.
+    flit : a flit leaves in this cycle, with ``issued`` fields of this kind in it, which may depend on ``allowance``.
+    ahead : what is formed now is for the flit after that of this cycle, and is taken only with ``flit``. That one has
+        ``held`` fields, which equals ``issued`` then.
+    allowance : fields that what is formed now may have, 1 to ``limit``; the same cycle, ``limit`` after reset. It
+        depends on ``ahead`` and ``held`` only.
     """
 
     def __init__(self, limit: int):
         if limit < 1:
             raise ConfigError(f"source rate limit {limit!r}; it must be 1 or more")
         self.limit = limit
+        count = range(limit + 1)
         super().__init__(
-            {"flit": In(1), "issued": In(range(limit + 1)), "allowance": Out(range(limit + 1), init=limit)}
+            {
+                "flit": In(1),
+                "issued": In(count),
+                "ahead": In(1),
+                "held": In(count),
+                "allowance": Out(count, init=limit),
+            }
         )
 
     def elaborate(self, platform):
         m = Module()
         allowed = Signal(range(self.limit + 1), init=self.limit)
-        left = Signal(range(self.limit + 1))
-        m.d.comb += [
-            left.eq(allowed - self.issued),
-            self.allowance.eq(Mux(self.flit, Mux(left >= self.limit, self.limit, left + 1), allowed)),
-        ]
-        m.d.sync += allowed.eq(self.allowance)
+        m.d.comb += self.allowance.eq(Mux(self.ahead, self._after(m, allowed, self.held), allowed))
+        with m.If(self.flit):
+            m.d.sync += allowed.eq(self._after(m, allowed, self.issued))
         return m
+
+    def _after(self, m, allowed, issued):
+        """The allowance after a flit with ``issued`` fields."""
+        left = Signal(range(self.limit + 1))
+        m.d.comb += left.eq(allowed - issued)
+        return Mux(left >= self.limit, self.limit, left + 1)

@@ -1,0 +1,134 @@
+"""What the two slots of each transmitted flit hold, decided on nothing but counts (UALink_200 §5.1.1)."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import enum, wiring
+from amaranth.lib.wiring import In, Out
+
+__all__ = ["HalfFlitSlots", "LowerSlot", "UpperSlot"]
+
+MOST_HALF_FLITS = 72
+"""Data half-flits that the fields of one Control half-flit can owe: eight fields of nine."""
+
+
+class LowerSlot(enum.Enum, shape=2):
+    """What the lower slot holds: the second last or an earlier half-flit owed, the Control half-flit of the control
+    register, or the one that is formed in this cycle."""
+
+    DATA = 0
+    HELD = 1
+    FORMED = 2
+
+
+class UpperSlot(enum.Enum, shape=2):
+    """What the upper slot holds: a MANDATORY NOP, the next half-flit owed, or the tags of the Control half-flit."""
+
+    NOP = 0
+    DATA = 1
+    TAGS = 2
+
+
+class HalfFlitSlots(wiring.Component):
+    """Counts the data half-flits owed, gives every slot to one half-flit and says when a Control half-flit is taken.
+
+    Lower slot: data with two or more half-flits owed, else the Control half-flit. Upper slot: with one half-flit owed
+    before this flit, that one (the swap); else the tags of a Control half-flit that has them, its first data half-flit,
+    or a MANDATORY NOP. A flit whose data are not there yet does not leave.
+
+    A Control half-flit is taken as late as a slot can be had for it without waiting:
+
+    - Nothing owed, nothing held: one that needs no data in its own flit goes into the flit of this cycle, if that can
+      leave, and otherwise waits and may improve. One with data is held, and leaves in the next flit at the earliest.
+    - Otherwise it is held from the cycle in which the flit before its own leaves. If its own is a swap flit it is taken
+      even if it is not ``offered``: the lower slot would be empty. If not, one not offered waits, and so does any with
+      authentication, for it will need no data in its own flit.
+
+    So the register is free at every swap slot but for what was formed for it with ``swap_next``. After reset nothing is
+    owed and nothing held. Combinational from inputs to outputs; ``ahead``, ``swap_next`` and ``held_leaves`` depend on
+    registers only.
+
+    Attributes
+    ----------
+    authentication : Control half-flits may have tags; constant while the link is online.
+    offered, half_flits, tagged : of the Control half-flit formed, which may depend on ``swap_next`` and ``ahead``.
+        Without ``offered`` and for a swap slot it has no data and no tags.
+    pack, hold : it is taken in this cycle; ``hold``: into the control register rather than into this flit.
+    ahead : it would not leave in the flit of this cycle, but in the one after that.
+    swap_next : it would leave in a swap slot.
+    advance : a flit may leave in this cycle.
+    available, take : data half-flits as in ``DataGearbox``.
+    flit, lower, upper : a flit leaves in this cycle, and what its slots hold.
+    held_leaves : should a flit leave in this cycle, the held Control half-flit is in it.
+    swap : should a flit leave in this cycle, its upper slot is that of the last half-flit owed.
+    """
+
+    def __init__(self):
+        super().__init__(
+            {
+                "authentication": In(1),
+                "offered": In(1),
+                "half_flits": In(range(MOST_HALF_FLITS + 1)),
+                "tagged": In(1),
+                "pack": Out(1),
+                "hold": Out(1),
+                "ahead": Out(1),
+                "swap_next": Out(1),
+                "advance": In(1),
+                "available": In(range(3)),
+                "take": Out(range(3)),
+                "flit": Out(1),
+                "lower": Out(LowerSlot),
+                "upper": Out(UpperSlot),
+                "held_leaves": Out(1),
+                "swap": Out(1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        owed = Signal(range(MOST_HALF_FLITS + 1))
+        holds = Signal()
+        held, held_tagged = Signal.like(owed), Signal()
+
+        # The flit that would leave without the half-flit formed now, and what would be owed then.
+        wanted = Signal(range(3))
+        after = Signal.like(owed)
+        m.d.comb += [
+            self.ahead.eq(holds | (owed != 0)),
+            self.swap.eq(owed == 1),
+            self.held_leaves.eq(holds & (owed <= 1)),
+            self.swap_next.eq(self.ahead & (after == 1)),
+        ]
+        with m.If(owed > 1):
+            m.d.comb += [wanted.eq(2), self.upper.eq(UpperSlot.DATA), after.eq(owed - 2)]
+        with m.Elif(owed == 1):
+            m.d.comb += [wanted.eq(1), self.upper.eq(UpperSlot.DATA), after.eq(held)]
+        with m.Elif(holds & held_tagged):
+            m.d.comb += [self.upper.eq(UpperSlot.TAGS), after.eq(held)]
+        with m.Elif(holds & (held != 0)):
+            m.d.comb += [wanted.eq(1), self.upper.eq(UpperSlot.DATA), after.eq(held - 1)]
+        with m.Elif(~holds & self.authentication & self.tagged):
+            m.d.comb += self.upper.eq(UpperSlot.TAGS)
+        with m.If(owed > 1):
+            m.d.comb += self.lower.eq(LowerSlot.DATA)
+        with m.Elif(holds):
+            m.d.comb += self.lower.eq(LowerSlot.HELD)
+        with m.Else():
+            m.d.comb += self.lower.eq(LowerSlot.FORMED)
+
+        tagged, skips, early = Signal(), Signal(), Signal()
+        m.d.comb += [
+            tagged.eq(self.authentication & self.tagged),
+            skips.eq((self.half_flits == 0) | tagged),
+            early.eq(self.swap_next | ((after == 0) & self.offered & ~self.authentication)),
+            self.flit.eq(self.advance & (self.available >= wanted) & (self.ahead | (self.offered & skips))),
+            self.take.eq(Mux(self.flit, wanted, 0)),
+            self.hold.eq(Mux(self.ahead, self.flit & early, self.offered & ~skips)),
+            self.pack.eq(self.hold | (self.flit & ~self.ahead)),
+        ]
+        with m.If(self.flit):
+            m.d.sync += owed.eq(Mux(self.ahead, after, self.half_flits))
+        with m.If(self.hold):
+            m.d.sync += [holds.eq(1), held.eq(self.half_flits), held_tagged.eq(tagged)]
+        with m.Elif(self.flit & self.held_leaves):
+            m.d.sync += holds.eq(0)
+        return m
