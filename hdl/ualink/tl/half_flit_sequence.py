@@ -1,7 +1,7 @@
 """The transmit side of the half-flit sequence: Control, AuthTags and Data half-flits become flits (UALink_200 §5.1)."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
-from amaranth.lib import wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.dl.interface import TL_FLIT_LAYOUT, tl_flit_signature
@@ -11,6 +11,11 @@ from .half_flit_slots import HalfFlitSlots, LowerSlot, UpperSlot
 from .half_flits import CONTROL_HALF_FLIT_LAYOUT, HALF_FLIT_LAYOUT
 
 __all__ = ["HalfFlitSequence"]
+
+HELD_LAYOUT = data.StructLayout(
+    {name: CONTROL_HALF_FLIT_LAYOUT[name].shape for name in ("data", "message", "requests", "responses")}
+)
+"""What the control register keeps of a Control half-flit."""
 
 
 class HalfFlitSequence(wiring.Component):
@@ -64,7 +69,7 @@ class HalfFlitSequence(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.slots = slots = HalfFlitSlots()
-        held = Signal(CONTROL_HALF_FLIT_LAYOUT, reset_less=True)
+        held = Signal(HELD_LAYOUT, reset_less=True)
         advance = ~self.tx_flit.valid | self.tx_flit.ready
         m.d.comb += [
             slots.authentication.eq(self.authentication),
@@ -87,7 +92,7 @@ class HalfFlitSequence(wiring.Component):
                 self.responses.eq(Mux(slots.ahead, self.held_responses, self.formed.responses)),
             ]
         with m.If(slots.hold):
-            m.d.sync += held.eq(self.formed)
+            m.d.sync += [held[name].eq(self.formed[name]) for name, _ in HELD_LAYOUT]
 
         lower, upper = Signal(HALF_FLIT_LAYOUT), Signal(HALF_FLIT_LAYOUT)
         with m.Switch(slots.lower):
@@ -101,7 +106,7 @@ class HalfFlitSequence(wiring.Component):
             with m.Case(UpperSlot.DATA):
                 m.d.comb += upper.eq(Mux(slots.lower == LowerSlot.DATA, self.window[1], self.window[0]))
             with m.Case(UpperSlot.TAGS):
-                m.d.comb += upper.data.eq(Mux(slots.lower == LowerSlot.HELD, held.tags, self.formed.tags))
+                m.d.comb += upper.data.eq(self.formed.tags)
 
         stored = Signal(TL_FLIT_LAYOUT, reset_less=True)
         m.d.comb += self.tx_flit.p.eq(stored)

@@ -1,13 +1,19 @@
 """What the two slots of each transmitted flit hold, decided on nothing but counts (UALink_200 §5.1.1)."""
 
 from amaranth.hdl import Module, Mux, Signal
-from amaranth.lib import enum, wiring
+from amaranth.lib import data, enum, wiring
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["HalfFlitSlots", "LowerSlot", "UpperSlot"]
+__all__ = ["SEQUENCE_STATE_LAYOUT", "HalfFlitSlots", "LowerSlot", "UpperSlot"]
 
 MOST_HALF_FLITS = 72
 """Data half-flits that the fields of one Control half-flit can owe: eight fields of nine."""
+
+SEQUENCE_STATE_LAYOUT = data.StructLayout(
+    {"owed": range(MOST_HALF_FLITS + 1), "holds": 1, "held": range(MOST_HALF_FLITS + 1)}
+)
+"""Data half-flits ``owed`` by fields that have left; the control register ``holds`` a Control half-flit, which will owe
+``held`` of them."""
 
 
 class LowerSlot(enum.Enum, shape=2):
@@ -20,7 +26,8 @@ class LowerSlot(enum.Enum, shape=2):
 
 
 class UpperSlot(enum.Enum, shape=2):
-    """What the upper slot holds: a MANDATORY NOP, the next half-flit owed, or the tags of the Control half-flit."""
+    """What the upper slot holds: a MANDATORY NOP, the next half-flit owed, or the tags of a Control half-flit that
+    is formed in this cycle."""
 
     NOP = 0
     DATA = 1
@@ -42,9 +49,9 @@ class HalfFlitSlots(wiring.Component):
       even if it is not ``offered``: the lower slot would be empty. If not, one not offered waits, and so does any with
       authentication, for it will need no data in its own flit.
 
-    So the register is free at every swap slot but for what was formed for it with ``swap_next``. After reset nothing is
-    owed and nothing held. Combinational from inputs to outputs; ``ahead``, ``swap_next`` and ``held_leaves`` depend on
-    registers only.
+    So a swap slot finds what was formed for it with ``swap_next``, nothing else does, and one with tags is never held.
+    After reset nothing is owed and nothing held. Combinational from inputs to outputs; ``ahead``, ``swap_next`` and
+    ``held_leaves`` depend on registers only.
 
     Attributes
     ----------
@@ -58,7 +65,7 @@ class HalfFlitSlots(wiring.Component):
     available, take : data half-flits as in ``DataGearbox``.
     flit, lower, upper : a flit leaves in this cycle, and what its slots hold.
     held_leaves : should a flit leave in this cycle, the held Control half-flit is in it.
-    swap : should a flit leave in this cycle, its upper slot is that of the last half-flit owed.
+    state : the registers.
     """
 
     def __init__(self):
@@ -79,22 +86,22 @@ class HalfFlitSlots(wiring.Component):
                 "lower": Out(LowerSlot),
                 "upper": Out(UpperSlot),
                 "held_leaves": Out(1),
-                "swap": Out(1),
+                "state": Out(SEQUENCE_STATE_LAYOUT),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
-        owed = Signal(range(MOST_HALF_FLITS + 1))
-        holds = Signal()
-        held, held_tagged = Signal.like(owed), Signal()
+        owed, holds = self.state.owed, self.state.holds
+        held = self.state.held
 
         # The flit that would leave without the half-flit formed now, and what would be owed then.
+        tagged = Signal()
         wanted = Signal(range(3))
-        after = Signal.like(owed)
+        after = Signal(range(MOST_HALF_FLITS + 1))
         m.d.comb += [
+            tagged.eq(self.authentication & self.tagged),
             self.ahead.eq(holds | (owed != 0)),
-            self.swap.eq(owed == 1),
             self.held_leaves.eq(holds & (owed <= 1)),
             self.swap_next.eq(self.ahead & (after == 1)),
         ]
@@ -102,11 +109,9 @@ class HalfFlitSlots(wiring.Component):
             m.d.comb += [wanted.eq(2), self.upper.eq(UpperSlot.DATA), after.eq(owed - 2)]
         with m.Elif(owed == 1):
             m.d.comb += [wanted.eq(1), self.upper.eq(UpperSlot.DATA), after.eq(held)]
-        with m.Elif(holds & held_tagged):
-            m.d.comb += [self.upper.eq(UpperSlot.TAGS), after.eq(held)]
         with m.Elif(holds & (held != 0)):
             m.d.comb += [wanted.eq(1), self.upper.eq(UpperSlot.DATA), after.eq(held - 1)]
-        with m.Elif(~holds & self.authentication & self.tagged):
+        with m.Elif(~holds & tagged):
             m.d.comb += self.upper.eq(UpperSlot.TAGS)
         with m.If(owed > 1):
             m.d.comb += self.lower.eq(LowerSlot.DATA)
@@ -115,9 +120,8 @@ class HalfFlitSlots(wiring.Component):
         with m.Else():
             m.d.comb += self.lower.eq(LowerSlot.FORMED)
 
-        tagged, skips, early = Signal(), Signal(), Signal()
+        skips, early = Signal(), Signal()
         m.d.comb += [
-            tagged.eq(self.authentication & self.tagged),
             skips.eq((self.half_flits == 0) | tagged),
             early.eq(self.swap_next | ((after == 0) & self.offered & ~self.authentication)),
             self.flit.eq(self.advance & (self.available >= wanted) & (self.ahead | (self.offered & skips))),
@@ -128,7 +132,7 @@ class HalfFlitSlots(wiring.Component):
         with m.If(self.flit):
             m.d.sync += owed.eq(Mux(self.ahead, after, self.half_flits))
         with m.If(self.hold):
-            m.d.sync += [holds.eq(1), held.eq(self.half_flits), held_tagged.eq(tagged)]
+            m.d.sync += [holds.eq(1), held.eq(self.half_flits)]
         with m.Elif(self.flit & self.held_leaves):
             m.d.sync += holds.eq(0)
         return m
