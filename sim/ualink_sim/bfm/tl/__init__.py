@@ -1,0 +1,1 @@
+"""A TL link partner for cocotb: traffic legal and illegal, endpoint, protocol checker and functional coverage."""
