@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from amaranth.sim import Simulator
 
 from tl_flits import tl_flit
-from ualink.config import Credits, TLConfig
+from ualink.config import AddressCacheConfig, Credits, TLConfig
 from ualink.tl.receive import Receive
 from ualink.tl.receive_error import ReceiveError
 
@@ -16,14 +16,19 @@ CLASSES = ("req_cmd", "rsp_cmd", "req_data", "rsp_data")
 COMMANDS = (0x03, 0x08, 0x0F, 0x28, 0x29, 0x2A, 0x2C, 0x2F, 0x30, 0x32, 0x3C, 0x3F)
 READS = (0x03, 0x08)
 ALL_ONES = (1 << 64) - 1
+LOG = ("last_error", "error_count", "unknown_messages", "half_poisoned_beats")
 OFFLINE = "offline"
 """In the place of a flit: ``online`` is low in this cycle."""
 
 
+NO_CACHE = AddressCacheConfig(rows=0)
+CACHE = AddressCacheConfig(rows=8, ways=4)
 ROOMY = TLConfig(
+    rx_cache=NO_CACHE,
     **{name: Credits(pool=200, vc=(80,) * 4) for name in ("req_cmd", "rsp_cmd", "req_data", "rsp_data")},
 )
 SMALL = TLConfig(
+    rx_cache=NO_CACHE,
     req_cmd=Credits(pool=3, vc=(1, 0, 2, 1)),
     rsp_cmd=Credits(pool=5, vc=(1, 1, 0, 3)),
     req_data=Credits(pool=5, vc=(4, 0, 1, 2)),
@@ -36,7 +41,7 @@ class Got:
     """What came out: beats with the cycle of their transfer, credits, pulses, errors with the cycle they rose in.
 
     ``offered`` has the cycles with valid, ``peer`` (peer_init_done, peer_shared_data) of every cycle, and so has
-    ``buffers_free``.
+    ``buffers_free``; ``log`` is the log of the receiver (``LOG``) at the end.
     """
 
     req: list = field(default_factory=list)
@@ -51,6 +56,7 @@ class Got:
     errors: list = field(default_factory=list)
     peer: list = field(default_factory=list)
     buffers_free: list = field(default_factory=list)
+    log: tuple = ()
 
     def beats(self, channel):
         return [beat for _, beat in getattr(self, channel)]
@@ -95,9 +101,9 @@ class _Bench:
         self.simulator.add_clock(1e-9)
         self.simulator.add_testbench(self.drive)
 
-    def run(self, flits, consumer, drain, watch):
+    def run(self, flits, consumer, drain, watch, levels):
         self.source, self.consumer, self.left, self.watch = iter(flits), consumer, drain, watch
-        self.got, self.failed = Got(), 0
+        self.got, self.failed, self.levels = Got(), 0, levels
         if self.used:
             self.simulator.reset()
         self.used = True
@@ -105,6 +111,10 @@ class _Bench:
         return self.got
 
     async def drive(self, ctx):
+        for name, level in self.levels.items():
+            ctx.set(getattr(self.dut, name), level)
+        # The Rx Address Cache must have been cleared.
+        await ctx.tick().repeat(self.dut.config.rx_cache.rows + 4)
         cycle = 0
         while self.left:
             self.feed(ctx, next(self.source, StopIteration))
@@ -162,16 +172,19 @@ class _Bench:
         if failed and not self.failed:
             got.errors.append((cycle, ReceiveError(ctx.get(self.dut.error))))
         self.failed = failed
+        got.log = tuple(ctx.get(getattr(self.dut, name)) for name in LOG)
 
 
 _bench = functools.cache(_Bench)
+LEVELS = {"authentication": 0, "disable_rx_cache": 0}
 
 
-def run(config, flits, *, consumer="free", seed=0, drain=40, watch=None):
+def run(config, flits, *, consumer="free", seed=0, drain=40, watch=None, **levels):
     """Feed ``flits`` ((64 bytes, message bits), with an ``error`` bit third and behind it the names of fields of
     which one bit is wrong; None: an idle cycle), then drain.
 
-    ``watch`` is called with (class, pool, vc, count) of each release, in the cycle in which it comes.
+    ``watch`` is called with (class, pool, vc, count) of each release, in the cycle in which it comes. ``levels`` are
+    inputs of the receiver that keep their value: authentication, disable_rx_cache.
     """
     consumer = consumer if isinstance(consumer, Consumer) else Consumer(consumer, seed)
-    return _bench(config).run(flits, consumer, drain, watch)
+    return _bench(config).run(flits, consumer, drain, watch, {**LEVELS, **levels})

@@ -4,8 +4,11 @@ import random
 from dataclasses import dataclass, field
 
 from tl_receive import ALL_ONES, CHANNELS, CLASSES, COMMANDS, READS
+from ualink_sim.model.tl_compression import AddressCache
 from ualink_sim.model.tl_fields import (
+    COMPRESSED_COMMANDS,
     CompressedReadResponse,
+    CompressedRequest,
     CompressedResponse,
     Credit,
     FlowControl,
@@ -25,9 +28,10 @@ class Expected:
     wr_rsp: list = field(default_factory=list)
     fc: list = field(default_factory=list)
 
-    def add(self, issue, uwm_has_byte_enables=True):
-        """The beats of ``issue`` (UALink_200 §5.9, rulings D04, D05, D07)."""
-        control = issue.field
+    def add(self, issue, uwm_has_byte_enables=True, expanded=None):
+        """The beats of ``issue`` (UALink_200 §5.9, rulings D04, D05, D07); ``expanded`` is what a Compressed Request
+        stands for."""
+        control = expanded or issue.field
         if control.is_request:
             self._request(issue, control, uwm_has_byte_enables)
         elif control.is_response:
@@ -43,7 +47,7 @@ class Expected:
         self.req.append(
             {
                 "asi": control.asi,
-                "auth_tag": 0,
+                "auth_tag": issue.tag,
                 "src_phys_acc_id": control.src_acc_id,
                 "dst_phys_acc_id": control.dst_acc_id,
                 "tag": control.tag,
@@ -73,7 +77,7 @@ class Expected:
 
     def _response(self, issue, control):
         common = {
-            "auth_tag": 0,
+            "auth_tag": issue.tag,
             "src_phys_acc_id": getattr(control, "src_acc_id", 0),
             "dst_phys_acc_id": control.dst_acc_id,
             "tag": control.tag,
@@ -98,15 +102,35 @@ class Expected:
 
 
 class Traffic:
-    """Endless legal random flits within credits and source rate limits; ``expected`` grows with them."""
+    """Endless legal random flits within credits and source rate limits; ``expected`` grows with them.
 
-    def __init__(self, config, seed, *, density=0.8, messages=0.1, poison=0.1, idle=0.0, data=True, requests=0.4):
+    There are Compressed Requests if ``config`` has an Rx Address Cache: every CLOAD is kept in mind.
+    """
+
+    def __init__(
+        self,
+        config,
+        seed,
+        *,
+        density=0.8,
+        messages=0.1,
+        poison=0.1,
+        idle=0.0,
+        data=True,
+        requests=0.4,
+        authentication=False,
+    ):
         self.random = random.Random(seed)
+        self.authentication = authentication
+        self.cache = None
+        if config.rx_cache.rows:
+            member = "src_acc_id" if config.device == "accelerator" else "dst_acc_id"
+            self.cache = AddressCache(member, config.rx_cache.rows, config.rx_cache.ways)
         self.config = config
         self.density, self.messages, self.poison, self.idle, self.data = density, messages, poison, idle, data
         self.requests = requests
         self.spent = []
-        self.sequence = TransmitSequence(uwm_has_byte_enables=config.uwm_has_byte_enables)
+        self.sequence = TransmitSequence(authentication, config.uwm_has_byte_enables)
         self.credits = {name: [*getattr(config, name).vc, getattr(config, name).pool] for name in CLASSES}
         self.allow = {"req": 4, "rsp": 8}
         self.expected = Expected()
@@ -131,7 +155,9 @@ class Traffic:
         if active and lower is None and sequence.control_slot:
             issues = self._issues()
         for issue in issues:
-            self.expected.add(issue, self.config.uwm_has_byte_enables)
+            self.expected.add(issue, self.config.uwm_has_byte_enables, self.expanded.get(issue.sector))
+        if self.authentication and any(issue.tag for issue in issues):
+            upper = None
         requests = sum(issue.field.is_request for issue in issues)
         responses = sum(issue.field.is_response for issue in issues)
         self.allow["req"] = min(4, self.allow["req"] - requests + 1)
@@ -151,7 +177,8 @@ class Traffic:
 
     def _issues(self):
         self.left = dict(self.allow)
-        self.returned = set()
+        self.tags_left = (0 if self.sequence.swap else 4) if self.authentication else 8
+        self.returned, self.expanded = set(), {}
         issues = []
         for quad in (0, 4):
             issue = self._try(quad, self._request()) if self.random.random() < self.requests else None
@@ -159,7 +186,11 @@ class Traffic:
                 issues.append(issue)
                 continue
             for pair in (quad, quad + 2):
-                issue = self._try(pair, self._uncompressed_response()) if self.random.random() < 0.3 else None
+                issue = None
+                if self.cache and self.random.random() < self.requests:
+                    issue = self._try(pair, self._compressed_request())
+                elif self.random.random() < 0.3:
+                    issue = self._try(pair, self._uncompressed_response())
                 if issue:
                     issues.append(issue)
                     continue
@@ -177,13 +208,18 @@ class Traffic:
         bucket = 4 if control.pool else control.vchan
         beats = control.data_beats()
         cmd, data = self.credits[f"{kind}_cmd"], self.credits[f"{kind}_data"]
-        if not self.left[kind] or not cmd[bucket] or data[bucket] < beats:
+        if not self.tags_left or not self.left[kind] or not cmd[bucket] or data[bucket] < beats:
             return None
+        self.tags_left -= 1
         self.left[kind] -= 1
         cmd[bucket] -= 1
         data[bucket] -= beats
         self.spent.append((f"{kind}_cmd", control.pool, control.vchan, 1))
         self.spent += [(f"{kind}_data", control.pool, control.vchan, 1)] * beats
+        if self.cache and isinstance(control, CompressedRequest):
+            self.expanded[sector] = self.cache.receive(control)
+        elif self.cache and getattr(control, "cload", 0):
+            self.cache.load(control, control.cway)
         enables = control.has_byte_enables(self.config.uwm_has_byte_enables)
         return Issue(
             sector,
@@ -191,6 +227,7 @@ class Traffic:
             rng.randbytes(64 * beats),
             rng.randbytes(32) if enables else b"",
             frozenset(n for n in range(beats) if rng.random() < self.poison),
+            rng.randrange(1, 1 << 64) if self.authentication else 0,
         )
 
     def _common(self):
@@ -200,6 +237,11 @@ class Traffic:
     def _request(self):
         rng = self.random
         cmd = rng.choice(COMMANDS if self.data else READS)
+        ids = {name: rng.randrange(1 << 10) for name in ("src_acc_id", "dst_acc_id")}
+        cload, cway = rng.randrange(2), rng.randrange(4)
+        if self.cache and cload:
+            ids[self.cache.row_member] = rng.randrange(self.cache.rows)
+            cway = rng.randrange(self.cache.ways)
         return UncompressedRequest(
             **self._common(),
             cmd=cmd,
@@ -208,11 +250,29 @@ class Traffic:
             len=rng.randrange(64),
             meta_data=rng.randrange(256),
             addr=rng.randrange(1 << 55),
-            src_acc_id=rng.randrange(1 << 10),
-            dst_acc_id=rng.randrange(1 << 10),
-            cload=rng.randrange(2),
-            cway=rng.randrange(4),
+            **ids,
+            cload=cload,
+            cway=cway,
             num_beats=0 if cmd in (0x30, 0x32) else rng.randrange(4),
+        )
+
+    def _compressed_request(self):
+        """One that reads an entry loaded before, or None."""
+        rng = self.random
+        if not self.cache.entries:
+            return None
+        row, cway = rng.choice(list(self.cache.entries))
+        ids = {"src_acc_id": rng.randrange(1 << 10), "dst_acc_id": rng.randrange(1 << 10), self.cache.row_member: row}
+        length = rng.randrange(4)
+        return CompressedRequest(
+            **self._common(),
+            cmd=rng.choice(list(COMPRESSED_COMMANDS) if self.data else [0]),
+            asi=rng.randrange(4),
+            len=length,
+            meta_data=rng.randrange(8),
+            addr=rng.randrange(1 << 12) << 2 | rng.randrange(4 - length),
+            **ids,
+            cway=cway,
         )
 
     def _uncompressed_response(self):

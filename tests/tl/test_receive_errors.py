@@ -1,102 +1,52 @@
-"""Every illegal flit raises its error and stops the receiver; what came before is delivered, and a restart cures it."""
+"""Every illegal flit raises its error and stops the receiver; what came before is delivered, and a restart cures it.
+
+Authentication is off here; see ``test_receive_errors_authenticated``.
+"""
 
 import pytest
 
-from tl_receive import CHANNELS, OFFLINE, Consumer, run
-from ualink.config import Credits, TLConfig
+from tl_illegal import (
+    CONFIG,
+    DATA,
+    HALF_FLITS,
+    POISON,
+    ZERO,
+    Late,
+    check_illegal,
+    control,
+    flow,
+    read,
+    write,
+    write_response,
+)
+from tl_receive import OFFLINE, ROOMY, run
+from ualink.config import Credits
 from ualink.tl.receive_error import ReceiveError
-from ualink_sim.model.tl_fields import (
-    CompressedRequest,
-    CompressedResponse,
-    Credit,
-    FlowControl,
-    UncompressedRequest,
-    UncompressedResponse,
-    encode_control_half_flit,
-)
-from ualink_sim.model.tl_sequence import INITIAL_CREDIT_RELEASE_COMPLETE, message_half_flit
-
-CONFIG = TLConfig(
-    req_cmd=Credits(pool=6, vc=(1, 0, 0, 2)),
-    rsp_cmd=Credits(pool=9, vc=(0, 1, 0, 0)),
-    req_data=Credits(pool=4, vc=(2, 0, 0, 1)),
-    rsp_data=Credits(pool=4, vc=(0, 1, 0, 0)),
-)
-ZERO = bytes(32)
-POISON = message_half_flit(0x20)
-
-
-def control(*fields):
-    return encode_control_half_flit(fields)
-
-
-def raw(**sectors):
-    """A half-flit with 32-bit values in the sectors s0 to s7."""
-    return b"".join(sectors.get(f"s{n}", 0).to_bytes(4, "little") for n in range(8))
-
-
-def read(tag=1, **members):
-    return UncompressedRequest(cmd=3, tag=tag, **{"pool": 1, **members})
-
-
-def write(beats=1, cmd=0x29, **members):
-    return UncompressedRequest(cmd=cmd, num_beats=beats - 1, **{"pool": 1, **members})
-
-
-def write_response(**members):
-    return CompressedResponse(**{"pool": 1, **members})
-
-
-def compressed(pair, *, cmd=0, addr=0, len=0):
-    """A half-flit with one Compressed Request, legal or not."""
-    value = 3 << 60 | cmd << 57 | len << 39 | addr << 22
-    return raw(**{f"s{2 * pair}": value & 0xFFFFFFFF, f"s{2 * pair + 1}": value >> 32})
-
-
-def flow(lower=ZERO, upper=ZERO, message=0):
-    return lower + upper, message
-
+from ualink_sim.model.tl_fields import CompressedRequest, Credit, FlowControl, UncompressedResponse
+from ualink_sim.model.tl_sequence import message_half_flit
 
 READ_FLIT = flow(control((0, read())))
 EIGHT = [(n, write_response(tag=n)) for n in range(8)]
-DATA = flow(b"\x77" * 32, b"\x99" * 32)
+# The next lower half-flit is a control slot, and one Data half-flit is owed.
+SWAP = flow(control((0, write(beats=1))), b"\x11" * 32)
 
 # Name: (error, flits of which the last is illegal). All of them begin with a control slot.
 CASES = {
     "corrupt flit": (ReceiveError.FLIT_CORRUPT, [(*READ_FLIT, 1)]),
+    "corrupt flit of data": (
+        ReceiveError.FLIT_CORRUPT,
+        [flow(control((0, write(beats=2))), b"\x11" * 32), (*DATA, 1)],
+    ),
+    "corrupt swap flit": (ReceiveError.FLIT_CORRUPT, [SWAP, (*flow(control((0, read())), b"\x22" * 32), 1)]),
+    "corrupt message": (ReceiveError.FLIT_CORRUPT, [(*flow(message_half_flit(0), message=1), 1)]),
     **{
         f"parity, upset in {name}": (ReceiveError.FLIT_CORRUPT, [(*READ_FLIT, 0, name)])
         for name in ("data", "parity", "message", "port", "error", "control_parity")
     },
+    **{name: (code, [flow(half_flit)]) for name, (code, half_flit) in HALF_FLITS.items()},
     **{
-        f"ftype {code:x} in sector {sector}": (
-            ReceiveError.FTYPE,
-            [flow(raw(**{f"s{sector}": code << 28, f"s{7 - sector}": 0}))],
-        )
-        for code, sector in zip(range(6, 16), (7, 6, 5, 4, 3, 2, 1, 0, 7, 3))
-    },
-    **{
-        f"request of four sectors in sector {sector}": (ReceiveError.FOOTPRINT, [flow(raw(**{f"s{sector}": 1 << 28}))])
-        for sector in (6, 5, 4, 2, 1, 0)
-    },
-    **{
-        f"field {code} of two sectors in sector {sector}": (
-            ReceiveError.FOOTPRINT,
-            [flow(raw(**{f"s{sector}": code << 28}))],
-        )
-        for code in (2, 3)
-        for sector in (6, 4, 2, 0)
-    },
-    **{
-        f"compressed command {cmd}": (ReceiveError.COMPRESSED_CMD, [flow(compressed(2, cmd=cmd))])
-        for cmd in (1, 2, 3, 5, 7)
-    },
-    **{
-        f"compressed request from quarter {quarter} with length {length}": (
-            ReceiveError.BLOCK_CROSSING,
-            [flow(compressed(1, cmd=cmd, addr=quarter, len=length))],
-        )
-        for cmd, quarter, length in ((0, 1, 3), (4, 2, 2), (6, 3, 1))
+        f"{name}, swap flit": (code, [SWAP, flow(half_flit, b"\x22" * 32)])
+        for name, (code, half_flit) in list(HALF_FLITS.items())[::4]
     },
     **{
         f"compressed request {cmd} without an entry": (
@@ -115,7 +65,15 @@ CASES = {
     "poison for a mandatory nop": (ReceiveError.POISON_SLOT, [flow(upper=POISON, message=2)]),
     "poison in a swap control slot": (
         ReceiveError.POISON_SLOT,
-        [flow(control((0, write(beats=1))), b"\x11" * 32), flow(POISON, b"\x22" * 32, 1)],
+        [SWAP, flow(POISON, b"\x22" * 32, 1)],
+    ),
+    "poison beside flow control": (
+        ReceiveError.POISON_SLOT,
+        [flow(control((3, FlowControl(req_cmd=Credit(1)))), POISON, 2)],
+    ),
+    "poison for the byte enables of an atomic": (
+        ReceiveError.POISON_SLOT,
+        [flow(control((4, write(cmd=0x30))), POISON, 2), flow(POISON, POISON, 3)],
     ),
     "poison for byte enables, upper": (
         ReceiveError.POISON_SLOT,
@@ -173,68 +131,13 @@ EXTRA = {
     ReceiveError.REQ_DATA_CREDIT: ("TL-148", "TL-150"),
     ReceiveError.RSP_DATA_CREDIT: ("TL-148", "TL-150"),
 }
-BEFORE = [flow(control((4, read(tag=0x111)), (0, UncompressedResponse(tag=0x112, pool=1))))]
-AFTER = [
-    flow(control((4, read(tag=0x221)), (0, FlowControl(req_cmd=Credit(3))))),
-    flow(message_half_flit(INITIAL_CREDIT_RELEASE_COMPLETE), message=1),
-    *[flow(control((0, write_response(tag=0x222)), (1, write_response(rd_wr=1, tag=0x223))))] * 3,
-]
-AGAIN = [
-    flow(control((4, write(tag=0x331))), b"\x31" * 32),
-    flow(control((0, write_response(tag=0x332))), b"\x32" * 32),
-]
-
-
-class Late(Consumer):
-    """Not ready before cycle ``start``."""
-
-    def __init__(self, start):
-        super().__init__("free")
-        self.start = start
-
-    def readies(self):
-        self.start -= 1
-        return dict.fromkeys(CHANNELS, int(self.start < 0))
-
-
-def late(code):
-    """Errors found when the field leaves the catch buffer; those before it in the same flit may go."""
-    return code.name.endswith("CREDIT") or code is ReceiveError.ADDRESS_CACHE
 
 
 @pytest.mark.parametrize("case", [pytest.param(case, marks=marks(CASES[case][0]), id=case) for case in CASES])
 def test_illegal_flit(case):
     code, flits = CASES[case]
-    gap = [None] * 12
-    # Idle cycles do not retire anything in the account of the rate limit, so nothing precedes the cases that count.
-    before = [] if code.name.endswith(("RATE", "CREDIT")) else [*BEFORE, *[flow()] * 8]
-    stream = [*before, *flits, *AFTER, *gap, OFFLINE, OFFLINE, *AGAIN]
-    restart = len(stream) - len(AGAIN)
     # A buffer is free once it is empty: only a consumer that does not move finds the Pool exhausted.
-    got = run(CONFIG, stream, consumer=Late(restart if "pool" in case else 0), drain=20)
-
-    illegal = len(before) + len(flits) - 1
-    [(cycle, found)] = got.errors
-    assert found == code
-    assert illegal + 2 <= cycle <= illegal + (7 if late(code) else 2)
-
-    def tags(channel, first, end):
-        return [beat["tag"] for cycle, beat in getattr(got, channel) if first <= cycle < end]
-
-    if before:
-        assert tags("req", 0, restart) == [0x111]
-        assert tags("wr_rsp", 0, restart) == [0x112]
-    assert not {0x221, 0x222, 0x223} & {
-        *tags("req", 0, restart),
-        *tags("wr_rsp", 0, restart),
-        *tags("rd_rsp", 0, restart),
-    }
-    if not late(code):
-        assert not got.fc
-        assert not any(done for done, _ in got.peer)
-    assert (tags("req", restart, 999), tags("wr_rsp", restart, 999)) == ([0x331], [0x332])
-    [(_, beat)] = [(cycle, beat) for cycle, beat in got.orig_data if cycle >= restart]
-    assert beat["data"] == int.from_bytes(b"\x31" * 32 + b"\x32" * 32, "little")
+    check_illegal(code, flits, blocked="pool" in case)
 
 
 @pytest.mark.req("TL-148", "TL-220", "TL-088")
@@ -262,3 +165,30 @@ def test_full_catch_buffers_are_legal():
     got = run(CONFIG, [flow(control(*EIGHT)), *[flow(control((0, write_response(tag=9))))]], drain=14)
     assert got.errors == []
     assert [beat["tag"] for beat in got.beats("wr_rsp")] == [*range(8), 9]
+
+
+@pytest.mark.req("TL-087", "TL-088", "TL-221")
+def test_the_log_outlives_restarts():
+    """The last error and the counts stay when the link comes back; each session counts one error."""
+    poisoned = [flow(control((0, write())), POISON, 2), flow(control(), b"\x22" * 32)]
+    unknown = flow(bytes([0x77]) + bytes(31), bytes([0x21]) + bytes(31), 3)
+    bad = flow(b"\xff" * 32)
+    first = run(ROOMY, [bad, bad], drain=6)
+    assert (first.log, first.unknown_messages) == ((ReceiveError.FTYPE, 1, 0, 0), 0)
+    session = [unknown, *poisoned, *[None] * 6, bad, *[None] * 3, OFFLINE, OFFLINE]
+    got = run(ROOMY, [*session * 2, flow(POISON, message=1), None, None, OFFLINE, READ_FLIT], drain=8)
+    assert [code for _, code in got.errors] == [ReceiveError.FTYPE] * 2 + [ReceiveError.POISON_SLOT]
+    assert got.log == (ReceiveError.POISON_SLOT, 3, 4, 2)
+    assert [beat["cmd"] for beat in got.beats("req")] == [0x29, 0x29, 0x03]
+
+
+@pytest.mark.req("TL-087")
+def test_the_counts_of_the_log_stop_at_their_end():
+    unknown = flow(bytes([0x77]) + bytes(31), bytes([0x21]) + bytes(31), 3)
+    got = run(ROOMY, [unknown] * 127, drain=6)
+    assert got.log == (ReceiveError.NONE, 0, 254, 0)
+    assert got.unknown_messages == 127
+    half = [flow(control((0, write())), POISON, 2), flow(ZERO, b"\x22" * 32)]
+    bad = [flow(b"\xff" * 32), None, None, OFFLINE]
+    got = run(ROOMY, [*[unknown] * 128, unknown, *half * 260, *[None] * 6, *bad * 257], drain=6)
+    assert got.log == (ReceiveError.FTYPE, 255, 255, 255)

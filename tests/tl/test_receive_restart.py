@@ -2,14 +2,20 @@
 
 import pytest
 
-from tl_receive import CHANNELS, OFFLINE, Consumer, run
+from tl_receive import CHANNELS, NO_CACHE, OFFLINE, Consumer, run
 from tl_traffic import Expected
 from ualink.config import Credits, TLConfig
 from ualink.tl.receive_error import ReceiveError
 from ualink_sim.model.tl_fields import CompressedResponse, Credit, FlowControl, UncompressedRequest
 from ualink_sim.model.tl_sequence import INITIAL_CREDIT_RELEASE_COMPLETE, Issue, TransmitSequence, message_half_flit
 
-CONFIG = TLConfig(req_cmd=Credits(pool=2), rsp_cmd=Credits(pool=2), req_data=Credits(pool=8), rsp_data=Credits(pool=8))
+CONFIG = TLConfig(
+    rx_cache=NO_CACHE,
+    req_cmd=Credits(pool=2),
+    rsp_cmd=Credits(pool=2),
+    req_data=Credits(pool=8),
+    rsp_data=Credits(pool=8),
+)
 COMPLETE = message_half_flit(INITIAL_CREDIT_RELEASE_COMPLETE, bytes([1]) * 31)
 STALL = 30
 

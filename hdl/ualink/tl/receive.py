@@ -31,8 +31,9 @@ class Receive(wiring.Component):
 
     The first fatal error stops the acceptance of flits, the faulty one included; what came before is still delivered.
     While ``online`` is low everything is dropped and the sequence restarts, but a transfer towards UPLI that has begun
-    is finished, however long that takes. Until then ``buffers_free`` is low, so that the partner of the new session has
-    no credits yet: FC fields and messages count, a Request or a Response is an overdrawn credit.
+    is finished, however long that takes. Until then, and until the Rx Address Cache is cleared, ``buffers_free`` is
+    low, so that the partner of the new session has no credits yet: FC fields and messages count, a Request or a
+    Response is an overdrawn credit.
 
     Attributes
     ----------
@@ -41,6 +42,7 @@ class Receive(wiring.Component):
     online : DL channel 0 is online.
     authentication : level, constant while ``online``: AuthTags half-flits are expected; low: all tags are 0.
         Ignored without ``config.authentication``.
+    disable_rx_cache : level, constant while ``online``: do without the Rx Address Cache (UALink_200 §5.10).
     status : to the transmitter; its ``fc`` comes in cycle 2, and ``init_sent`` is not needed, because the credit checks
         start with all that will be announced. ``buffers_free`` rises in the cycle after ``online`` at the earliest.
     error_valid, error : level, the first fatal error since ``online`` rose.
@@ -62,6 +64,7 @@ class Receive(wiring.Component):
                 "rx_wr_rsp": Out(beat_stream("wr_rsp")),
                 "online": In(1),
                 "authentication": In(1),
+                "disable_rx_cache": In(1),
                 "status": Out(ReceiveStatusSignature()),
                 "error_valid": Out(1),
                 "error": Out(ReceiveError),
@@ -86,7 +89,7 @@ class Receive(wiring.Component):
         # What is stale goes as soon as no transfer needs it any more, one cycle after the last such transfer has ended.
         stale = Signal()
         flush = Signal()
-        m.d.comb += [flush.eq(~self.online | stale), self.status.buffers_free.eq(~flush)]
+        m.d.comb += [flush.eq(~self.online | stale), self.status.buffers_free.eq(~flush & requests.ready)]
         m.d.sync += stale.eq(~self.online | (stale & (requests.busy | responses.busy)))
         m.d.comb += [part.flush.eq(flush) for part in (requests, responses, data, errors)]
 
@@ -143,8 +146,9 @@ class Receive(wiring.Component):
             data.slots[1].eq(sequence.upper),
             data.half_flits.eq(flit.data),
             data.accept.eq(accept),
+            requests.disable_rx_cache.eq(self.disable_rx_cache),
         ]
-        self._check(m, considered, accept, corrupt, flush, decoded, sequence, requests, responses, data, errors)
+        self._check(m, considered, accept, corrupt, decoded, sequence, requests, responses, data, errors)
 
         # Cycle 2 and on: one Request and one Response per cycle are checked and queued, and leave with their data.
         wiring.connect(m, data.byte_enables, requests.byte_enables)
@@ -174,15 +178,16 @@ class Receive(wiring.Component):
         self._report(m, accept, sequence, decoded, lower, upper)
         return m
 
-    def _check(self, m, considered, accept, corrupt, flush, decoded, sequence, requests, responses, data, errors):
+    def _check(self, m, considered, accept, corrupt, decoded, sequence, requests, responses, data, errors):
         """The first of several errors in a cycle is the one that is told. An error found in cycle 2 holds what is
         behind it; one found in cycle 1 leaves what was accepted before to go on."""
+        unannounced = ~self.status.buffers_free
         early_checks = (
             (considered & corrupt, ReceiveError.FLIT_CORRUPT),
             (sequence.control & (decoded.error != ReceiveError.NONE), decoded.error),
             (sequence.error != ReceiveError.NONE, sequence.error),
-            (flush & sequence.control & decoded.requests.any(), ReceiveError.REQ_CMD_CREDIT),
-            (flush & sequence.control & decoded.responses.any(), ReceiveError.RSP_CMD_CREDIT),
+            (unannounced & sequence.control & decoded.requests.any(), ReceiveError.REQ_CMD_CREDIT),
+            (unannounced & sequence.control & decoded.responses.any(), ReceiveError.RSP_CMD_CREDIT),
             (requests.overrun, ReceiveError.REQUEST_RATE),
             (responses.overrun, ReceiveError.RESPONSE_RATE),
             (considered & data.request_refused, ReceiveError.REQ_DATA_CREDIT),

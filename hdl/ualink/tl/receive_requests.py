@@ -1,6 +1,6 @@
 """Requests of a TL receiver, from the Control half-flit to UPLI."""
 
-from amaranth.hdl import Module, Mux, ResetInserter
+from amaranth.hdl import Module, Mux, ResetInserter, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -15,20 +15,18 @@ from .credit_check import SPENT_LAYOUT, CreditCheck
 from .data_buffer import BEAT_LAYOUT
 from .internal import RELEASE_LAYOUT
 from .receive_error import ReceiveError
-from .request_reconstruction import REQUEST_ENTRY_LAYOUT, RequestReconstruction
+from .request_reconstruction import CATCH_REQUEST_LAYOUT, REQUEST_ENTRY_LAYOUT, RequestReconstruction
 from .request_unload import RequestUnload
 
-__all__ = ["CAUGHT_REQUEST_LAYOUT", "ReceiveRequests"]
-
-CAUGHT_REQUEST_LAYOUT = data.StructLayout({"field": 128, "auth_tag": 64})
-"""A Request field, as ``request_field`` gives it, with its authentication tag."""
+__all__ = ["ReceiveRequests"]
 
 
 class ReceiveRequests(wiring.Component):
     """Catches the Requests of a Control half-flit, rebuilds one per cycle, checks its command credit, queues it and
     unloads it with its data, all strictly in order (UALink_200 §5.5, §5.7).
 
-    A Request loaded in cycle t is rebuilt in t + 1 or later and offered in t + 2 or later.
+    A Request loaded in cycle t is rebuilt in t + 1 or later and offered in t + 2 or later. The Rx Address Cache is
+    cleared when the link goes down, a row per cycle; until it is, ``ready`` is low and no Request may come.
 
     Attributes
     ----------
@@ -36,6 +34,7 @@ class ReceiveRequests(wiring.Component):
     half_flit : a Control half-flit with Requests where ``requests`` says so (``DECODED_LAYOUT``), 0 if it is none.
     tags, tag_slot : the AuthTags half-flit, 0 if there is none, and the tag that belongs to each sector.
     flush : the link is down, or a transfer of before is still going on, then ``busy`` is high.
+    ready : level, Requests may come. disable_rx_cache : level, constant while the link is online.
     halted : an error was found: nothing more is rebuilt.
     beat, byte_enables, data_complete : originator data (``RequestUnload``).
     data_spent, data_underflow : the data credits that the Request spends; it does not have them (combinational).
@@ -57,6 +56,8 @@ class ReceiveRequests(wiring.Component):
                 "tag_slot": In(data.ArrayLayout(2, 8)),
                 "flush": In(1),
                 "busy": Out(1),
+                "ready": Out(1),
+                "disable_rx_cache": In(1),
                 "halted": In(1),
                 "beat": In(stream.Signature(BEAT_LAYOUT)),
                 "byte_enables": In(stream.Signature(256)),
@@ -75,11 +76,15 @@ class ReceiveRequests(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         config = self.config
-        caught = stored(CAUGHT_REQUEST_LAYOUT, config.authentication)
+        caught = stored(CATCH_REQUEST_LAYOUT, config.authentication)
         entry = stored(REQUEST_ENTRY_LAYOUT, config.authentication)
         m.submodules.unload = unload = RequestUnload(config)
         m.submodules.catch = catch = ResetInserter(self.flush)(CatchBuffer(4, caught))
-        m.submodules.reconstruction = rebuild = RequestReconstruction()
+        # Once per interruption is enough: nothing is loaded before the next session.
+        flushed = Signal()
+        m.d.sync += flushed.eq(self.flush)
+        rebuild = ResetInserter(self.flush & ~flushed)(RequestReconstruction(config))
+        m.submodules.reconstruction = rebuild
         m.submodules.queue = queue = ResetInserter(self.flush & ~unload.busy)(Queue(entry, config.req_cmd.total))
         m.submodules.credits = credits = ResetInserter(self.flush)(CreditCheck(config.req_cmd))
 
@@ -97,7 +102,11 @@ class ReceiveRequests(wiring.Component):
 
         m.d.comb += [
             rebuild.field.valid.eq(catch.output.valid),
-            rebuild.field.payload.eq(catch.output.payload.field),
+            *assign(rebuild.field.payload, catch.output.payload),
+            rebuild.following.eq(catch.following.field),
+            rebuild.consume.eq(~self.halted & ~self.flush),
+            rebuild.disable.eq(self.disable_rx_cache),
+            self.ready.eq(rebuild.ready),
         ]
         request = rebuild.request.payload
         beats = Mux(request.beat.cmd[5], request.beat.num_beats + 1, 0)
@@ -115,7 +124,9 @@ class ReceiveRequests(wiring.Component):
             unload.request.valid.eq(queue.output.valid),
             queue.output.ready.eq(unload.request.ready),
         ]
-        with m.If(rebuild.missing):
+        with m.If(rebuild.cache_error):
+            m.d.comb += self.error.eq(ReceiveError.ADDRESS_CACHE_PARITY)
+        with m.Elif(rebuild.missing | rebuild.load_outside):
             m.d.comb += self.error.eq(ReceiveError.ADDRESS_CACHE)
         with m.Elif(credits.underflow):
             m.d.comb += self.error.eq(ReceiveError.REQ_CMD_CREDIT)

@@ -17,7 +17,7 @@ from .internal import RELEASE_LAYOUT
 from .read_response_unload import ReadResponseUnload
 from .receive_error import ReceiveError
 from .response_reconstruction import (
-    CAUGHT_RESPONSE_LAYOUT,
+    CATCH_RESPONSE_LAYOUT,
     READ_RESPONSE_ENTRY_LAYOUT,
     WRITE_RESPONSE_ENTRY_LAYOUT,
     ResponseReconstruction,
@@ -81,7 +81,7 @@ class ReceiveResponses(wiring.Component):
         depth = config.rsp_cmd.total
         caught, read_entry, write_entry = (
             stored(layout, config.authentication)
-            for layout in (CAUGHT_RESPONSE_LAYOUT, READ_RESPONSE_ENTRY_LAYOUT, WRITE_RESPONSE_ENTRY_LAYOUT)
+            for layout in (CATCH_RESPONSE_LAYOUT, READ_RESPONSE_ENTRY_LAYOUT, WRITE_RESPONSE_ENTRY_LAYOUT)
         )
         m.submodules.unload = unload = ReadResponseUnload(config)
         m.submodules.catch = catch = ResetInserter(self.flush)(CatchBuffer(8, caught))

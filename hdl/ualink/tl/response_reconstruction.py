@@ -9,13 +9,13 @@ from ualink.upli.channels import WR_RSP_LAYOUT
 from .fields import COMPRESSED_RESPONSE, COMPRESSED_SINGLE_BEAT_READ_RESPONSE, UNCOMPRESSED_RESPONSE, FType
 
 __all__ = [
-    "CAUGHT_RESPONSE_LAYOUT",
+    "CATCH_RESPONSE_LAYOUT",
     "READ_RESPONSE_ENTRY_LAYOUT",
     "WRITE_RESPONSE_ENTRY_LAYOUT",
     "ResponseReconstruction",
 ]
 
-CAUGHT_RESPONSE_LAYOUT = data.StructLayout({"field": 64, "auth_tag": 64})
+CATCH_RESPONSE_LAYOUT = data.StructLayout({"field": 64, "auth_tag": 64})
 """A Response field, as ``response_field`` gives it, with its authentication tag."""
 
 READ_RESPONSE_ENTRY_LAYOUT = data.StructLayout(
@@ -54,7 +54,7 @@ class ResponseReconstruction(wiring.Component):
     def __init__(self):
         super().__init__(
             {
-                "field": In(stream.Signature(CAUGHT_RESPONSE_LAYOUT, always_ready=True)),
+                "field": In(stream.Signature(CATCH_RESPONSE_LAYOUT, always_ready=True)),
                 "read": Out(stream.Signature(READ_RESPONSE_ENTRY_LAYOUT, always_ready=True)),
                 "write": Out(stream.Signature(WRITE_RESPONSE_ENTRY_LAYOUT, always_ready=True)),
             }
