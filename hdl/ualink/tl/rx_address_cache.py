@@ -1,0 +1,103 @@
+"""Rx Address Cache: the regions that the partner has named, as it has them in its Tx Address Cache."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import data, memory, wiring
+from amaranth.lib.wiring import In, Out
+
+from .address_entry import REGION_BITS, check_geometry, entry_layout, has_mismatch, make_entry
+
+__all__ = ["RxAddressCache"]
+
+
+class RxAddressCache(wiring.Component):
+    """``rows`` x ``ways`` regions; one is read or written in every cycle (UALink_200 §5.5, §5.6).
+
+    The array is read one cycle ahead: ``following_row`` of this cycle is ``row`` of the next, if that is used. What is
+    loaded in this cycle is not in what the array reads in this cycle, so the last load is kept beside it, in the
+    Address CAM of one entry, which goes before the array: a load counts from the next cycle on.
+
+    Entries are only replaced. After reset all are cleared, all ways of one row per cycle.
+
+    Parameters
+    ----------
+    rows : 1 to 1024, one per Accelerator.
+    ways : 1 to 4.
+    region_bits : width of a region.
+
+    Attributes
+    ----------
+    following_row : row that is used in the next cycle.
+    row, way : the entry that is used in this cycle; ``way`` is below ``ways``.
+    region : combinational, what it holds, if it is ``known``.
+    known : it has been loaded.
+    mismatch : its parity is wrong; ``known`` and ``region`` have no meaning.
+    load, load_region : write ``load_region`` there; not before ``ready``.
+    ready : level, the clearing after reset is over.
+    """
+
+    def __init__(self, rows: int, ways: int, region_bits: int = REGION_BITS):
+        check_geometry("rx address cache", rows, ways, region_bits)
+        self.rows, self.ways = rows, ways
+        self.entry_layout = entry_layout(region_bits)
+        self.storage = memory.Memory(shape=data.ArrayLayout(self.entry_layout, ways), depth=rows, init=[])
+        # The Address CAM, and what the array gives for this cycle.
+        self.last = Signal(self.entry_layout, reset_less=True)
+        self.last_row = Signal(range(rows), reset_less=True)
+        self.last_way = Signal(2, reset_less=True)
+        self.last_valid = Signal()
+        self.found = Signal(data.ArrayLayout(self.entry_layout, ways))
+        super().__init__(
+            {
+                "following_row": In(range(rows)),
+                "row": In(range(rows)),
+                "way": In(2),
+                "region": Out(region_bits),
+                "known": Out(1),
+                "mismatch": Out(1),
+                "load": In(1),
+                "load_region": In(region_bits),
+                "ready": Out(1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.storage = self.storage
+        read = self.storage.read_port()
+        write = self.storage.write_port(granularity=1)
+        sweep_row = Signal(range(self.rows))
+        loaded = Signal(self.entry_layout)
+        entry = Signal(self.entry_layout)
+
+        m.d.comb += [
+            read.addr.eq(self.following_row),
+            self.found.eq(read.data),
+            loaded.eq(make_entry(self.entry_layout, valid=1, region=self.load_region)),
+            entry.eq(self.found[self.way]),
+        ]
+        with m.If(self.last_valid & (self.last_row == self.row) & (self.last_way == self.way)):
+            m.d.comb += entry.eq(self.last)
+        m.d.comb += [
+            self.region.eq(entry.region),
+            self.known.eq(entry.valid),
+            self.mismatch.eq(has_mismatch(entry)),
+        ]
+
+        with m.If(~self.ready):
+            m.d.comb += [write.addr.eq(sweep_row), write.data.eq(0), write.en.eq(-1)]
+            m.d.sync += [self.ready.eq(sweep_row == self.rows - 1), sweep_row.eq(sweep_row + 1)]
+        with m.Else():
+            m.d.comb += [
+                write.addr.eq(self.row),
+                write.en.eq(Mux(self.load, 1 << self.way, 0)),
+            ]
+            for way in range(self.ways):
+                m.d.comb += write.data[way].eq(loaded)
+            with m.If(self.load):
+                m.d.sync += [
+                    self.last.eq(loaded),
+                    self.last_row.eq(self.row),
+                    self.last_way.eq(self.way),
+                    self.last_valid.eq(1),
+                ]
+        return m
