@@ -1,9 +1,15 @@
 """The packing arbiter: what goes into the next Control half-flit, and into which sectors (UALink_200 §5.1.1, §5.5)."""
 
+from functools import reduce
+from operator import or_
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
-from amaranth.lib import stream, wiring
+from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from ualink.config import TLConfig
+
+from .control import LIMITS_LAYOUT
 from .credit_release import FC_FIELDS
 from .fields import FLOW_CONTROL, MessageType
 from .half_flits import (
@@ -13,45 +19,47 @@ from .half_flits import (
     RESPONSE_FIELD_LAYOUT,
     SECTORS,
 )
+from .packer_placement import TAGS, PackerPlacement
+from .packer_share import FC_PATIENCE, REQUESTS_IN_SIGHT, RESPONSES_IN_SIGHT, PackerShare
 
 __all__ = ["FC_PATIENCE", "REQUESTS_IN_SIGHT", "RESPONSES_IN_SIGHT", "Packer"]
 
-REQUESTS_IN_SIGHT = 4
-RESPONSES_IN_SIGHT = 4
-
-FC_PATIENCE = 2
-"""Control half-flits in a row that may leave without a waiting FC field."""
-
 
 class Packer(wiring.Component):
-    """Forms Control half-flits of uncompressed fields. Latency 1 cycle.
+    """Forms Control half-flits. Combinational; ``PackerShare`` remembers whose turn it is.
 
-    Requests wait in order and go into quads of sectors, Responses in order into pairs, FC fields into the sectors left.
-
-    - Requests and Responses both waiting: one Request in sectors 7654 and the Responses below it. Two Requests go
-      together, in 3210 and 7654, if no Response or only one is waiting; that one then cannot be passed over again.
-    - No Request waiting: up to four Responses, no Response waiting: up to two Requests.
-    - Sectors 1 and 0 are for FC fields if the Responses do not need them; having been left out ``FC_PATIENCE`` times
-      in a row they displace a second Request or the last Response. Other sectors without a field take more FC fields.
-
-    So nothing that waits is passed over without bound, and neither kind of field needs the other to move.
+    ``PackerShare`` decides how many Requests and Responses go, ``PackerPlacement`` where they stand; FC fields ride
+    along in sectors that stay free. Nothing that waits is passed over without bound: with fields that may go, some
+    Request goes in every half-flit and some Response in every second one, a FC field in every second one. Initial
+    Credit Release Complete goes alone, before all else.
 
     Attributes
     ----------
-    pack : a half-flit may be formed in this cycle.
+    pack : ``formed`` is taken in this cycle, and with it what it holds.
+    swap : it will stand in a swap slot.
+    authentication : AuthTags half-flits are sent; ignored if ``config`` does not build their path.
+    limits : backoff modes; 0 counts as 1.
+    shared_data : announce Shared Data Buffer mode with Initial Credit Release Complete.
     requests, request_count, request_take : fields with their credits in hand, as in ``LookAheadQueue``.
     responses, response_count, response_take : as well.
     request_allowance, response_allowance : source rate limits for this half-flit.
-    fc, fc_valid, fc_take : FC fields, as in ``CreditRelease``.
+    fc, fc_valid, fc_take : FC fields, any of which may share a half-flit.
+    fc_urgent : a FC field must not wait any more.
     complete, complete_taken : Initial Credit Release Complete is to be sent, and is.
-    control : the half-flit formed.
-    load, jobs : the data its fields owe, by first sector, in the cycle in which it is formed.
+    offered : there is something worth a half-flit; FC fields that are not urgent are not.
+    formed : the half-flit as it would leave now; without ``offered`` there is nothing but FC and NOP fields in it.
+    jobs : the data that its fields owe, by the first sector of the field.
     """
 
-    def __init__(self):
+    def __init__(self, config: TLConfig):
+        self.config = config
         super().__init__(
             {
                 "pack": In(1),
+                "swap": In(1),
+                "authentication": In(1),
+                "limits": In(LIMITS_LAYOUT),
+                "shared_data": In(1),
                 "requests": In(REQUEST_FIELD_LAYOUT).array(REQUESTS_IN_SIGHT),
                 "request_count": In(range(REQUESTS_IN_SIGHT + 1)),
                 "request_take": Out(range(REQUESTS_IN_SIGHT + 1)),
@@ -62,110 +70,140 @@ class Packer(wiring.Component):
                 "response_allowance": In(range(9)),
                 "fc": In(FLOW_CONTROL).array(FC_FIELDS),
                 "fc_valid": In(FC_FIELDS),
+                "fc_urgent": In(1),
                 "fc_take": Out(FC_FIELDS),
                 "complete": In(1),
                 "complete_taken": Out(1),
-                "control": Out(stream.Signature(CONTROL_HALF_FLIT_LAYOUT)),
-                "load": Out(1),
+                "offered": Out(1),
+                "formed": Out(CONTROL_HALF_FLIT_LAYOUT),
                 "jobs": Out(DATA_JOB_LAYOUT).array(SECTORS),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
-        requests, responses, fc_below = self._share(m)
-        formed = Signal(CONTROL_HALF_FLIT_LAYOUT)
-        fc_placed = self._place(m, formed, requests, responses, fc_below)
+        m.submodules.share = share = PackerShare()
+        m.submodules.placement = placement = PackerPlacement()
+        request_compressed = Cat(request.compressed for request in self.requests)
+        response_compressed = Cat(response.compressed for response in self.responses)
         m.d.comb += [
-            formed.requests.eq(requests),
-            formed.responses.eq(responses),
-            formed.half_flits.eq(sum((job.half_flits for job in self.jobs), start=Const(0))),
+            share.pack.eq(self.pack),
+            share.message.eq(self.complete),
+            share.swap.eq(self.swap),
+            share.authentication.eq(self.authentication if self.config.authentication else 0),
+            share.limits.eq(self.limits),
+            share.request_compressed.eq(request_compressed),
+            share.request_count.eq(self.request_count),
+            share.request_allowance.eq(self.request_allowance),
+            share.response_compressed.eq(response_compressed),
+            share.response_count.eq(self.response_count),
+            share.response_allowance.eq(self.response_allowance),
+            share.fc_waiting.eq(self.fc_valid.any()),
+            share.fc_urgent.eq(self.fc_urgent),
+            placement.request_compressed.eq(request_compressed),
+            placement.requests.eq(share.requests),
+            placement.response_compressed.eq(response_compressed),
+            placement.responses.eq(share.responses),
+            placement.region.eq(share.region),
+            placement.start.eq(share.start),
+            self.offered.eq(self.complete | share.offered | self.fc_urgent & self.fc_valid.any()),
         ]
-        with m.If(self.complete):
-            m.d.comb += [
-                formed.data.eq(MessageType.INITIAL_CREDIT_RELEASE_COMPLETE),
-                formed.message.eq(1),
-            ]
+        flow_control, placed = self._flow_control(m, placement)
+        m.d.comb += share.fc_placed.eq(placed.any())
+        self._fill_sectors(m, placement, flow_control)
+        self._count(m, share)
+        if self.config.authentication:
+            m.d.comb += self.formed.tagged.eq(share.authentication & share.offered)
+            self._fill_tags(m, placement)
         with m.If(self.pack):
             m.d.comb += [
-                self.load.eq(self.complete | (requests != 0) | (responses != 0) | (self.fc_valid != 0)),
                 self.complete_taken.eq(self.complete),
-                self.request_take.eq(requests),
-                self.response_take.eq(responses),
-                self.fc_take.eq(fc_placed & self.fc_valid),
+                self.request_take.eq(self.formed.requests),
+                self.response_take.eq(self.formed.responses),
+                self.fc_take.eq(placed),
             ]
-        stored = Signal(CONTROL_HALF_FLIT_LAYOUT, reset_less=True)
-        m.d.comb += self.control.p.eq(stored)
-        with m.If(self.load):
-            m.d.sync += [stored.eq(formed), self.control.valid.eq(1)]
-        with m.Elif(self.control.ready):
-            m.d.sync += self.control.valid.eq(0)
         return m
 
-    def _share(self, m):
-        """Decide how many Requests and Responses go, and whether sectors 1 and 0 are left to FC fields."""
-        request_room, response_room = Signal(range(3)), Signal(range(5))
-        m.d.comb += [
-            request_room.eq(_least(self.request_count, self.request_allowance, 2)),
-            response_room.eq(_least(self.response_count, self.response_allowance, 4)),
-        ]
-        passed_over = Signal()  # a waiting Response had to make room for a second Request last time
-        fc_skipped = Signal(range(FC_PATIENCE + 1))
-        fc_waits, fc_due = Signal(), Signal()
-        requests, responses, free, fc_below = Signal(range(3)), Signal(range(5)), Signal(range(5)), Signal()
-        both = Signal()
-        m.d.comb += [
-            fc_waits.eq(self.fc_valid != 0),
-            fc_due.eq(fc_waits & (fc_skipped == FC_PATIENCE)),
-            both.eq((request_room == 2) & ~fc_due & ((response_room == 0) | ((response_room == 1) & ~passed_over))),
-            requests.eq(Mux(both, 2, request_room != 0)),
-            free.eq(Mux(both, 0, Mux(request_room != 0, 2, 4))),
-            fc_below.eq(~both & ((response_room < free) | fc_due)),
-            responses.eq(Mux(response_room < free - fc_below, response_room, free - fc_below)),
-        ]
-        with m.If(self.load):
-            m.d.sync += passed_over.eq(both & (response_room != 0))
-            with m.If(~fc_waits | (self.fc_take != 0)):
-                m.d.sync += fc_skipped.eq(0)
-            with m.Elif(fc_skipped != FC_PATIENCE):
-                m.d.sync += fc_skipped.eq(fc_skipped + 1)
-        return requests, responses, fc_below
+    def _flow_control(self, m, placement):
+        """Return the FC fields of this half-flit in their order, as far as ``limits`` let, and which of the inputs
+        find a sector."""
+        ranked, placed = [], Const(0)
+        for n in range(FC_FIELDS):
+            allowed = ~self.complete & ((self.limits.flow_control > n) | (n == 0))
+            chosen = Signal(FC_FIELDS, name=f"fc_{n}")
+            for k in range(n, FC_FIELDS):
+                earlier = sum(self.fc_valid[:k], start=Const(0))
+                m.d.comb += chosen[k].eq(allowed & self.fc_valid[k] & (earlier == n))
+            field = Signal(FLOW_CONTROL.size, name=f"fc_field_{n}")
+            m.d.comb += field.eq(_choose(chosen, [field.as_value() for field in self.fc]))
+            ranked.append(field)
+            placed |= chosen & Cat(place[n] for place in placement.fc).any().replicate(FC_FIELDS)
+        return ranked, placed
 
-    def _place(self, m, formed, requests, responses, fc_below):
-        """Fill the sectors and the data jobs; return for which FC fields there is a sector."""
-        pairs = [Signal(64, name=f"pair_{n}") for n in range(4)]
-        fc_placed = Signal(FC_FIELDS)
-        for n, pair in enumerate(pairs):
-            # FC field k stands in sector k if no other field does.
-            fc_fields = [k for k in (2 * n, 2 * n + 1) if k < FC_FIELDS]
-            m.d.comb += pair.eq(Cat(Mux(self.fc_valid[k], self.fc[k].as_value(), 0) for k in fc_fields))
-            m.d.comb += [fc_placed[k].eq(1) for k in fc_fields]
-            for below in (0, 1):
-                place = n - below
-                if place >= 0:
-                    response = self.responses[place]
-                    with m.If((fc_below == below) & (responses > place)):
-                        m.d.comb += [pair.eq(response.field), self.jobs[2 * n].eq(response.job)]
-                        m.d.comb += [fc_placed[k].eq(0) for k in fc_fields]
-        with m.If(requests == 2):
-            self._place_request(m, pairs, fc_placed, 0, self.requests[0])
-            self._place_request(m, pairs, fc_placed, 1, self.requests[1])
-        with m.Elif(requests == 1):
-            self._place_request(m, pairs, fc_placed, 1, self.requests[0])
-        m.d.comb += formed.data.eq(Cat(pairs))
-        return fc_placed
+    def _fill_sectors(self, m, placement, flow_control):
+        """Fill the sectors and the data jobs."""
+        message = Cat(Const(MessageType.INITIAL_CREDIT_RELEASE_COMPLETE, 8), self.shared_data)
+        for sector in range(SECTORS):
+            pair, half = sector // 2, slice(32 * (sector % 2), 32 * (sector % 2) + 32)
+            request_low, request_high = placement.request_low[pair], placement.request_high[pair]
+            # At least one sector for each Response before it.
+            answers = self.responses[: sector + 1]
+            words = [
+                _choose(request_low, [request.field[:64][half] for request in self.requests]),
+                _choose(request_high, [request.field[64:][half] for request in self.requests]),
+                _choose(placement.response_low[sector], [answer.field[:32] for answer in answers]),
+                _choose(placement.response_high[sector], [answer.field[32:] for answer in answers]),
+                _choose(placement.fc[sector], flow_control),
+            ]
+            jobs = [_choose(placement.response_low[sector], [answer.job.as_value() for answer in answers])]
+            if sector % 2 == 0:
+                jobs.append(_choose(request_low, [request.job.as_value() for request in self.requests]))
+            if sector == 0:
+                words.append(Mux(self.complete, message, 0))
+            m.d.comb += [
+                self.formed.data[32 * sector : 32 * sector + 32].eq(reduce(or_, words)),
+                self.jobs[sector].as_value().eq(reduce(or_, jobs)),
+            ]
 
-    def _place_request(self, m, pairs, fc_placed, quad, request):
-        m.d.comb += [
-            Cat(pairs[2 * quad : 2 * quad + 2]).eq(request.field),
-            self.jobs[4 * quad].eq(request.job),
-            self.jobs[4 * quad + 2].eq(0),
-            fc_placed[4 * quad : 4 * quad + 4].eq(0),
-        ]
+    def _fill_tags(self, m, placement):
+        for slot in range(TAGS):
+            m.d.comb += self.formed.tags[64 * slot : 64 * slot + 64].eq(
+                _choose(placement.tag_request[slot], [request.auth_tag for request in self.requests])
+                | _choose(placement.tag_response[slot], [response.auth_tag for response in self.responses[:TAGS]])
+            )
+
+    def _count(self, m, share):
+        """Fields that go and the half-flits that they owe."""
+        owed = []
+        for kind, goes, fields in (
+            ("request", share.requests, self.requests),
+            ("response", share.responses, self.responses),
+        ):
+            number = [~goes[0], *(goes[n] & ~goes[n + 1] for n in range(len(fields) - 1)), goes[-1]]
+            totals = _totals(m, [field.job.half_flits for field in fields], kind)
+            m.d.comb += self.formed[f"{kind}s"].eq(_choose(number[1:], range(1, len(fields) + 1)))
+            owed.append(_choose(number[1:], totals))
+        m.d.comb += [self.formed.half_flits.eq(owed[0] + owed[1]), self.formed.message.eq(self.complete)]
 
 
-def _least(*values):
-    least = values[0]
-    for value in values[1:]:
-        least = Mux(least < value, least, value)
-    return least
+def _choose(selects, values):
+    """The value whose select is set, or 0; at most one is."""
+    terms = []
+    for select, value in zip(selects, values):
+        value = Const(value) if isinstance(value, int) else value
+        terms.append(select.replicate(len(value)) & value)
+    return reduce(or_, terms)
+
+
+def _totals(m, values, name):
+    """For each n the sum of the values up to n."""
+    if len(values) == 1:
+        return values
+    half = len(values) // 2
+    lower, upper = _totals(m, values[:half], f"{name}_0"), _totals(m, values[half:], f"{name}_1")
+    totals = list(lower)
+    for n, more in enumerate(upper):
+        total = Signal(range(9 * (half + n + 1) + 1), name=f"{name}_{half + n}_owe")
+        m.d.comb += total.eq(lower[-1] + more)
+        totals.append(total)
+    return totals
