@@ -1,4 +1,4 @@
-"""Tx Address Cache against the policy, request by request; what it forgets, what it notices; a proof of every sequence."""
+"""Tx Address Cache against the policy, request by request; what it forgets and notices; a proof of every sequence."""
 
 import random
 
@@ -82,7 +82,7 @@ def test_nothing_is_known_before_all_rows_are_swept():
             for bit in range(2 * 9):
                 if rng.random() < 0.6:
                     flip(ctx, dut.storage, row, bit)
-        for cycle in range(8):
+        for _ in range(8):
             # Lookups that are accepted during the sweep, of rows that it has reached and of others.
             ctx.set(dut.lookup.p, {"row": rng.randrange(8), "region": rng.randrange(16), "candidate": 1})
             ctx.set(dut.lookup.valid, 1)

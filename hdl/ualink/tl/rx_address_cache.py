@@ -16,7 +16,8 @@ class RxAddressCache(wiring.Component):
     loaded in this cycle is not in what the array reads in this cycle, so the last load is kept beside it, in the
     Address CAM of one entry, which goes before the array: a load counts from the next cycle on.
 
-    Entries are only replaced. After reset all are cleared, all ways of one row per cycle.
+    Entries are only replaced. After reset all are cleared, all ways of one row per cycle, and one cycle later, when what
+    has been read ahead is of after that, the cache is ``ready``.
 
     Parameters
     ----------
@@ -45,6 +46,7 @@ class RxAddressCache(wiring.Component):
         self.last_row = Signal(range(rows), reset_less=True)
         self.last_way = Signal(2, reset_less=True)
         self.last_valid = Signal()
+        self.sweeping, self.sweep_row = Signal(init=1), Signal(range(rows))
         self.found = Signal(data.ArrayLayout(self.entry_layout, ways))
         super().__init__(
             {
@@ -65,7 +67,7 @@ class RxAddressCache(wiring.Component):
         m.submodules.storage = self.storage
         read = self.storage.read_port()
         write = self.storage.write_port(granularity=1)
-        sweep_row = Signal(range(self.rows))
+        sweep_row = self.sweep_row
         loaded = Signal(self.entry_layout)
         entry = Signal(self.entry_layout)
 
@@ -83,9 +85,10 @@ class RxAddressCache(wiring.Component):
             self.mismatch.eq(has_mismatch(entry)),
         ]
 
-        with m.If(~self.ready):
+        m.d.sync += self.ready.eq(~self.sweeping)
+        with m.If(self.sweeping):
             m.d.comb += [write.addr.eq(sweep_row), write.data.eq(0), write.en.eq(-1)]
-            m.d.sync += [self.ready.eq(sweep_row == self.rows - 1), sweep_row.eq(sweep_row + 1)]
+            m.d.sync += [self.sweeping.eq(sweep_row != self.rows - 1), sweep_row.eq(sweep_row + 1)]
         with m.Else():
             m.d.comb += [
                 write.addr.eq(self.row),
