@@ -1,16 +1,19 @@
-"""The receiver takes the standard's packing examples as they are printed, bit for bit.
+"""The receiver takes all of the standard's packing examples as they are printed, bit for bit.
 
-Only those without Compressed Requests and authentication. Each comes twice in a row: all end before a control slot.
+Each comes twice in a row: all end before a control slot. The entries that Compressed Requests read are loaded before.
 """
 
 import random
+from dataclasses import replace
 
 import pytest
 
 from packing_grids import AUTHENTICATED, GRIDS, control_items, is_control, rows
-from tl_receive import ROOMY, run
+from tl_receive import CACHE, ROOMY, run
 from tl_traffic import Expected, check
+from ualink_sim.model.tl_compression import AddressCache
 from ualink_sim.model.tl_fields import (
+    CompressedRequest,
     CompressedResponse,
     Credit,
     FlowControl,
@@ -20,44 +23,39 @@ from ualink_sim.model.tl_fields import (
 )
 from ualink_sim.model.tl_sequence import Issue
 
+CONFIG = ROOMY.replace(rx_cache=CACHE)
+NOP_FLIT = bytes(64), 0
 COMMANDS = {"R": 0x03, "W": 0x28, "WF": 0x29, "AR": 0x30, "AN": 0x32}
-
-
-def items_of(table):
-    return [item for lower, _, _ in rows(table) if is_control(lower) for item in control_items(lower)]
-
-
-def eligible(table):
-    """Without authentication and without a Request of two sectors."""
-    return table not in AUTHENTICATED and not any(
-        sectors == 2 and kind and kind[0] in "RWA" and not kind.startswith(("RR", "WR"))
-        for _, sectors, _, kind in items_of(table)
-    )
-
-
-TABLES = [table for table in GRIDS if eligible(table)]
+CODES = {"R": 0b000, "W": 0b100, "WF": 0b110}
+ENTRY = {"src_acc_id": 5, "cway": 2}
+"""The entry that all Compressed Requests of a table read."""
 
 
 def issue_of(rng, sector, sectors, kind):
-    """A field of ``kind`` (see ``packing_grids``) with random contents, its data and byte enables."""
+    """A field of ``kind`` (see ``packing_grids``) with random contents, its data, byte enables and tag."""
     if kind is None:
         counts = (rng.randrange(1, 8), rng.randrange(1, 8), rng.randrange(1, 32), rng.randrange(1, 32))
         credits = [Credit(count, rng.choice((None, 0, 1, 2, 3))) for count in counts]
         names = ("req_cmd", "rsp_cmd", "req_data", "rsp_data")
         return Issue(sector, FlowControl(**dict(zip(names, credits))))
-    name, _, poisoned = kind.partition("!")
+    name, _, poisoned = kind.rstrip("+").partition("!")
     name, beats = name.rstrip("0123456789"), int(name.lstrip("ARWFN") or 1)
     common = {"tag": rng.randrange(1 << 11), "vchan": rng.randrange(4), "pool": 1, "dst_acc_id": rng.randrange(1 << 10)}
     if name in ("RR", "WR"):
         make = CompressedResponse if sectors == 1 else UncompressedResponse
         control = make(**common, rd_wr=int(name == "RR"), len=beats - 1)
+    elif sectors == 2:
+        addr = rng.randrange(1 << 12) << 2 | rng.randrange(5 - beats)
+        control = CompressedRequest(**common, **ENTRY, cmd=CODES[name], len=beats - 1, addr=addr)
     else:
+        load = {**ENTRY, "cload": 1} if kind.endswith("+") else {}
+        num_beats = 0 if name == "R" else beats - 1
         control = UncompressedRequest(
-            **common, cmd=COMMANDS[name], addr=rng.randrange(1 << 55), num_beats=0 if name == "R" else beats - 1
+            **common, **load, cmd=COMMANDS[name], addr=rng.randrange(1 << 55), num_beats=num_beats
         )
     enables = rng.randbytes(32) if name in ("W", "AR", "AN") else b""
     poison = frozenset(int(beat) for beat in poisoned)
-    return Issue(sector, control, rng.randbytes(64 * control.data_beats()), enables, poison)
+    return Issue(sector, control, rng.randbytes(64 * control.data_beats()), enables, poison, rng.randrange(1, 1 << 64))
 
 
 def half_of(cell, issues, rng):
@@ -66,24 +64,24 @@ def half_of(cell, issues, rng):
         return bytes(32), 0
     if cell == "POISON":
         return b"\x20" + rng.randbytes(31), 1
+    if cell.startswith("TAGS"):
+        return b"".join(issues[name].tag.to_bytes(8, "little") for name in cell.split()[1:]).ljust(32, b"\0"), 0
     name, _, number = cell.partition(".")
     issue = issues[name]
     return issue.byte_enables if number == "BE" else issue.data[32 * int(number) : 32 * int(number) + 32], 0
 
 
-def flits_of(table, rng, expected):
+def flits_of(table, rng, expected, cache):
     issues = {}
     for lower, upper, _ in rows(table):
         if is_control(lower):
-            control = []
-            for sector, sectors, name, kind in control_items(lower):
-                issue = issue_of(rng, sector, sectors, kind)
-                issues[name] = issue
-                control.append(issue)
+            control = [issue_of(rng, sector, sectors, kind) for sector, sectors, _, kind in control_items(lower)]
+            issues |= {name: issue for (_, _, name, _), issue in zip(control_items(lower), control)}
             control.sort(key=lambda issue: issue.sector)
             first = encode_control_half_flit([(issue.sector, issue.field) for issue in control]), 0
             for issue in control:
-                expected.add(issue)
+                request = issue.field.is_request
+                expected.add(untagged(table, issue), expanded=cache.receive(issue.field) if request else None)
             returns = [issue.field for issue in control if isinstance(issue.field, FlowControl)]
             if returns:
                 expected.fc.append({name: ored(returns, name) for name in FlowControl.COUNT_BITS})
@@ -101,13 +99,31 @@ def ored(returns, name):
     return tuple(counts)
 
 
-def test_tables_with_uncompressed_requests_are_all_here():
-    assert TABLES == ["5-5", "5-6", "5-7", "5-9", "5-12 Rx", "5-13", "5-15", "5-16"]
+def untagged(table, issue):
+    return issue if table in AUTHENTICATED else replace(issue, tag=0)
 
 
-@pytest.mark.req("TL-066", "TL-067", "TL-068", "TL-069", "TL-043", "TL-044", "TL-045", "TL-082", "TL-037")
-@pytest.mark.parametrize("table", TABLES)
+def load(rng, authentication, expected, cache):
+    """A flit that loads the entry, and some that give the source rate limit time."""
+    issue = issue_of(rng, 0, 4, "R4+")
+    issue = issue if authentication else replace(issue, tag=0)
+    expected.add(issue, expanded=cache.receive(issue.field))
+    upper = issue.tag.to_bytes(32, "little")
+    return [(encode_control_half_flit([(0, issue.field)]) + upper, 0), *[NOP_FLIT] * 8]
+
+
+NUMBERS = (*range(66, 76), 43, 44, 45, 48, 49, 53, 82, 37, 121, 128, 137, 138)
+
+
+@pytest.mark.req(*(f"TL-{number:03}" for number in NUMBERS))
+@pytest.mark.parametrize("table", GRIDS)
 def test_packing_example(table):
-    rng, expected = random.Random(table), Expected()
-    flits = [*flits_of(table, rng, expected), *flits_of(table, rng, expected)]
-    check(run(ROOMY, flits, drain=16), expected)
+    rng, expected, cache = random.Random(table), Expected(), AddressCache("src_acc_id", CACHE.rows, CACHE.ways)
+    authentication = table in AUTHENTICATED
+    flits = load(rng, authentication, expected, cache)
+    flits += flits_of(table, rng, expected, cache)
+    if table in ("5-12 Tx", "5-23", "5-24"):
+        # They begin with more Requests than the rate limit allows at their end.
+        flits += [NOP_FLIT] * 4
+    flits += flits_of(table, rng, expected, cache)
+    check(run(CONFIG, flits, drain=16, authentication=int(authentication)), expected)
