@@ -160,6 +160,11 @@ class TLEndpoint:
         if self.failed:
             return []
         events = self.receiver.receive(flit, message_bits)
+        wrong = [event for event in events if isinstance(event, ProtocolError)]
+        self.errors += [event.reason for event in wrong]
+        if any(event.fatal for event in wrong):
+            self.failed = True
+            return []
         try:
             self._check(events)
             items: list[Item] = list(self._reassembler.push(events))
@@ -186,9 +191,6 @@ class TLEndpoint:
         for event in events:
             if isinstance(event, Message) and event.type == INITIAL_CREDIT_RELEASE_COMPLETE:
                 self.credits.release_complete(bool(event.payload[0] & 1))
-            elif isinstance(event, ProtocolError):
-                self.errors.append(event.reason)
-                self.failed = self.failed or event.fatal
 
     def _free(self, events: list[Event]) -> None:
         """Buffers are free again when all of a field has arrived."""

@@ -11,6 +11,7 @@ from .endpoint import TLEndpoint
 from .options import TLOptions
 from .packing import KINDS
 from .random_items import ItemWeights, RandomItems
+from .transfers import ResponseItem
 
 __all__ = ["LegalTraffic", "RandomPacking", "Weights"]
 
@@ -36,9 +37,9 @@ class Weights:
     ``moods`` : weights of what Control half-flits are full of (``MOODS``). ``message`` : a NOP message in a slot where
     one may stand. ``unusual_message`` : as well where it delays a swapped half-flit or stands for a NOP half-flit
     (ruling D09). ``load`` : CLOAD with an Uncompressed Request. ``forget`` : an entry of the Tx Address Cache is
-    forgotten before a flit, or now and then all of them. ``hold``, ``resume`` : freed buffers are kept from a flit on, or
-    returned again. ``phase`` : a flit begins a new phase, in which new items are like each other. ``items`` : what is
-    sent.
+    forgotten before a flit, or now and then all of them. ``hold``, ``resume`` : from a flit on freed buffers are kept,
+    or returned again. ``phase`` : a flit begins a new phase, in which new items are like each other. ``items`` : what
+    is sent.
     """
 
     moods: Mapping[str, int] = field(
@@ -89,6 +90,10 @@ class RandomPacking:
     def pick(self, choices: Sequence[Choice]) -> Choice:
         """Any."""
         return self._rng.choice(choices)
+
+    def turns(self, items: list[ResponseItem]) -> list[ResponseItem]:
+        """Any."""
+        return self._rng.sample(items, len(items))
 
     def count(self, most: int) -> int:
         """All, or some."""

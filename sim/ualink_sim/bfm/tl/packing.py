@@ -37,6 +37,9 @@ class Packing(Protocol):
     def pick(self, choices: Sequence[Choice]) -> Choice:
         """One of several that are legal."""
 
+    def turns(self, items: list[ResponseItem]) -> list[ResponseItem]:
+        """The order in which Responses are tried."""
+
     def count(self, most: int) -> int:
         """How many of ``most`` credits to return, at least one."""
 
@@ -66,6 +69,10 @@ class GreedyPacking:
     def pick(self, choices: Sequence[Choice]) -> Choice:
         """The first."""
         return choices[0]
+
+    def turns(self, items: list[ResponseItem]) -> list[ResponseItem]:
+        """As they came."""
+        return items
 
     def count(self, most: int) -> int:
         """All."""
@@ -156,13 +163,14 @@ class _HalfFlit:
         end = self.end
         if not self._responses:
             return None
-        choices = [(item, pools) for item in self._in_sight(compressed) if (pools := self._pools(response_field(item)))]
-        if not choices:
+        for item in end.packing.turns(self._in_sight(compressed)):
+            pools = self._pools(response_field(item))
+            if pools:
+                break
+        else:
             return None
-        item, pools = end.packing.pick(choices)
-        control: ControlField = response_field(item, end.packing.pick(pools))
-        if compressed:
-            control = compress_response(response_field(item, control.pool))  # type: ignore[attr-defined]
+        plain = response_field(item, end.packing.pick(pools))
+        control = compress_response(plain) if compressed else plain
         end.credits.send(control)
         _take(end.responses, item)
         end.issued.append(item)
@@ -176,7 +184,7 @@ class _HalfFlit:
         if self.end.options.strict_ordering:
             kinds = {isinstance(item, ReceivedReadResponse): item for item in reversed(seen)}
             seen = [item for item in seen if any(item is first for first in kinds.values())]
-        return [item for item in seen if not compressed or not response_field(item).status]
+        return [item for item in seen if not (compressed and _status(item))]
 
     def _flow_control(self, sector: int) -> Issue | None:
         own, packing = self.end.own, self.end.packing
@@ -193,6 +201,10 @@ class _HalfFlit:
             self._returned.add((kind, bucket))
             members[kind] = Credit(count, bucket)
         return Issue(sector, FlowControl(**members)) if members else None
+
+
+def _status(item: ResponseItem) -> int:
+    return (item.beats[0] if isinstance(item, ReceivedReadResponse) else item.beat).status
 
 
 def _take(items: list[ResponseItem], item: ResponseItem) -> None:
