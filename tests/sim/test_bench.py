@@ -32,6 +32,36 @@ NAMES = [
     ),
     *(f"dl.ecp5.ports{ports}.{figure}" for ports in (1, 4) for figure in ("lut4", "ff", "ebr", "depth", "fmax_mhz")),
     *(f"dl.library.ports{ports}.area" for ports in (1, 4)),
+    *(f"tl.efficiency.table_5_{number}" for number in range(15, 23)),
+    "tl.throughput.saturated",
+    "tl.efficiency.uncompressed",
+    *(
+        f"tl.efficiency.{traffic}.{command}.{size}"
+        for traffic in ("one_way", "symmetric", "authenticated")
+        for command in ("write_full", "read")
+        for size in (64, 128, 192, 256)
+    ),
+    *(f"tl.efficiency.mix.{mix}" for mix in ("sizes", "commands", "all")),
+    *(
+        f"tl.cache.{figure}.{addresses}"
+        for addresses in (
+            *("streaming", "strided_64k", "streams_4", "streams_8", "streams_8_partners", "random", "random_hot_2"),
+        )
+        for figure in ("hit_rate", "efficiency")
+    ),
+    *(
+        f"tl.{direction}.idle_latency_cycles{beat}"
+        for direction in ("tx", "rx")
+        for beat in ("", ".read", ".read_response", ".write", ".write_response")
+    ),
+    *(
+        f"tl.ecp5.{cache}{figure}"
+        for cache in ("", "no_cache.")
+        for figure in ("lut4", "ff", "ebr", "depth", "fmax_mhz")
+    ),
+    *(f"tl.library.{cache}area" for cache in ("", "no_cache.")),
+    *(f"wire.efficiency.table_5_{number}" for number in range(15, 23)),
+    *(f"wire.efficiency.distant.{command}.{size}" for command in ("write_full", "read") for size in (64, 256)),
 ]
 
 
@@ -74,11 +104,11 @@ def test_a_name_selects_its_row_or_those_below_it():
     assert bench("--list", "dl.utilisation").stdout.split() == NAMES[:3]
 
 
-@pytest.mark.parametrize("name", ["dl.utilisatio", "dl.utilisation.saturated.", "tl", "DL", ""])
+@pytest.mark.parametrize("name", ["dl.utilisatio", "dl.utilisation.saturated.", "t", "DL", ""])
 def test_an_unknown_name_is_refused_in_one_line(name):
     result = bench("dl.tx", name)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr == f"ualink: there is no row {name!r}; groups are dl\n"
+    assert result.stderr == f"ualink: there is no row {name!r}; groups are dl, tl, wire\n"
 
 
 def test_a_missing_file_is_refused_in_one_line(tmp_path):

@@ -5,10 +5,12 @@ from dataclasses import replace
 
 from .dl import benches as dl_benches
 from .rows import Bench, Options, Row, take
+from .tl import benches as tl_benches
+from .wire import benches as wire_benches
 
 __all__ = ["GROUPS", "UnknownName", "run", "select"]
 
-GROUPS: dict[str, Callable[[Options], list[Bench]]] = {"dl": dl_benches}
+GROUPS: dict[str, Callable[[Options], list[Bench]]] = {"dl": dl_benches, "tl": tl_benches, "wire": wire_benches}
 """The first word of the names of a group's rows, and what makes its benchmarks."""
 
 
