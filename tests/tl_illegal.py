@@ -132,7 +132,8 @@ def check_illegal(code, flits, authentication=False, *, config=CONFIG, blocked=F
         *[tagged(authentication, (0, write_response(tag=0x222)), (1, write_response(rd_wr=1, tag=0x223)))] * 3,
     ]
     new = again(authentication)
-    stream = [*before, *flits, *after, *gap, OFFLINE, OFFLINE, *new]
+    cleared = [None] * (config.rx_cache.rows + 2)
+    stream = [*before, *flits, *after, *gap, OFFLINE, OFFLINE, *cleared, *new]
     restart = len(stream) - len(new)
     consumer = Late(restart if blocked else 0)
     got = run(config, stream, consumer=consumer, drain=20, authentication=int(authentication))

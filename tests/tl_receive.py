@@ -131,6 +131,9 @@ class _Bench:
         if item is StopIteration:
             self.left -= 1
             item = None
+        if callable(item):
+            item(ctx)
+            item = None
         ctx.set(self.dut.online, int(item is not OFFLINE))
         flit = self.dut.rx_flit
         present = item is not None and item is not OFFLINE
@@ -181,7 +184,8 @@ LEVELS = {"authentication": 0, "disable_rx_cache": 0}
 
 def run(config, flits, *, consumer="free", seed=0, drain=40, watch=None, **levels):
     """Feed ``flits`` ((64 bytes, message bits), with an ``error`` bit third and behind it the names of fields of
-    which one bit is wrong; None: an idle cycle), then drain.
+    which one bit is wrong; None: an idle cycle; a function: an idle cycle in which it is called with the context of the
+    simulator), then drain.
 
     ``watch`` is called with (class, pool, vc, count) of each release, in the cycle in which it comes. ``levels`` are
     inputs of the receiver that keep their value: authentication, disable_rx_cache.

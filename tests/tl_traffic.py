@@ -129,7 +129,7 @@ class Traffic:
         self.config = config
         self.density, self.messages, self.poison, self.idle, self.data = density, messages, poison, idle, data
         self.requests = requests
-        self.spent = []
+        self.spent, self.compressed = [], 0
         self.sequence = TransmitSequence(authentication, config.uwm_has_byte_enables)
         self.credits = {name: [*getattr(config, name).vc, getattr(config, name).pool] for name in CLASSES}
         self.allow = {"req": 4, "rsp": 8}
@@ -218,6 +218,7 @@ class Traffic:
         self.spent += [(f"{kind}_data", control.pool, control.vchan, 1)] * beats
         if self.cache and isinstance(control, CompressedRequest):
             self.expanded[sector] = self.cache.receive(control)
+            self.compressed += 1
         elif self.cache and getattr(control, "cload", 0):
             self.cache.load(control, control.cway)
         enables = control.has_byte_enables(self.config.uwm_has_byte_enables)
