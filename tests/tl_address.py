@@ -7,8 +7,9 @@ from amaranth.sim import Simulator
 
 from ualink.lib.interleave import Interleaver
 from ualink_sim.model.tl_address_policy import AddressPolicy, Answer
+from ualink_sim.model.tl_fields import READ, WRITE, WRITE_FULL, UncompressedRequest
 
-__all__ = ["TxReference", "drive_tx_cache", "flip", "shared", "simulate"]
+__all__ = ["TxReference", "drive_tx_cache", "flip", "job_of", "random_request", "set_request", "shared", "simulate"]
 
 
 def simulate(design, bench) -> None:
@@ -106,3 +107,53 @@ async def drive_tx_cache(ctx, dut, turn, contexts: int, cycles: int, seed: int, 
         reference.cycle(inputs, bool(accepted), bool(ctx.get(dut.answer.valid & dut.answer.ready)))
         await ctx.tick()
     return references
+
+
+def random_request(rng: random.Random, regions, ids: int, odd: float = 0.3) -> UncompressedRequest:
+    """A Request in one of ``regions`` with IDs below ``ids``; ``odd`` of them miss some condition of compression."""
+    cmd = rng.choice((READ, WRITE, WRITE_FULL))
+    blocks = rng.randrange(4)
+    block = rng.randrange(1 << 12) << 2 | rng.randrange(4 - blocks)
+    members = {
+        "cmd": cmd,
+        "attr": 0xFF if cmd == READ else 0,
+        "len": blocks << 4 | 0xF,
+        "meta_data": rng.randrange(4),
+        "addr": rng.choice(regions) << 18 | block << 4,
+        "num_beats": 0 if cmd == READ else blocks,
+    }
+    if rng.random() < odd:
+        members.update(
+            rng.choice(
+                (
+                    {"cmd": rng.choice((0x08, 0x0F, 0x2A, 0x2C, 0x30, 0x32, 0x3C))},
+                    {"attr": rng.randrange(256)},
+                    {"len": members["len"] ^ rng.randrange(1, 16)},
+                    {"meta_data": rng.randrange(256)},
+                    {"addr": members["addr"] | rng.randrange(64)},
+                )
+            )
+        )
+    return UncompressedRequest(
+        **members,
+        vchan=rng.randrange(4),
+        asi=rng.randrange(4),
+        tag=rng.randrange(1 << 11),
+        pool=rng.randrange(2),
+        src_acc_id=rng.randrange(ids),
+        dst_acc_id=rng.randrange(ids),
+    )
+
+
+def job_of(request: UncompressedRequest) -> dict:
+    """The data that a Request owes, as the transmitter's other blocks see it; distinct from those of others."""
+    return {"half_flits": request.half_flits(), "num_beats": request.num_beats, "slot": request.addr >> 4 & 3}
+
+
+def set_request(ctx, payload, request: UncompressedRequest, auth_tag: int = 0) -> None:
+    """Offer ``request`` as ``REQUEST_FIELD_LAYOUT``."""
+    ctx.set(payload.field, request.encode())
+    ctx.set(payload.compressed, 0)
+    ctx.set(payload.auth_tag, auth_tag)
+    for name, value in job_of(request).items():
+        ctx.set(getattr(payload.job, name), value)

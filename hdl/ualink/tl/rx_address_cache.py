@@ -16,8 +16,8 @@ class RxAddressCache(wiring.Component):
     loaded in this cycle is not in what the array reads in this cycle, so the last load is kept beside it, in the
     Address CAM of one entry, which goes before the array: a load counts from the next cycle on.
 
-    Entries are only replaced. After reset all are cleared, all ways of one row per cycle, and one cycle later, when what
-    has been read ahead is of after that, the cache is ``ready``.
+    Entries are only replaced. After reset all are cleared, all ways of one row per cycle; the cache is ``ready`` one
+    cycle after that, when what has been read ahead is no older.
 
     Parameters
     ----------
