@@ -46,6 +46,8 @@ class PackerShare(wiring.Component):
     requests, responses : bit n: Request n, Response n goes.
     region : the sectors that Requests leave free, one-hot by the index in ``REGIONS``; 0: none.
     start : the sector from which on Responses stand, one-hot; 0: no sector is free.
+    responses_turn : it is the Responses' turn; 0 after reset.
+    fc_due : an FC field that waits is due even if it is not urgent; 0 after reset.
     """
 
     def __init__(self):
@@ -70,6 +72,8 @@ class PackerShare(wiring.Component):
                 "responses": Out(RESPONSES_IN_SIGHT),
                 "region": Out(len(REGIONS)),
                 "start": Out(STARTS),
+                "responses_turn": Out(1),
+                "fc_due": Out(1),
             }
         )
 
@@ -80,10 +84,12 @@ class PackerShare(wiring.Component):
         requests, responses = self._candidates(m, barred)
         m.d.comb += self.offered.eq(requests[0] | responses[0])
 
-        responses_turn = Signal()
         passed_over = Signal(range(FC_PATIENCE + 1))
         due = Signal()
-        m.d.comb += due.eq(self.fc_waiting & (self.fc_urgent | responses_turn | (passed_over == FC_PATIENCE)))
+        m.d.comb += [
+            self.fc_due.eq(self.responses_turn | (passed_over == FC_PATIENCE)),
+            due.eq(self.fc_waiting & (self.fc_due | self.fc_urgent)),
+        ]
 
         # All Responses that may go have room in so many pairs of sectors, from the first or from the second sector on.
         low, high = (stack(m, self.response_compressed, start) for start in (0, 1))
@@ -93,7 +99,7 @@ class PackerShare(wiring.Component):
             fit_high.eq(Cat(~(held & responses).any() for held in high)),
         ]
 
-        self._share(m, requests, responses_turn, due, Mux(due, fit_high & ~1, fit_low))
+        self._share(m, requests, due, Mux(due, fit_high & ~1, fit_low))
         low_room, high_room = self._start(m, due, fit_low, fit_high)
         room = Const(0, RESPONSES_IN_SIGHT)
         for given, held in (*zip(low_room, low), *zip(high_room, high)):
@@ -103,7 +109,9 @@ class PackerShare(wiring.Component):
         sent, answered = _number(self.requests), _number(self.responses)
         left_behind = (responses & ~self.responses).any()
         with m.If(self.pack & ~barred):
-            m.d.sync += responses_turn.eq(left_behind & ((sent > answered) | responses_turn & (sent == answered)))
+            m.d.sync += self.responses_turn.eq(
+                left_behind & ((sent > answered) | self.responses_turn & (sent == answered))
+            )
         with m.If(self.pack & ~self.message):
             with m.If(~self.fc_waiting | self.fc_placed):
                 m.d.sync += passed_over.eq(0)
@@ -131,14 +139,14 @@ class PackerShare(wiring.Component):
         ]
         return requests, responses
 
-    def _share(self, m, may, responses_turn, due, fit):
+    def _share(self, m, may, due, fit):
         """Decide which of the Requests that ``may`` go do; ``fit``: the Responses and a due FC field have room in so
         many pairs."""
         first, second, third, fourth = self.request_compressed
         six, eight = Signal(), Signal()
         m.d.comb += [
-            six.eq(~responses_turn | fit[1]),
-            eight.eq(~responses_turn & ~due),
+            six.eq(~self.responses_turn | fit[1]),
+            eight.eq(~self.responses_turn & ~due),
             self.requests[0].eq(may[0]),
             self.requests[1].eq(may[1] & Mux(first, second | six, Mux(second, six, eight | fit[0]))),
             self.requests[2].eq(may[2] & second & Mux(first & third, six, (first | third) & fit[0])),
