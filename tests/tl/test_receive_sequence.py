@@ -1,7 +1,7 @@
 """Half-flit sequence of the receiver against nothing but a count of owed half-flits, for every flit there can be."""
 
 import pytest
-from amaranth.hdl import Assert, Assume, Cat, Module, Mux, Signal
+from amaranth.hdl import Assert, Assume, Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In
 
@@ -14,7 +14,8 @@ from ualink.tl.receive_sequence import ReceiveSequence
 class SequenceBench(wiring.Component):
     """D owed half-flits, as UALink_200 §5.1.1 counts them, decide what every half-flit is."""
 
-    def __init__(self):
+    def __init__(self, authentication):
+        self.authentication = authentication
         super().__init__(
             {
                 "valid": In(1),
@@ -23,6 +24,8 @@ class SequenceBench(wiring.Component):
                 "upper_is_zero": In(1),
                 "fields": In(8),
                 "field": In(data.ArrayLayout(DATA_FIELD_LAYOUT, 8)),
+                "tagged": In(1),
+                "too_many": In(1),
             }
         )
 
@@ -37,6 +40,12 @@ class SequenceBench(wiring.Component):
             dut.upper_is_zero.eq(self.upper_is_zero),
             dut.data_fields.eq(self.fields),
             dut.data_field.eq(self.field),
+            dut.tagged.eq(self.tagged),
+            dut.too_many_tagged.eq(self.too_many),
+            dut.authentication.eq(self.authentication),
+            # Fields with data are Requests or Responses.
+            Assume((self.fields == 0) | self.tagged),
+            Assume(self.tagged | ~self.too_many),
         ]
         for field in self.field:
             m.d.comb += Assume((field.left == 1) | (field.left == 2))
@@ -52,21 +61,30 @@ class SequenceBench(wiring.Component):
         lower = ~control_slot & takes[0]
         m.d.comb += after_lower.eq(owed + Mux(control, brought, 0) - lower)
         # With one half-flit owed the upper slot is its own, or else that of the first half-flit just brought.
-        upper = (after_lower > 0) & takes[1]
+        carries_tags = control & self.tagged if self.authentication else Const(0)
+        tags = carries_tags & (owed == 0)
+        upper = (after_lower > 0) & takes[1] & ~tags
         with m.If(self.valid):
             m.d.sync += owed.eq(after_lower - upper)
             m.d.comb += [
                 Assert(dut.control == control),
+                Assert(dut.tags == tags),
                 Assert(dut.lower.valid == lower),
                 Assert(dut.upper.valid == upper),
                 Assert(~lower | (dut.lower.poison == poison[0])),
                 Assert(~upper | (dut.upper.poison == poison[1])),
                 Assert(~(dut.lower.valid & dut.lower.last & dut.upper.valid & dut.upper.last)),
             ]
-            nop_broken = (after_lower == 0) & ~self.message[1] & ~self.upper_is_zero
+            nop_broken = (after_lower == 0) & ~tags & ~self.message[1] & ~self.upper_is_zero
             stray = (poison[0] & control_slot) | (poison[1] & (after_lower == 0))
             on_enables = (poison[0] & lower & dut.lower.byte_enables) | (poison[1] & upper & dut.upper.byte_enables)
-            with m.If(stray | on_enables):
+            with m.If(carries_tags & (owed == 1)):
+                m.d.comb += Assert(dut.error == ReceiveError.AUTH_TAG_SWAP)
+            with m.Elif(carries_tags & self.too_many):
+                m.d.comb += Assert(dut.error == ReceiveError.AUTH_TAG_COUNT)
+            with m.Elif(tags & self.message[1]):
+                m.d.comb += Assert(dut.error == ReceiveError.AUTH_TAG_MESSAGE)
+            with m.Elif(stray | on_enables):
                 m.d.comb += Assert(dut.error == ReceiveError.POISON_SLOT)
             with m.Elif(nop_broken):
                 m.d.comb += Assert(dut.error == ReceiveError.MANDATORY_NOP)
@@ -83,4 +101,9 @@ class SequenceBench(wiring.Component):
     *("TL-062", "TL-063", "TL-081", "TL-220"),
 )
 def test_every_half_flit_is_what_the_count_of_owed_ones_says():
-    prove(SequenceBench(), mode="bmc", depth=5)
+    prove(SequenceBench(authentication=0), mode="bmc", depth=5)
+
+
+@pytest.mark.req("TL-048", "TL-049", "TL-050", "TL-052", "TL-064", "TL-059", "TL-063", "TL-220")
+def test_so_it_is_with_authentication_tags():
+    prove(SequenceBench(authentication=1), mode="bmc", depth=4)
