@@ -3,14 +3,15 @@
 import random
 
 import pytest
-from amaranth.hdl import Assert, Assume, Module, Mux, Signal
-from amaranth.lib import wiring
+from amaranth.hdl import Assert, Assume, Const, Module, Mux, Signal
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In
 from amaranth.sim import Simulator
 
 from formal import prove
 from ualink.config import Credits, TLConfig
 from ualink.tl.credits import TransmitCredits
+from ualink.tl.fields import CREDIT_CLASSES
 from ualink.tl.internal import CREDIT_UPDATE_LAYOUT
 from ualink_sim.model.tl_credits import BUCKETS, CLASSES
 
@@ -222,66 +223,118 @@ def test_counter_overflow_in_the_initial_release_is_a_protocol_error():
     simulate(SMALL, body)
 
 
-class LedgerBench(wiring.Component):
-    """Free updates and claims; ``held`` counts, with room to spare, what one bucket of a claim's classes must hold."""
+NARROW = TLConfig(
+    **{name: Credits(pool=4) for name in CREDIT_CLASSES},
+    cmd_counter_bits=4,
+    data_counter_bits=4,
+)
+
+
+DATA_POOLS = [("req_data", None), ("rsp_data", None)]
+
+
+class ClaimBench(wiring.Component):
+    """A partner that gives and returns at will, more than it may as well, and claims at will.
+
+    Of each bucket ``out`` credits are spent and not returned; with the counter they make what was announced, until the
+    partner returns one too many.
+    """
 
     update: In(CREDIT_UPDATE_LAYOUT)
     done: In(1)
     shared: In(1)
-    vc: In(2)
-    beats: In(3)
-    response_vc: In(2)
-    response_beats: In(3)
+    enable: In(1)
+    valid: In(2)
+    vc: In(data.ArrayLayout(2, 2))
+    beats: In(data.ArrayLayout(3, 2))
     take: In(2)
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.dut = dut = TransmitCredits(SMALL)
-        done, shared = Signal(), Signal()
-        m.d.sync += [done.eq(done | self.done)]
+        m.submodules.dut = dut = TransmitCredits(NARROW)
+        done, shared, initial = Signal(), Signal(), Signal(init=1)
+        m.d.sync += [done.eq(done | self.done), initial.eq(~done & ~self.done)]
         with m.If(~done):
             m.d.sync += shared.eq(self.shared)
         m.d.comb += [
             dut.update.eq(self.update),
             dut.peer_init_done.eq(done),
             dut.peer_shared_data.eq(shared),
-            dut.enable.eq(1),
-            Assume(self.beats <= 4),
-            Assume(self.response_beats <= 4),
+            dut.enable.eq(self.enable),
         ]
-        for claim, vc, beats, take in (
-            (dut.request, self.vc, self.beats, self.take[0]),
-            (dut.response, self.response_vc, self.response_beats, self.take[1]),
-        ):
+        # An update of the cycle in which peer_init_done rises still announces.
+        announcing, merged = Signal(init=1), Signal()
+        m.d.sync += [announcing.eq(~done), merged.eq(done & shared)]
+        claims = (dut.request, dut.response)
+        for n, claim in enumerate(claims):
             m.d.comb += [
-                claim.valid.eq(1),
-                claim.vc.eq(vc),
-                claim.beats.eq(beats),
-                claim.take.eq(take & claim.granted),
+                Assume(self.beats[n] <= 4),
+                claim.valid.eq(self.valid[n]),
+                claim.vc.eq(self.vc[n]),
+                claim.beats.eq(self.beats[n]),
+                claim.take.eq(self.valid[n] & self.take[n] & claim.granted),
+                Assert(~claim.granted | (done & self.enable)),
             ]
-        counts = dut.counts
-        request_pool = Mux(dut.request.take & dut.request.pool, self.beats, 0)
-        response_pool = Mux(dut.response.take & dut.response.pool, self.response_beats, 0)
-        merged = Signal()
-        m.d.sync += merged.eq(shared & done)
-        with m.If(merged):
-            m.d.comb += Assert(counts.req_data.pool >= request_pool + response_pool)
-        with m.Else():
-            m.d.comb += [
-                Assert(counts.req_data.pool >= request_pool),
-                Assert(counts.rsp_data.pool >= response_pool),
-            ]
-        for claim, kind, beats in ((dut.request, "req", self.beats), (dut.response, "rsp", self.response_beats)):
-            cmd, data = counts[kind + "_cmd"], counts[kind + "_data"]
-            with m.If(claim.take & claim.pool):
-                m.d.comb += Assert(cmd.pool >= 1)
-            with m.If(claim.take & ~claim.pool):
-                m.d.comb += Assert((cmd.vc[claim.vc] >= 1) & (data.vc[claim.vc] >= beats))
-            with m.If(claim.take):
-                m.d.comb += Assert(done)
+
+        flagged, wrong, apart = Signal(), Const(0), Signal()
+        m.d.comb += apart.eq(~shared)
+
+        def account(name, members, spent, when=1):
+            return self._account(m, dut, name, members, spent, announcing, when, flagged)
+
+        for credit_class in CREDIT_CLASSES:
+            claim = claims[credit_class.startswith("rsp")]
+            amount = claim.beats if credit_class.endswith("data") else 1
+            # All VCs are alike: the partner gives credits of two, which both claims name at will.
+            for vc in (0, 2):
+                m.d.comb += Assume(self.update[credit_class].vc[vc] == 0)
+                m.d.comb += Assert((dut.counts[credit_class].vc[vc] == 0) & (dut.announced[credit_class].vc[vc] == 0))
+            for vc in (1, 3):
+                spent = Mux(claim.take & ~claim.pool & (claim.vc == vc), amount, 0)
+                wrong |= account(f"{credit_class}_{vc}", [(credit_class, vc)], spent)
+            if credit_class.endswith("cmd"):
+                wrong |= account(f"{credit_class}_pool", [(credit_class, None)], claim.take & claim.pool)
+        spent = [Mux(claim.take & claim.pool, claim.beats, 0) for claim in claims]
+        for n, pool in enumerate(DATA_POOLS):
+            wrong |= account(f"data_pool_{n}", [pool], spent[n], apart)
+        wrong |= account("data_pools", DATA_POOLS, spent[0] + spent[1], shared)
+
+        # Once merged, all of the joint Pool is in the counter that both claim from, and Responses find some there.
+        settled, kept = Signal(), Signal(range(5))
+        m.d.sync += settled.eq(merged)
+        m.d.comb += kept.eq(Mux(dut.announced.req_data.pool >= 8, 4, 0))
+        with m.If(settled):
+            m.d.comb += Assert((dut.counts.rsp_data.pool == 0) & (dut.announced.rsp_data.pool == 0))
+            with m.If(dut.request.take & dut.request.pool & (dut.request.beats != 0)):
+                m.d.comb += Assert(dut.counts.req_data.pool >= dut.request.beats + kept)
+
+        m.d.sync += flagged.eq(flagged | wrong)
+        m.d.comb += Assert(dut.protocol_error == flagged)
         return m
 
+    def _account(self, m, dut, name, members, spent, announcing, when, flagged):
+        """Assert what is true of a bucket; return whether the partner returns too much in this cycle."""
 
-@pytest.mark.req("TL-160", "TL-218")
-def test_no_bucket_is_ever_overdrawn():
-    prove(LedgerBench(), mode="bmc", depth=8)
+        def number(counts):
+            return sum((counts[c].pool if b is None else counts[c].vc[b] for c, b in members), start=Const(0))
+
+        count, announced = Signal(7, name=f"{name}_count"), Signal(7, name=f"{name}_announced")
+        out, gained = Signal(7, name=f"{name}_out"), Signal(7, name=f"{name}_gained")
+        m.d.comb += [
+            count.eq(number(dut.counts)),
+            announced.eq(number(dut.announced)),
+            gained.eq(Mux(self.update.valid, number(self.update), 0)),
+        ]
+        with m.If(announcing):
+            m.d.comb += [Assume(announced + gained <= 15), Assert((out == 0) & (spent == 0))]
+        with m.Else():
+            m.d.sync += out.eq(out + spent - gained)
+        with m.If((when | announcing) & ~flagged):
+            m.d.comb += [Assert(spent <= count), Assert(count + out == announced), Assert(announced <= 15)]
+        return when & ~announcing & (gained > out + spent)
+
+
+@pytest.mark.req("TL-159", "TL-160", "TL-165", "TL-218", "TL-219")
+def test_credits_in_hand_and_credits_out_are_those_announced():
+    """By induction: no counter falls below zero or exceeds what was announced, nor is an honest partner accused."""
+    prove(ClaimBench(), mode="prove", depth=2)

@@ -4,7 +4,7 @@ from amaranth.hdl import Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ualink.config import TLConfig
+from ualink.config import Credits, TLConfig
 
 from .fields import CREDIT_CLASSES, FLOW_CONTROL
 from .internal import CREDIT_RELEASE_LAYOUT
@@ -25,14 +25,25 @@ RELEASES_OF_CLASS = {
 class CreditRelease(wiring.Component):
     """Announces the receive buffers of ``config`` after reset and returns each of them when it becomes free again.
 
-    FC fields of one cycle never name a bucket of a class twice, so any of them may share a half-flit. Each class offers
-    its waiting buckets round robin. A buffer freed in one cycle is offered in the next.
+    FC fields of one cycle never name a bucket of a class twice, so any of them may share a half-flit, and a class that
+    returns nothing is all zero in a field (ruling D23). Each class offers its waiting buckets round robin: the first
+    that did not leave comes first in the next cycle. A buffer freed in one cycle is offered in the next.
+
+    Credits may be kept waiting so that they leave many in a field, until ``urgent``. It rises at once for a bucket in
+    which a quarter of all its credits waits, so that a partner with few of them never runs out for the sake of fuller
+    fields. While ``urgent``, whatever waits leaves with the fifth FC field at the latest, or the sixth and so on where
+    a bucket has more waiting than one field holds.
+
+    In Shared Data Buffer mode a buffer of the joint Pool returns as the class of the transaction that had it, whichever
+    class it was announced as (ruling D15).
 
     Attributes
     ----------
     enable : credits may leave.
     release : buffers freed; those of buckets that ``config`` does not give are ignored.
     fields, valid : FC fields that have something to return; the first ones are filled first.
+    urgent : level, with ``valid[0]``: a credit is still to be announced, or has been offered in
+        ``config.credit_return_delay`` cycles, or what waits in a bucket fills a field or is a quarter of its total.
     take : fields that leave in this cycle.
     complete : all credits of the initial release have left and Initial Credit Release Complete has not.
     complete_taken : it leaves in this cycle.
@@ -47,6 +58,7 @@ class CreditRelease(wiring.Component):
                 "release": In(CREDIT_RELEASE_LAYOUT),
                 "fields": Out(FLOW_CONTROL).array(FC_FIELDS),
                 "valid": Out(FC_FIELDS),
+                "urgent": Out(1),
                 "take": In(FC_FIELDS),
                 "complete": Out(1),
                 "complete_taken": In(1),
@@ -56,24 +68,37 @@ class CreditRelease(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        waiting = Const(0)
+        waiting, urgent = Const(0), Const(0)
         for credit_class in CREDIT_CLASSES:
-            waiting |= self._return_class(m, credit_class)
+            class_waiting, class_urgent = self._return_class(m, credit_class)
+            waiting |= class_waiting
+            urgent |= class_urgent
         for n, field in enumerate(self.fields):
             m.d.comb += self.valid[n].eq(self.enable & (field.as_value() != 0))
-        m.d.comb += self.complete.eq(self.enable & ~self.init_sent & ~waiting)
+        m.d.comb += [
+            self.complete.eq(self.enable & ~self.init_sent & ~waiting),
+            self.urgent.eq(self.enable & (urgent | (waiting & ~self.init_sent))),
+        ]
         with m.If(self.complete_taken):
             m.d.sync += self.init_sent.eq(1)
         return m
 
-    def _return_class(self, m, credit_class):
-        """Fill one class of the FC fields from its buckets; return whether any bucket waits."""
+    def _totals(self, credit_class):
+        """Credits that may wait in each bucket at once, Pool first."""
         credits = getattr(self.config, credit_class)
-        buckets = [n for n, total in enumerate((credits.pool, *credits.vc)) if total]
-        totals = (credits.pool, *credits.vc)
+        if self.config.shared_data_buffer and credit_class.endswith("data"):
+            return (self.config.req_data.pool + self.config.rsp_data.pool, *credits.vc)
+        return (credits.pool, *credits.vc)
+
+    def _return_class(self, m, credit_class):
+        """Fill one class of the FC fields from its buckets; return whether any bucket waits, and is urgent."""
+        credits: Credits = getattr(self.config, credit_class)
+        announced = (credits.pool, *credits.vc)
+        totals = self._totals(credit_class)
+        buckets = [n for n, total in enumerate(totals) if total]
         most = (1 << FLOW_CONTROL[credit_class].shape["count"].shape) - 1
 
-        pending = [Signal(range(totals[b] + 1), init=totals[b], name=f"{credit_class}_{b}") for b in buckets]
+        pending = [Signal(range(totals[b] + 1), init=announced[b], name=f"{credit_class}_{b}") for b in buckets]
         amounts = [Mux(count > most, most, count) for count in pending]
         # Buckets above the one that was served last come before the others.
         above = Signal(len(buckets), name=f"{credit_class}_above")
@@ -87,9 +112,11 @@ class CreditRelease(wiring.Component):
                         field[credit_class].is_vc.eq(b > 0),
                         field[credit_class].vc.eq(max(b - 1, 0)),
                     ]
-                    with m.If(self.take[n]):
+                    # A field that was passed over is not forgotten: the turn ends before it.
+                    with m.If(self.take[: n + 1].all()):
                         m.d.sync += above.eq((-1 << (i + 1)) & ((1 << len(buckets)) - 1))
 
+        urgent = Const(0)
         for i, b in enumerate(buckets):
             taken = Const(0)
             for n, choice in enumerate(chosen):
@@ -98,7 +125,19 @@ class CreditRelease(wiring.Component):
                 (self._freed(self.release[name], b) for name in RELEASES_OF_CLASS[credit_class]), start=Const(0)
             )
             m.d.sync += pending[i].eq(pending[i] + freed - Mux(taken, amounts[i], 0))
-        return _any(pending)
+            urgent |= pending[i] >= min(most, -(-totals[b] // 4))
+            urgent |= self._overdue(m, pending[i], taken & (pending[i] <= most), f"{credit_class}_{b}_age")
+        return _any(pending), urgent
+
+    def _overdue(self, m, count, emptied, name):
+        """Whether the oldest credit of a bucket has been offered for ``credit_return_delay`` cycles."""
+        delay = self.config.credit_return_delay
+        age = Signal(range(delay + 1), name=name)
+        with m.If((count == 0) | emptied):
+            m.d.sync += age.eq(0)
+        with m.Elif(age != delay):
+            m.d.sync += age.eq(age + 1)
+        return age == delay
 
     def _choose(self, m, pending, above, credit_class):
         """For each FC field one bucket or none, one-hot, in round robin order."""

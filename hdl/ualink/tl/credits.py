@@ -4,7 +4,7 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ualink.config import TLConfig
+from ualink.config import LARGEST_TRANSFER, TLConfig
 
 from .fields import CREDIT_CLASSES
 from .internal import CREDIT_UPDATE_LAYOUT
@@ -51,8 +51,12 @@ class TransmitCredits(wiring.Component):
     """The twenty credit counters of one direction, with one claim of each kind per cycle.
 
     A claim prefers the Pool and falls back on its VC; command and data credits always come from the same kind of
-    bucket. Credits received in one cycle can be claimed in the next. When the partner is in Shared Data Buffer mode
-    both data classes share the Pool counter ``req_data.pool`` (ruling D15), and Responses come before Requests in it.
+    bucket. Credits received in one cycle can be claimed in the next.
+
+    When the partner is in Shared Data Buffer mode both data classes share the Pool counter ``req_data.pool`` (ruling
+    D15). If Requests could take all of it, and the partner held them until its own were answered, no Response could
+    move (UALink_200 §10.4). So a Request leaves a largest transfer to Responses, and what a Response wants in the same
+    cycle. A joint Pool of less than two largest transfers leaves Responses what is above one.
 
     Attributes
     ----------
@@ -62,6 +66,7 @@ class TransmitCredits(wiring.Component):
     enable : claims may be granted; they are not before ``peer_init_done`` in any case.
     request, response : claims of a Request, and of a Read or Write Response.
     counts : credits in hand, all 0 after reset.
+    announced : credits of the initial release, of which ``counts`` are in hand; all 0 after reset.
     protocol_error : sticky, more credits were returned than were given at the start, or than the counter holds.
     """
 
@@ -76,6 +81,7 @@ class TransmitCredits(wiring.Component):
                 "request": In(CreditClaimSignature()),
                 "response": In(CreditClaimSignature()),
                 "counts": Out(credit_counts_layout(config)),
+                "announced": Out(credit_counts_layout(config)),
                 "protocol_error": Out(1),
             }
         )
@@ -83,12 +89,22 @@ class TransmitCredits(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         counts = self.counts
-        totals = Signal(counts.shape())
+        totals = self.announced
         init_done = Signal()
         shared = Signal()
         m.d.sync += [init_done.eq(self.peer_init_done), shared.eq(self.peer_init_done & self.peer_shared_data)]
 
-        reserved = self._grant(m, self.response, counts.rsp_cmd, counts.rsp_data, init_done, shared, 0)
+        joint = totals.req_data.pool
+        kept, wanted, reserved = Signal(range(5)), Signal(range(5)), Signal(range(5))
+        with m.If(joint >= 2 * LARGEST_TRANSFER):
+            m.d.comb += kept.eq(LARGEST_TRANSFER)
+        with m.Elif(joint > LARGEST_TRANSFER):
+            m.d.comb += kept.eq(joint - LARGEST_TRANSFER)
+        m.d.comb += [
+            wanted.eq(Mux(self.response.valid, self.response.beats, 0)),
+            reserved.eq(Mux(wanted > kept, wanted, kept)),
+        ]
+        self._grant(m, self.response, counts.rsp_cmd, counts.rsp_data, init_done, shared, 0)
         self._grant(m, self.request, counts.req_cmd, counts.req_data, init_done, shared, reserved)
 
         for credit_class in CREDIT_CLASSES:
@@ -110,20 +126,17 @@ class TransmitCredits(wiring.Component):
         return m
 
     def _grant(self, m, claim, cmd, beats, init_done, shared, reserved):
-        """Decide ``claim``; return the shared Pool credits that a claim of lower rank must leave to it."""
+        """Decide ``claim``, which leaves ``reserved`` credits in a shared Pool."""
         pool_beats = Signal.like(self.counts.req_data.pool)
         pool_ok = Signal()
         vc_ok = Signal()
-        wanted = Signal(range(5))
         m.d.comb += [
             pool_beats.eq(Mux(shared, self.counts.req_data.pool, beats.pool)),
             pool_ok.eq((cmd.pool != 0) & ((claim.beats == 0) | (pool_beats >= claim.beats + Mux(shared, reserved, 0)))),
             vc_ok.eq((cmd.vc[claim.vc] != 0) & (beats.vc[claim.vc] >= claim.beats)),
             claim.granted.eq(self.enable & init_done & (pool_ok | vc_ok)),
             claim.pool.eq(pool_ok),
-            wanted.eq(Mux(claim.valid, claim.beats, 0)),
         ]
-        return wanted
 
     def _count(self, m, count, total, *, gained, lost, given, lost_total=0):
         """Count a bucket and its total: what the initial release gave, which the count may never exceed."""

@@ -1,0 +1,150 @@
+"""64-byte data buffers that Requests and Read Responses share behind the TL receiver."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import memory, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ualink.config import TLConfig
+from ualink.lib.interleave import NEVER_MEET
+from ualink.lib.queue import Queue
+
+from .data_buffer import BEAT_LAYOUT, HALF_BEAT_LAYOUT
+
+__all__ = ["SharedDataBuffer"]
+
+KINDS = ("request", "response")
+
+
+class SharedDataBuffer(wiring.Component):
+    """One pool of buffers for the beats of both data classes, in place of two ``DataBuffer`` (UALink_200 §5.8, Shared
+    Data Buffer mode). There are as many as all data credits together, so that an honest partner always finds one.
+
+    A buffer is taken with the low half of a beat and is free again in the cycle after its beat has been taken. Beats
+    leave in the order in which they came within their class; neither class waits for the other. The memories have one
+    write port and a read port for each class.
+
+    A beat is offered two cycles after its high half was written, and each cycle after the beat before it has been
+    taken. A beat is poisoned if either half is; then its lanes are zero (UALink_200 §9.5.5, ruling D30).
+
+    Attributes
+    ----------
+    request_low, request_high, response_low, response_high : halves of beats in the order of the link, as
+        ``DataAssembler`` gives them: the high half of a beat comes in the cycle of its low half or before any other
+        low half, of either class. ``ready`` is low when all buffers are taken; it follows from registers alone.
+    request_done, response_done : pulse, all halves of a transfer are written in this cycle or before.
+    request_complete, response_complete : the same one cycle later: from the next cycle on its beats are offered.
+    request_beat, response_beat : the oldest beat of each class.
+    request_half_poisoned, response_half_poisoned : level, the beat that is offered had only one poisoned half.
+    """
+
+    def __init__(self, config: TLConfig):
+        self.depth = config.req_data.total + config.rsp_data.total
+        members = {}
+        for kind in KINDS:
+            members |= {
+                f"{kind}_low": In(stream.Signature(HALF_BEAT_LAYOUT)),
+                f"{kind}_high": In(stream.Signature(HALF_BEAT_LAYOUT)),
+                f"{kind}_done": In(1),
+                f"{kind}_complete": Out(1),
+                f"{kind}_beat": Out(stream.Signature(BEAT_LAYOUT)),
+                f"{kind}_half_poisoned": Out(1),
+            }
+        super().__init__(members)
+
+    def elaborate(self, platform):
+        m = Module()
+        # Nobody reads a buffer before the cycle after its high half was written.
+        storage = [memory.Memory(shape=HALF_BEAT_LAYOUT, depth=self.depth, init=[], attrs=NEVER_MEET) for _ in range(2)]
+        m.submodules.low_halves, m.submodules.high_halves = storage
+        low_write, high_write = (half.write_port() for half in storage)
+
+        freed, free, available, take = self._free_buffers(m)
+        lows = [getattr(self, f"{kind}_low") for kind in KINDS]
+        highs = [getattr(self, f"{kind}_high") for kind in KINDS]
+        low_written, high_written, high_is_request = Signal(), Signal(), Signal()
+        started, current = Signal(), Signal(range(self.depth))  # the buffer of which the high half is still to come
+        buffer = Signal.like(current)
+        m.d.comb += [
+            low_written.eq((lows[0].valid | lows[1].valid) & available),
+            take.eq(low_written),
+            low_write.en.eq(low_written),
+            low_write.addr.eq(free),
+            low_write.data.eq(Mux(lows[0].valid, lows[0].payload, lows[1].payload)),
+            buffer.eq(Mux(started, current, free)),
+            high_is_request.eq(highs[0].valid),
+            high_written.eq((highs[0].valid | highs[1].valid) & (started | low_written)),
+            high_write.en.eq(high_written),
+            high_write.addr.eq(buffer),
+            high_write.data.eq(Mux(high_is_request, highs[0].payload, highs[1].payload)),
+        ]
+        for low, high in zip(lows, highs):
+            m.d.comb += [low.ready.eq(available), high.ready.eq(available | started)]
+        # With a half of one beat and one of another in the same cycle, the low one is of the later beat.
+        with m.If(low_written):
+            m.d.sync += [current.eq(free), started.eq(started | ~high_written)]
+        with m.Elif(high_written):
+            m.d.sync += started.eq(0)
+
+        for n, kind in enumerate(KINDS):
+            written = high_written & (high_is_request if kind == "request" else ~high_is_request)
+            self._offer(m, kind, freed[n].input, written, buffer, [half.read_port() for half in storage])
+            m.d.sync += getattr(self, f"{kind}_complete").eq(getattr(self, f"{kind}_done"))
+        return m
+
+    def _free_buffers(self, m):
+        """The next free buffer: one that was never used since the reset, or else one that a class has given back."""
+        freed = [Queue(range(self.depth), self.depth) for _ in KINDS]
+        m.submodules.freed_by_requests, m.submodules.freed_by_responses = freed
+        outputs = [queue.output for queue in freed]
+        unused = Signal(range(self.depth + 1))
+        is_unused = Signal()
+        free, available, take = Signal(range(self.depth)), Signal(), Signal()
+        m.d.comb += [
+            is_unused.eq(unused != self.depth),
+            free.eq(Mux(is_unused, unused, Mux(outputs[0].valid, outputs[0].payload, outputs[1].payload))),
+            available.eq(is_unused | outputs[0].valid | outputs[1].valid),
+            outputs[0].ready.eq(take & ~is_unused),
+            outputs[1].ready.eq(take & ~is_unused & ~outputs[0].valid),
+        ]
+        with m.If(take & is_unused):
+            m.d.sync += unused.eq(unused + 1)
+        return freed, free, available, take
+
+    def _offer(self, m, kind, freed, written, buffer, halves):
+        """Offer the beats of one class. The buffer of the oldest is in a register and the next one at the output of a
+        queue, so that the memories can be read one cycle ahead."""
+        beat = getattr(self, f"{kind}_beat")
+        m.submodules[f"{kind}_buffers"] = buffers = Queue(range(self.depth), self.depth)
+        oldest, following = Signal(range(self.depth)), Signal(range(self.depth))
+        waiting, read, taken = Signal(), Signal(), Signal()
+        m.d.comb += [
+            taken.eq(beat.valid & beat.ready),
+            buffers.input.payload.eq(buffer),
+            following.eq(oldest),
+        ]
+        # Straight into the register when nothing is before it.
+        bypass = Signal()
+        with m.If(taken | ~waiting):
+            m.d.comb += [
+                bypass.eq(written & ~buffers.output.valid),
+                following.eq(Mux(buffers.output.valid, buffers.output.payload, buffer)),
+                buffers.output.ready.eq(1),
+            ]
+            m.d.sync += waiting.eq(buffers.output.valid | written)
+        m.d.comb += buffers.input.valid.eq(written & ~bypass)
+        m.d.sync += [oldest.eq(following), read.eq(~taken & waiting | taken & buffers.output.valid)]
+
+        poisoned = [half.data.poison for half in halves]
+        m.d.comb += [half.addr.eq(following) for half in halves]
+        m.d.comb += [
+            freed.valid.eq(taken),
+            freed.payload.eq(oldest),
+            beat.valid.eq(read),
+            beat.payload.error.eq(poisoned[0] | poisoned[1]),
+            getattr(self, f"{kind}_half_poisoned").eq(beat.valid & (poisoned[0] ^ poisoned[1])),
+        ]
+        with m.If(~beat.payload.error):
+            m.d.comb += [
+                beat.payload.data[:256].eq(halves[0].data.data),
+                beat.payload.data[256:].eq(halves[1].data.data),
+            ]
