@@ -6,8 +6,17 @@ from collections import deque
 from amaranth.hdl import Elaboratable, Module, Signal
 from amaranth.sim import Simulator
 
-from tl_transmit import CHANNELS, COMMANDS, WRITE_FULL, Stimulus, read_response, request, write_response
-from ualink.config import Credits, TLConfig
+from tl_transmit import (
+    CHANNELS,
+    COMMANDS,
+    WRITE_FULL,
+    Stimulus,
+    near_request,
+    read_response,
+    request,
+    write_response,
+)
+from ualink.config import AddressCacheConfig, Credits, TLConfig
 from ualink.dl.interface import TL_FLIT_LAYOUT
 from ualink.tl.layer import TransactionLayer
 
@@ -16,13 +25,17 @@ SMALL = TLConfig(
     rsp_cmd=Credits(pool=5, vc=(1, 1, 0, 3)),
     req_data=Credits(pool=5, vc=(4, 0, 1, 2)),
     rsp_data=Credits(pool=4, vc=(1, 4, 0, 2)),
+    device="either",
+    tx_cache=AddressCacheConfig(rows=2, ways=2),
+    rx_cache=AddressCacheConfig(rows=8, ways=4),
 )
 ALL_ONES = (1 << 64) - 1
 WIRE_CYCLES = 3
 
 
 class Link(Elaboratable):
-    """Two layers with ``WIRE_CYCLES`` registers each way; ``stall`` holds the transmitter of a side."""
+    """Two layers with ``WIRE_CYCLES`` registers each way, the second that of a switch; ``stall`` holds the transmitter
+    of a side."""
 
     def __init__(self, *configs):
         self.ends = [TransactionLayer(config) for config in configs]
@@ -30,6 +43,7 @@ class Link(Elaboratable):
 
     def elaborate(self, platform):
         m = Module()
+        m.d.comb += self.ends[1].control.is_switch.eq(1)
         for n, end in enumerate(self.ends):
             m.submodules[f"end_{n}"] = end
             other = self.ends[1 - n]
@@ -73,7 +87,14 @@ def simulate(body, *configs):
 
 
 def arriving(stimulus):
-    """Beats that must come out at the far end (UALink_200 §5.3, §5.9, rulings D07 and D30)."""
+    """Beats that must come out at the far end (UALink_200 §5.3, §5.9, rulings D07 and D30).
+
+    Responses of status OKAY go compressed, without their source (UALink_200 §5.9.4).
+    """
+
+    def short(beat):
+        return beat if beat["status"] else {**beat, "src_phys_acc_id": 0}
+
     beats = {channel: [] for channel in CHANNELS}
     for req, data in stimulus.requests:
         beats["req"].append(req)
@@ -81,8 +102,8 @@ def arriving(stimulus):
             enables = ALL_ONES if req["cmd"] == WRITE_FULL else beat["byte_en"]
             beats["orig_data"].append({**beat, "byte_en": enables, "data": 0 if beat["error"] else beat["data"]})
     for response in stimulus.reads:
-        beats["rd_rsp"] += [{**beat, "data": 0 if beat["data_error"] else beat["data"]} for beat in response]
-    beats["wr_rsp"] = list(stimulus.writes)
+        beats["rd_rsp"] += [{**short(beat), "data": 0 if beat["data_error"] else beat["data"]} for beat in response]
+    beats["wr_rsp"] = [short(beat) for beat in stimulus.writes]
     return beats
 
 
@@ -102,7 +123,10 @@ def traffic(rng, count, errors=0.1, **members):
     stimulus = Stimulus()
     for _ in range(count):
         beats = rng.randint(1, 4)
-        stimulus.requests.append(request(rng.choice(COMMANDS), beats=beats, errors=bad(beats), rng=rng, **members))
+        if rng.random() < 0.5:
+            stimulus.requests.append(near_request(rng, **members))
+        else:
+            stimulus.requests.append(request(rng.choice(COMMANDS), beats=beats, errors=bad(beats), rng=rng, **members))
         beats = rng.randint(1, 4)
         stimulus.reads.append(read_response(beats, errors=bad(beats), rng=rng, **members))
         stimulus.writes.append(write_response(rng=rng, **members))
@@ -146,7 +170,7 @@ class Side:
             if ctx.get(port.valid) and ctx.get(port.ready):
                 beat = ctx.get(port.payload)
                 self.received(channel, {name: beat[name] for name, _ in port.payload.shape()})
-        assert not ctx.get(self.end.transmit_error) and not ctx.get(self.end.receive_error_valid)
+        assert not ctx.get(self.end.status.transmit_error) and not ctx.get(self.end.status.receive_error_valid)
 
     def count(self, *channels):
         """Beats received on ``channels``, or on all of them."""

@@ -61,7 +61,7 @@ def request(cmd, *, beats=1, errors=(), rng=random, **members):
     return req, data
 
 
-def near_request(rng=random, *, regions=3, accelerators=2):
+def near_request(rng=random, *, regions=3, accelerators=2, **members):
     """A Request that may be compressed, to one of a few regions of 1 MB (UALink_200 §5.9.3)."""
     cmd, beats = rng.choice((READ, WRITE, WRITE_FULL)), rng.randint(1, 4)
     block = rng.randrange(1 << 12) * 4 + rng.randint(0, 4 - beats)
@@ -75,6 +75,7 @@ def near_request(rng=random, *, regions=3, accelerators=2):
         meta_data=rng.getrandbits(2),
         dst_phys_acc_id=rng.randrange(accelerators),
         src_phys_acc_id=rng.randrange(accelerators),
+        **members,
     )
 
 
@@ -397,7 +398,7 @@ def _expanded(beats, compressed):
     return expand_response(compress_response(response) if compressed else response)
 
 
-def check(stimulus, partner, compressed=False):
+def check(stimulus, partner, compressed=True):
     """Every transfer of ``stimulus`` arrived once, in order, with its data, errors, byte enables and tags."""
     requests = [f for f in partner.plain if f.is_request]
     reads = [f for f in partner.plain if f.is_response and f.is_read]

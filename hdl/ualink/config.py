@@ -109,6 +109,9 @@ class TLConfig(_Config):
     ``req_cmd``, ``rsp_cmd`` count fields, ``req_data``, ``rsp_data`` count 64-byte buffers of the receiver; the rulings
     are those of ``docs/rulings.md``: ``uwm_has_byte_enables`` (D03), ``cmd_counter_bits`` and ``data_counter_bits``.
 
+    ``device`` names the end of the link, which decides the rows of the Address Caches (UALink_200 §5.5): an
+    "accelerator" sends with ReqDstPhysAccID as row and receives with ReqSrcPhysAccID, a "switch" the other way. Of
+    "either" the control input ``is_switch`` decides.
     ``tx_cache`` must not be larger than the partner's ``rx_cache`` in either measure (ruling D20).
     ``authentication`` builds the path of authentication tags; firmware turns it on.
     ``shared_data_buffer`` announces Shared Data Buffer mode; the Pools of both data classes are one buffer then.
@@ -131,7 +134,7 @@ class TLConfig(_Config):
     credit_return_delay: int = 16
 
     def __post_init__(self):
-        _check_choice("tl", "device", self.device, ("accelerator", "switch"))
+        _check_choice("tl", "device", self.device, ("accelerator", "switch", "either"))
         _check_choice("tl", "authentication", self.authentication, (False, True))
         _check_choice("tl", "shared_data_buffer", self.shared_data_buffer, (False, True))
         _check_range("tl", "credit_return_delay", self.credit_return_delay, 1, 255)
@@ -226,6 +229,13 @@ class SwitchConfig(_Config):
     stations: int = 4
     route_entries: int = 1024
     station: StationConfig = field(default_factory=StationConfig)
+
+    @property
+    def station_of_switch(self) -> StationConfig:
+        """The stations, as those of a switch."""
+        if self.station.tl.device == "either":
+            return self.station
+        return self.station.replace(tl=self.station.tl.replace(device="switch"))
 
     def __post_init__(self):
         _check_range("switch", "stations", self.stations, 2, 256)

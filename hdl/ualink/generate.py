@@ -27,7 +27,7 @@ def generate(what: str, values: dict, where: str, ports: int | None, stations: i
     component: Station | Switch
     if what == "switch":
         config = switch = _switch_config(values, where, ports, stations)
-        station = Station(switch.station)
+        station = Station(switch.station_of_switch)
         component = Switch(switch, lambda _: Blackbox(station, "ualink_station"))
         verilog = to_verilog(station, "ualink_station") + "\n" + to_verilog(component, name)
     else:

@@ -10,39 +10,18 @@ from ualink.dl.separate_links import UPLI_CLOCK_MEMBERS, SeparateLinks
 from ualink.lib.forward import forward_member, show
 from ualink.lib.interleave import Interleaver
 from ualink.phy.interface import RSSignature
+from ualink.tl.control import TLControlSignature, TLStatusSignature
 from ualink.tl.layer import TransactionLayer
-from ualink.tl.receive_error import ReceiveError
 from ualink.upli.channels import UPLISignature
 from ualink.upli.completer import Completer
 from ualink.upli.originator import Originator
 
-__all__ = ["CHANNELS", "PORT_MEMBERS", "AgentStatusSignature", "Station", "TLStatusSignature"]
+__all__ = ["CHANNELS", "PORT_MEMBERS", "AgentStatusSignature", "Station"]
 
 CHANNELS = ("req", "orig_data", "rd_rsp", "wr_rsp")
 
-PORT_MEMBERS = (*(f"dl_{name}" for name in FIRMWARE_MEMBERS), "tl_status")
+PORT_MEMBERS = (*(f"dl_{name}" for name in FIRMWARE_MEMBERS), "tl_control", "tl_status")
 """Members of a station that exist once per port."""
-
-
-class TLStatusSignature(wiring.Signature):
-    """The transaction layer as firmware sees it.
-
-    Members
-    -------
-    credits_ready : both initial credit releases are complete.
-    transmit_error : the partner returned more credits than it had given; sticky until the link goes down.
-    receive_error_valid, receive_error : the first fatal error of the receiver since the link came up.
-    """
-
-    def __init__(self):
-        super().__init__(
-            {
-                "credits_ready": Out(1),
-                "transmit_error": Out(1),
-                "receive_error_valid": Out(1),
-                "receive_error": Out(ReceiveError),
-            }
-        )
 
 
 class AgentStatusSignature(wiring.Signature):
@@ -76,6 +55,7 @@ class Station(wiring.Component):
     slot : the port that this cycle belongs to.
     rs_slot : (*) the port that this cycle belongs to on the side of the RS.
     dl_uart_tx, dl_uart_rx, dl_config, dl_status : one each per port, as of ``Links``.
+    tl_control : one per port; of several ports a pulse must last for one round of the ports.
     tl_status : one per port. Of several ports it shows how it was in the last cycle of the port.
     completer_status, originator_status : status of the two agents.
     upli_reset, overflow, upli_clock_… : (*) as of ``SeparateLinks``.
@@ -98,6 +78,7 @@ class Station(wiring.Component):
                 "rs": Out(RSSignature()),
                 "slot": Out(2),
                 **{f"dl_{name}": members[name] for name in FIRMWARE_MEMBERS},
+                "tl_control": In(TLControlSignature()).array(config.ports),
                 "tl_status": Out(TLStatusSignature()).array(config.ports),
                 "completer_status": Out(AgentStatusSignature()),
                 "originator_status": Out(AgentStatusSignature()),
@@ -132,7 +113,12 @@ class Station(wiring.Component):
         self._connect_agents(m)
         connect(m, tl.tx_flit, links.tx_flit)
         connect(m, links.rx_flit, tl.rx_flit)
-        m.d.comb += tl.online.eq(links.online)
+        m.d.comb += [tl.online.eq(links.online), links.tl_error.eq(tl.error)]
+        for name in tl.control.signature.members:
+            settings = [getattr(control, name) for control in self.tl_control]
+            m.d.comb += Value.cast(getattr(tl.control, name)).eq(of_now(self.slot, settings))
+        with m.If(self._completer.control_error | self._originator.control_error):
+            m.d.comb += tl.control.control_error.eq(1)
         connect(m, links.rs, flipped(self.rs))
         for name in FIRMWARE_MEMBERS:
             forward_member(m, links, name, getattr(self, f"dl_{name}"))
@@ -140,10 +126,10 @@ class Station(wiring.Component):
             forward_member(m, links, name, getattr(self, name))
         for number, shown in enumerate(self.tl_status):
             if ports == 1:
-                show(m, tl, shown)
+                show(m, tl.status, shown)
             else:
                 with m.If(self.slot == number):
-                    domain += [getattr(shown, name).eq(getattr(tl, name)) for name in shown.signature.members]
+                    domain += [getattr(shown, name).eq(getattr(tl.status, name)) for name in shown.signature.members]
         return m
 
     def _connect_agents(self, m):

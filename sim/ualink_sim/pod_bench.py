@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import cocotb
+from amaranth.lib import wiring
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
 
 from ualink.dl.registers import DLConfigSignature
+from ualink.tl.control import TLControlSignature
 
 from .bfm.bus import UPLIBus
 from .bfm.channel import Beat
@@ -78,25 +80,31 @@ class PodBench:
 
     def _tell_configuration(self) -> None:
         """Drive the configuration inputs: their reset values, links enabled where wired."""
-        scenario, dut = self.job.scenario, self.dut
-        dl = scenario.station.dl
-        defaults = {name: int(member.init or 0) for name, member in DLConfigSignature(dl).members.items()}
+        scenario = self.job.scenario
         wired = {(end.kind, end.device, end.port) for link in self.topology.links() for end in link}
         # A limit below the round trip would ask again before the answer can come (ruling A-21).
         round_trip = 2 * (scenario.link.latency_cycles // 10 + 8) + 16
         for kind, count in (("acc", scenario.pod.accelerators), ("sw", STATIONS)):
             for device in range(count):
                 for port in range(self.topology.ports):
-                    prefix = (
-                        f"acc__{device}__dl_config__{port}" if kind == "acc" else f"sw__dl_config__{device}__{port}"
-                    )
-                    values = {
-                        **defaults,
+                    dl = {
                         "enable": int((kind, device, port) in wired),
-                        "rx_replay_limit": min(255, max(dl.rx_replay_limit, round_trip)),
+                        "rx_replay_limit": min(255, max(scenario.station.dl.rx_replay_limit, round_trip)),
                     }
-                    for name, value in values.items():
-                        getattr(dut, f"{prefix}__{name}").value = value
+                    tl = {
+                        "is_switch": int(kind == "sw"),
+                        "authentication": int(scenario.station.tl.authentication),
+                        "disable_response_compression": int(scenario.station.tl.tx_cache.rows == 0),
+                    }
+                    self._configure((kind, device, port), "dl_config", DLConfigSignature(scenario.station.dl), dl)
+                    self._configure((kind, device, port), "tl_control", TLControlSignature(), tl)
+
+    def _configure(self, end: tuple[str, int, int], member: str, signature: wiring.Signature, values: dict) -> None:
+        kind, device, port = end
+        prefix = f"acc__{device}__{member}__{port}" if kind == "acc" else f"sw__{member}__{device}__{port}"
+        for name, of_signature in signature.members.items():
+            value = values.get(name, int(of_signature.init or 0))
+            getattr(self.dut, f"{prefix}__{name}").value = value
 
     def _make_links(self, capture: CaptureWriter | None) -> None:
         """Two directions per link; ``routes[kind, device][port]`` are (sends on, receives from) of that port."""

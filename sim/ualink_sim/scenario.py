@@ -158,13 +158,19 @@ def _link(table: Table) -> Link:
 
 
 def _tl(table: Table) -> TLConfig:
-    compression = table.values.get("compression", False)
+    """What a pod does not say is chosen for it: Address Caches with a row for each accelerator, no authentication."""
+    compression = table.values.get("compression", True)
     if not isinstance(compression, bool):
         raise table.fail("compression", f"is {compression!r}; it must be true or false")
-    if compression:
-        raise table.fail("compression", "is not built into this version; it must be false")
-    rest = {key: value for key, value in table.values.items() if key != "compression"}
-    return Table(rest, table.where, table.path, table.lines).config(TLConfig, {})
+    caches = {"rows": STATIONS if compression else 0}
+    given = {key: value for key, value in table.values.items() if key != "compression"}
+    for key in ("tx_cache", "rx_cache"):
+        if not compression and key in given:
+            raise table.fail(key, "is given, but compression is false")
+    if "device" in given:
+        raise table.fail("device", "follows from the place in the pod")
+    values = {"device": "either", "tx_cache": caches, "rx_cache": caches, "authentication": False, **given}
+    return Table(given, table.where, table.path, table.lines).config(TLConfig, values)
 
 
 def _switch(table: Table, station: StationConfig) -> SwitchConfig:

@@ -89,11 +89,11 @@ def test_restart_of_both_ends(blocked):
         for side in sides:
             ctx.set(side.end.online, 1)
         await run_for(ctx, 40)
-        assert [ctx.get(side.end.credits_ready) for side in sides] == [int(not blocked)] * 2
+        assert [ctx.get(side.end.status.credits_ready) for side in sides] == [int(not blocked)] * 2
         sides[0].blocked = ()
         await run_for(ctx, 40)
         for side, stimulus in zip(sides, after):
-            assert not any(side.waiting.values()) and ctx.get(side.end.credits_ready)
+            assert not any(side.waiting.values()) and ctx.get(side.end.status.credits_ready)
             side.got = {channel: [] for channel in CHANNELS}
             side.waiting = stimulus.beats()
         await run_for(ctx, 200)

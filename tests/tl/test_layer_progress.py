@@ -6,7 +6,7 @@ import pytest
 
 from tl_layer import SMALL, Side, arriving, check_beats, simulate, step, traffic
 from tl_transmit import READ, WRITE, read_response, request, write_response
-from ualink.config import Credits, TLConfig
+from ualink.config import Credits
 
 READS = (READ, 0x08, 0x0F)
 PATIENCE = 100
@@ -14,7 +14,7 @@ PATIENCE = 100
 
 
 def credits(cmd, beats):
-    return TLConfig(req_cmd=cmd, rsp_cmd=cmd, req_data=beats, rsp_data=beats)
+    return SMALL.replace(req_cmd=cmd, rsp_cmd=cmd, req_data=beats, rsp_data=beats)
 
 
 LEAST = credits(Credits(pool=1), Credits(pool=4))

@@ -35,7 +35,7 @@ class Switch(wiring.Component):
 
     def __init__(self, config: SwitchConfig, make_station=Station):
         self.config = config
-        self._stations = [make_station(config.station) for _ in range(config.stations)]
+        self._stations = [make_station(config.station_of_switch) for _ in range(config.stations)]
         self._core = SwitchCore(config)
         members = self._stations[0].signature.members
         shown = (*PORT_MEMBERS, "completer_status", "originator_status")

@@ -3,7 +3,9 @@
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import Out
 
-__all__ = ["LIMITS_LAYOUT", "NATURAL_LIMITS", "TLControlSignature"]
+from .receive_error import ReceiveError
+
+__all__ = ["LIMITS_LAYOUT", "NATURAL_LIMITS", "TLControlSignature", "TLStatusSignature"]
 
 NATURAL_LIMITS = {
     "uncompressed_requests": 2,
@@ -24,8 +26,7 @@ class TLControlSignature(wiring.Signature):
 
     Members
     -------
-    is_switch : (*) this end is a switch: rows of the Tx Address Cache are ReqSrcPhysAccID, those of the Rx Address
-        Cache ReqDstPhysAccID; at an accelerator it is the other way round (UALink_200 §5.5).
+    is_switch : (*) this end is a switch; of meaning only if ``TLConfig.device`` is "either".
     limits : backoff modes.
     disable_tx_cache, disable_rx_cache : (*) send no Compressed Request and no CLOAD; ignore CLOAD and take a
         Compressed Request for an error (UALink_200 §5.10).
@@ -55,5 +56,38 @@ class TLControlSignature(wiring.Signature):
                 "drop_on_link_down": Out(1),
                 "control_error": Out(1),
                 "clear_drop": Out(1),
+            }
+        )
+
+
+class TLStatusSignature(wiring.Signature):
+    """The transaction layer of one port as firmware sees it.
+
+    Members
+    -------
+    credits_ready : both initial credit releases are complete.
+    transmit_error : the partner returned more credits than it had given; until the link has gone down.
+    cache_error : a word of the Tx Address Cache had wrong parity; until the link has gone down.
+    receive_error_valid, receive_error : the first fatal error of the receiver since the link came up.
+    last_error, error_count : the last such error since reset, and how many there were, at most 255.
+    unknown_messages, half_poisoned_beats : since reset, at most 255 each.
+    dropping, drop_cause : Drop Mode, and what has led to it since it was last left: bit 0 a link down, bit 1 an error on
+        UPLI.
+    """
+
+    def __init__(self):
+        super().__init__(
+            {
+                "credits_ready": Out(1),
+                "transmit_error": Out(1),
+                "cache_error": Out(1),
+                "receive_error_valid": Out(1),
+                "receive_error": Out(ReceiveError),
+                "last_error": Out(ReceiveError),
+                "error_count": Out(8),
+                "unknown_messages": Out(8),
+                "half_poisoned_beats": Out(8),
+                "dropping": Out(1),
+                "drop_cause": Out(2),
             }
         )

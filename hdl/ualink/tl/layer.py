@@ -1,6 +1,6 @@
 """The transaction layer of one port: transmitter and receiver (UALink_200 §5)."""
 
-from amaranth.hdl import Module
+from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -8,8 +8,8 @@ from ualink.config import TLConfig
 from ualink.dl.interface import tl_flit_signature
 from ualink.upli.channels import beat_stream
 
+from .control import TLControlSignature, TLStatusSignature
 from .receive import Receive
-from .receive_error import ReceiveError
 from .transmit import Transmit
 
 __all__ = ["TransactionLayer"]
@@ -19,17 +19,17 @@ class TransactionLayer(wiring.Component):
     """Carries the beats of two UPLI interfaces over one link; latencies are those of ``Transmit`` and ``Receive``.
 
     While ``online`` is low no beat is accepted and no flit offered; both directions restart with empty queues, zero
-    credits and a new initial credit release when it rises (UALink_200 §5.8, ruling D18).
+    credits and a new initial credit release when it rises (UALink_200 §5.8, ruling D18). In Drop Mode it is the same
+    but for the beats from UPLI: they are accepted, so that their UPLI credits go home, and dropped (UALink_200 §3.1.3).
 
     Attributes
     ----------
     online : channel 0 of the link is online.
+    control, status : what firmware decides and sees.
     tx_req, tx_orig_data, tx_rd_rsp, tx_wr_rsp : beats to send over the link.
     rx_req, rx_orig_data, rx_rd_rsp, rx_wr_rsp : beats that came over it.
     tx_flit, rx_flit : flits to and from the DL.
-    credits_ready : both initial credit releases are complete.
-    transmit_error : sticky until the link goes down, the partner returned more credits than it had given.
-    receive_error_valid, receive_error : level, the first fatal error of the receiver since ``online`` rose.
+    error : level, until ``online`` has fallen: this session cannot go on, the link has to go down.
     """
 
     def __init__(self, config: TLConfig):
@@ -37,6 +37,8 @@ class TransactionLayer(wiring.Component):
         super().__init__(
             {
                 "online": In(1),
+                "control": In(TLControlSignature()),
+                "status": Out(TLStatusSignature()),
                 "tx_req": In(beat_stream("req")),
                 "tx_orig_data": In(beat_stream("orig_data")),
                 "tx_rd_rsp": In(beat_stream("rd_rsp")),
@@ -47,17 +49,32 @@ class TransactionLayer(wiring.Component):
                 "rx_orig_data": Out(beat_stream("orig_data")),
                 "rx_rd_rsp": Out(beat_stream("rd_rsp")),
                 "rx_wr_rsp": Out(beat_stream("wr_rsp")),
-                "credits_ready": Out(1),
-                "transmit_error": Out(1),
-                "receive_error_valid": Out(1),
-                "receive_error": Out(ReceiveError),
+                "error": Out(1),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.transmit = transmit = Transmit(self.config)
-        m.submodules.receive = receive = Receive(self.config)
+        config, control, status = self.config, self.control, self.status
+        m.submodules.transmit = transmit = Transmit(config)
+        m.submodules.receive = receive = Receive(config)
+
+        up = Signal()
+        authentication = Signal()
+        m.d.comb += [
+            up.eq(self.online),
+            transmit.online.eq(up),
+            receive.online.eq(up),
+            transmit.authentication.eq(authentication),
+            receive.authentication.eq(authentication),
+            receive.is_switch.eq(control.is_switch),
+            receive.disable_rx_cache.eq(control.disable_rx_cache),
+        ]
+        # A channel has authentication for all of its traffic or for none (UALink_200 §5.1.1).
+        with m.If(~up):
+            m.d.sync += authentication.eq(control.authentication & config.authentication)
+        for name in control.signature.members:
+            m.d.comb += getattr(transmit.control, name).eq(getattr(control, name))
         for name in ("tx_req", "tx_orig_data", "tx_rd_rsp", "tx_wr_rsp"):
             wiring.connect(m, wiring.flipped(getattr(self, name)), getattr(transmit, name))
         for name in ("rx_req", "rx_orig_data", "rx_rd_rsp", "rx_wr_rsp"):
@@ -66,11 +83,15 @@ class TransactionLayer(wiring.Component):
         wiring.connect(m, wiring.flipped(self.rx_flit), receive.rx_flit)
         wiring.connect(m, receive.status, transmit.status)
         m.d.comb += [
-            transmit.online.eq(self.online),
-            receive.online.eq(self.online),
-            self.credits_ready.eq(transmit.credits_ready),
-            self.transmit_error.eq(transmit.protocol_error),
-            self.receive_error_valid.eq(receive.error_valid),
-            self.receive_error.eq(receive.error),
+            self.error.eq(receive.error_valid | transmit.protocol_error | transmit.cache_error),
+            status.credits_ready.eq(transmit.credits_ready),
+            status.transmit_error.eq(transmit.protocol_error),
+            status.cache_error.eq(transmit.cache_error),
+            status.receive_error_valid.eq(receive.error_valid),
+            status.receive_error.eq(receive.error),
+            status.last_error.eq(receive.last_error),
+            status.error_count.eq(receive.error_count),
+            status.unknown_messages.eq(receive.unknown_messages),
+            status.half_poisoned_beats.eq(receive.half_poisoned_beats),
         ]
         return m

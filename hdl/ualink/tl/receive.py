@@ -42,6 +42,7 @@ class Receive(wiring.Component):
     online : DL channel 0 is online.
     authentication : level, constant while ``online``: AuthTags half-flits are expected; low: all tags are 0.
         Ignored without ``config.authentication``.
+    is_switch : as in ``TLControlSignature``.
     disable_rx_cache : level, constant while ``online``: do without the Rx Address Cache (UALink_200 §5.10).
     status : to the transmitter; its ``fc`` comes in cycle 2, and ``init_sent`` is not needed, because the credit checks
         start with all that will be announced. ``buffers_free`` rises in the cycle after ``online`` at the earliest.
@@ -64,6 +65,7 @@ class Receive(wiring.Component):
                 "rx_wr_rsp": Out(beat_stream("wr_rsp")),
                 "online": In(1),
                 "authentication": In(1),
+                "is_switch": In(1),
                 "disable_rx_cache": In(1),
                 "status": Out(ReceiveStatusSignature()),
                 "error_valid": Out(1),
@@ -146,6 +148,7 @@ class Receive(wiring.Component):
             data.slots[1].eq(sequence.upper),
             data.half_flits.eq(flit.data),
             data.accept.eq(accept),
+            requests.is_switch.eq(self.is_switch),
             requests.disable_rx_cache.eq(self.disable_rx_cache),
         ]
         self._check(m, considered, accept, corrupt, decoded, sequence, requests, responses, data, errors)

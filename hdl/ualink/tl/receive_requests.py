@@ -34,7 +34,7 @@ class ReceiveRequests(wiring.Component):
     half_flit : a Control half-flit with Requests where ``requests`` says so (``DECODED_LAYOUT``), 0 if it is none.
     tags, tag_slot : the AuthTags half-flit, 0 if there is none, and the tag that belongs to each sector.
     flush : the link is down, or a transfer of before is still going on, then ``busy`` is high.
-    ready : level, Requests may come. disable_rx_cache : level, constant while the link is online.
+    ready : level, Requests may come. is_switch, disable_rx_cache : level, constant while the link is online.
     halted : an error was found: nothing more is rebuilt.
     beat, byte_enables, data_complete : originator data (``RequestUnload``).
     data_spent, data_underflow : the data credits that the Request spends; it does not have them (combinational).
@@ -57,6 +57,7 @@ class ReceiveRequests(wiring.Component):
                 "flush": In(1),
                 "busy": Out(1),
                 "ready": Out(1),
+                "is_switch": In(1),
                 "disable_rx_cache": In(1),
                 "halted": In(1),
                 "beat": In(stream.Signature(BEAT_LAYOUT)),
@@ -105,6 +106,7 @@ class ReceiveRequests(wiring.Component):
             *assign(rebuild.field.payload, catch.output.payload),
             rebuild.following.eq(catch.following.field),
             rebuild.consume.eq(~self.halted & ~self.flush),
+            rebuild.is_switch.eq(self.is_switch),
             rebuild.disable.eq(self.disable_rx_cache),
             self.ready.eq(rebuild.ready),
         ]

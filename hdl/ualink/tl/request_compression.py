@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In, Out
 from ualink.config import TLConfig
 from ualink.upli.commands import ReqCmd
 
+from .cache_row import at_this_end
 from .fields import COMPRESSED_REQUEST, UNCOMPRESSED_REQUEST, CompressedCmd, FType
 from .half_flits import REQUEST_FIELD_LAYOUT
 from .tx_address_cache import TxAddressCache
@@ -38,6 +39,7 @@ class RequestCompression(wiring.Component):
     ----------
     i : Uncompressed Requests.
     o : the same, each compressed or not.
+    is_switch : as in ``TLControlSignature``.
     disable : level, compress and load nothing (UALink_200 §5.10). What the cache holds stays.
     clear, invalidate_entry, invalidate_row, invalidate_way : as in ``TLControlSignature``. Pulses of
         ``invalidate_entry`` in consecutive cycles may clear the whole cache.
@@ -50,6 +52,7 @@ class RequestCompression(wiring.Component):
             {
                 "i": In(stream.Signature(REQUEST_FIELD_LAYOUT)),
                 "o": Out(stream.Signature(REQUEST_FIELD_LAYOUT)),
+                "is_switch": In(1),
                 "disable": In(1),
                 "clear": In(1),
                 "invalidate_entry": In(1),
@@ -70,7 +73,7 @@ class RequestCompression(wiring.Component):
         held = Signal(REQUEST_FIELD_LAYOUT, reset_less=True)
 
         field = data.View(UNCOMPRESSED_REQUEST, self.i.p.field)
-        row = field.dst_acc_id if self.config.device == "accelerator" else field.src_acc_id
+        row = at_this_end(self.config, self.is_switch, field.dst_acc_id, field.src_acc_id)
         m.d.comb += [
             cache.lookup.valid.eq(self.i.valid),
             cache.lookup.p.row.eq(row),

@@ -8,6 +8,7 @@ from ualink.config import TLConfig
 from ualink.upli.channels import REQ_LAYOUT
 from ualink.upli.commands import ReqCmd
 
+from .cache_row import at_this_end
 from .fields import COMPRESSED_REQUEST, UNCOMPRESSED_REQUEST, CompressedCmd, FType
 from .rx_address_cache import RxAddressCache
 
@@ -42,6 +43,7 @@ class RequestReconstruction(wiring.Component):
         it is valid.
     following : the field that ``field`` has in the next cycle, if it is valid then.
     consume : what is wrong with the receiver does not stop it: a load counts.
+    is_switch : as in ``TLControlSignature``.
     disable : level, do without the Rx Address Cache (UALink_200 §5.10).
     ready : level, the cache is cleared after reset; no Request may come before.
     request : the Requests; none of a field with which something is wrong.
@@ -57,6 +59,7 @@ class RequestReconstruction(wiring.Component):
                 "field": In(stream.Signature(CATCH_REQUEST_LAYOUT, always_ready=True)),
                 "following": In(128),
                 "consume": In(1),
+                "is_switch": In(1),
                 "disable": In(1),
                 "ready": Out(1),
                 "request": Out(stream.Signature(REQUEST_ENTRY_LAYOUT, always_ready=True)),
@@ -90,14 +93,15 @@ class RequestReconstruction(wiring.Component):
         """Obeys CLOAD and gives the region of a Compressed Request."""
         rows, ways = self.config.rx_cache.rows, self.config.rx_cache.ways
         m.submodules.cache = cache = RxAddressCache(rows, ways)
-        row_member = "src_acc_id" if self.config.device == "accelerator" else "dst_acc_id"
 
         def entry_of(field):
             """Row and way that a field names, of either format."""
             long = data.View(UNCOMPRESSED_REQUEST, field)
             short = data.View(COMPRESSED_REQUEST, field[64:])
             is_short = short.ftype == FType.COMPRESSED_REQUEST.value
-            return Mux(is_short, short[row_member], long[row_member]), Mux(is_short, short.cway, long.cway)
+            source, destination = (Mux(is_short, short[name], long[name]) for name in ("src_acc_id", "dst_acc_id"))
+            row = at_this_end(self.config, self.is_switch, source, destination)
+            return row, Mux(is_short, short.cway, long.cway)
 
         field = data.View(UNCOMPRESSED_REQUEST, self.field.p.field)
         row, way = entry_of(self.field.p.field)

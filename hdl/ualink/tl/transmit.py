@@ -1,6 +1,6 @@
 """The transmit half of the transaction layer of one port (UALink_200 §5.5, Figure 5-2)."""
 
-from amaranth.hdl import Module, ResetInserter
+from amaranth.hdl import Module, Mux, ResetInserter
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -9,6 +9,7 @@ from ualink.dl.interface import tl_flit_signature
 from ualink.lib.queue import Queue
 from ualink.upli.channels import ORIG_DATA_LAYOUT, RD_RSP_LAYOUT, beat_stream
 
+from .control import NATURAL_LIMITS, TLControlSignature
 from .credit_release import CreditRelease
 from .credits import TransmitCredits
 from .data_gearbox import DataGearbox
@@ -23,6 +24,7 @@ from .internal import ReceiveStatusSignature
 from .look_ahead import LookAheadQueue
 from .packer import REQUESTS_IN_SIGHT, RESPONSES_IN_SIGHT, Packer
 from .rate_limit import REQUEST_LIMIT, RESPONSE_LIMIT, SourceRateLimit
+from .request_compression import RequestCompression
 from .request_intake import RequestIntake
 from .residue import ResidueDrain
 from .response_intake import ResponseIntake
@@ -30,15 +32,18 @@ from .response_intake import ResponseIntake
 __all__ = ["Transmit"]
 
 ORIG_DATA_BEATS = 4
-READ_DATA_BEATS = 16
+READ_DATA_BEATS = 4 * RESPONSES_IN_SIGHT
 
-# Requests that have left their stream and whose data may not have: those in sight and those of one Control half-flit.
-REQUESTS_UNDER_WAY = REQUESTS_IN_SIGHT + 4
+# Requests that have left their stream and whose data may not have: the one being compressed, those in sight and those
+# of one Control half-flit.
+REQUESTS_UNDER_WAY = 1 + REQUESTS_IN_SIGHT + 4
 
 
 class Transmit(wiring.Component):
-    """Turns UPLI beats into TL flits: intake with credits, packing, half-flit sequence. Latency 3 cycles, one flit a
-    cycle.
+    """Turns UPLI beats into TL flits: intake with credits, compression, packing, half-flit sequence. One flit a cycle.
+
+    On an idle link a flit is offered 2 cycles after a Write Response was accepted, 3 after a Read Response, 3 after a
+    Request without data and 4 after one with data; a Request takes a cycle less without Address Cache.
 
     Nothing but FC fields and Message half-flits leaves before both initial credit releases are complete (ruling D16).
     While ``online`` is low everything is in its reset state, no beat is accepted and no flit offered, except that the
@@ -50,9 +55,12 @@ class Transmit(wiring.Component):
     tx_req, tx_orig_data, tx_rd_rsp, tx_wr_rsp : beats to send; the beats of a Request's data may come any time after
     it.
     tx_flit : flits to the DL.
+    control : what firmware decides, of which the transmitter heeds what concerns it.
+    authentication : AuthTags half-flits are sent; constant while the link is online.
     status : what the receiver tells of itself and of the partner.
     credits_ready : both initial credit releases are complete.
     protocol_error : sticky until the link goes down, the partner returned more credits than it had given.
+    cache_error : sticky until the link goes down, the Tx Address Cache held a word of wrong parity.
     """
 
     def __init__(self, config: TLConfig):
@@ -65,9 +73,12 @@ class Transmit(wiring.Component):
                 "tx_rd_rsp": In(beat_stream("rd_rsp")),
                 "tx_wr_rsp": In(beat_stream("wr_rsp")),
                 "tx_flit": Out(tl_flit_signature()),
+                "control": In(TLControlSignature()),
+                "authentication": In(1),
                 "status": In(ReceiveStatusSignature()),
                 "credits_ready": Out(1),
                 "protocol_error": Out(1),
+                "cache_error": Out(1),
             }
         )
 
@@ -77,6 +88,7 @@ class Transmit(wiring.Component):
         in_link = ResetInserter(~self.online)
 
         request_intake = RequestIntake(config)
+        compression = RequestCompression(config)
         response_intake = ResponseIntake()
         requests = LookAheadQueue(REQUEST_FIELD_LAYOUT, REQUESTS_IN_SIGHT)
         responses = LookAheadQueue(RESPONSE_FIELD_LAYOUT, RESPONSES_IN_SIGHT)
@@ -86,13 +98,14 @@ class Transmit(wiring.Component):
         release = CreditRelease(config)
         request_limit = SourceRateLimit(REQUEST_LIMIT)
         response_limit = SourceRateLimit(RESPONSE_LIMIT)
-        packer = Packer()
+        packer = Packer(config)
         gearbox = DataGearbox()
         sequence = HalfFlitSequence()
         orig_residue = ResidueDrain(ORIG_DATA_LAYOUT, most=4 * REQUESTS_UNDER_WAY, first_beats=False)
         rd_residue = ResidueDrain(RD_RSP_LAYOUT, most=3, first_beats=True)
 
         m.submodules.request_intake = in_link(request_intake)
+        m.submodules.compression = in_link(compression)
         m.submodules.response_intake = in_link(response_intake)
         m.submodules.requests = in_link(requests)
         m.submodules.responses = in_link(responses)
@@ -111,6 +124,7 @@ class Transmit(wiring.Component):
         # Beats into the queues.
         wiring.connect(m, request_intake.claim, credits.request)
         wiring.connect(m, response_intake.claim, credits.response)
+        wiring.connect(m, compression.o, requests.i)
         wiring.connect(m, wiring.flipped(self.tx_req), request_intake.req)
         wiring.connect(m, wiring.flipped(self.tx_orig_data), orig_residue.i)
         wiring.connect(m, wiring.flipped(self.tx_rd_rsp), rd_residue.i)
@@ -118,9 +132,16 @@ class Transmit(wiring.Component):
         wiring.connect(m, wiring.flipped(self.tx_wr_rsp), response_intake.wr_rsp)
         m.d.comb += [
             request_intake.enable.eq(self.online & ~orig_residue.draining),
-            request_intake.room.eq(requests.i.ready),
-            requests.i.valid.eq(request_intake.push),
-            requests.i.payload.eq(request_intake.field),
+            request_intake.room.eq(compression.i.ready),
+            compression.i.valid.eq(request_intake.push),
+            compression.i.payload.eq(request_intake.field),
+            compression.is_switch.eq(self.control.is_switch),
+            compression.disable.eq(self.control.disable_tx_cache),
+            compression.clear.eq(self.control.clear_tx_cache),
+            compression.invalidate_entry.eq(self.control.invalidate_tx_entry),
+            compression.invalidate_row.eq(self.control.invalidate_row),
+            compression.invalidate_way.eq(self.control.invalidate_way),
+            self.cache_error.eq(compression.error),
             orig_residue.online.eq(self.online),
             orig_residue.start.eq(request_intake.push),
             orig_residue.beats.eq(request_intake.claim.beats),
@@ -130,6 +151,7 @@ class Transmit(wiring.Component):
             orig_data.input.p.byte_en.eq(orig_residue.o.p.byte_en),
             orig_data.input.p.error.eq(orig_residue.o.p.error),
             response_intake.enable.eq(self.online),
+            response_intake.compress.eq(~self.control.disable_response_compression),
             response_intake.room.eq(responses.i.ready),
             responses.i.valid.eq(response_intake.push),
             responses.i.payload.eq(response_intake.field),
@@ -155,9 +177,14 @@ class Transmit(wiring.Component):
         ]
 
         # Control half-flits.
-        wiring.connect(m, packer.control, sequence.control)
         m.d.comb += [
-            packer.pack.eq(sequence.control_next),
+            packer.authentication.eq(self.authentication),
+            packer.shared_data.eq(config.shared_data_buffer),
+            packer.swap.eq(sequence.swap_next),
+            packer.pack.eq(sequence.pack),
+            sequence.authentication.eq(self.authentication),
+            sequence.offered.eq(packer.offered),
+            sequence.formed.eq(packer.formed),
             packer.request_count.eq(requests.count),
             requests.take.eq(packer.request_take),
             packer.request_allowance.eq(request_limit.allowance),
@@ -165,15 +192,25 @@ class Transmit(wiring.Component):
             responses.take.eq(packer.response_take),
             packer.response_allowance.eq(response_limit.allowance),
             packer.fc_valid.eq(release.valid),
+            packer.fc_urgent.eq(release.urgent),
             release.take.eq(packer.fc_take),
             packer.complete.eq(release.complete),
             release.complete_taken.eq(packer.complete_taken),
-            request_limit.flit.eq(sequence.flit),
-            request_limit.issued.eq(sequence.requests),
-            response_limit.flit.eq(sequence.flit),
-            response_limit.issued.eq(sequence.responses),
-            gearbox.load.eq(packer.load),
+            gearbox.load.eq(sequence.pack),
         ]
+        for limit, issued, held in (
+            (request_limit, sequence.requests, sequence.held_requests),
+            (response_limit, sequence.responses, sequence.held_responses),
+        ):
+            m.d.comb += [
+                limit.flit.eq(sequence.flit),
+                limit.ahead.eq(sequence.ahead),
+                limit.issued.eq(issued),
+                limit.held.eq(held),
+            ]
+        for name, most in NATURAL_LIMITS.items():
+            limit = self.control.limits[name]
+            m.d.comb += packer.limits[name].eq(Mux(limit == 0, most, limit))
         m.d.comb += [sink.eq(source) for sink, source in zip(packer.requests, requests.entries, strict=True)]
         m.d.comb += [sink.eq(source) for sink, source in zip(packer.responses, responses.entries, strict=True)]
         m.d.comb += [sink.eq(source) for sink, source in zip(packer.fc, release.fields, strict=True)]
