@@ -177,7 +177,11 @@ def too_many_requests(end: IllegalTraffic, plan: Plan) -> bool:
     """One Request more than the receiver can catch."""
     bucket = _richest(end, "req_cmd")
     more = end.request_rate.allowance - sum(issue.field.is_request for issue in plan.issues) + 1
-    return _left(end, ("req_cmd", bucket)) >= more and _add(end, plan, *[_read(bucket)] * more, rates=False)
+    read: Request = _read(bucket)
+    if end.view.fields.loaded:  # compressed ones find more room
+        row, way = min(end.view.fields.loaded)
+        read = CompressedRequest(cway=way, **{end.options.tx_row_member: row}, **_credit_of(bucket))
+    return _left(end, ("req_cmd", bucket)) >= more and _add(end, plan, *[read] * more, rates=False)
 
 
 @breaks_plan("response_rate")

@@ -79,7 +79,7 @@ class RandomItems:
         beats = self._beats()
         if rng.random() > self._weights.again:
             self._go_elsewhere()
-        cmd = int(rng.choice(WHOLE_BLOCKS if near else COMMANDS)) if self.data else ReqCmd.READ
+        cmd = int(rng.choice(WHOLE_BLOCKS if near else COMMANDS) if self.data else ReqCmd.READ)
         if cmd in ATOMICS:
             beats = 1
         members = {
