@@ -1,0 +1,101 @@
+"""What Drop Mode does to the beats that come from UPLI (UALink_200 §3.1.3)."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ualink.config import ConfigError
+from ualink.upli.channels import beat_stream
+
+__all__ = ["BEATS_UNDER_WAY", "DropGate"]
+
+BEATS_UNDER_WAY = 64
+"""OrigData beats that accepted Requests may have to come: more than the transmitter ever has."""
+
+
+class DropGate(wiring.Component):
+    """Stands in front of the transmitter of a port and, while dropping, accepts every beat and drops it, so that its
+    UPLI credit goes home. Latency 0.
+
+    A transfer passes whole or is dropped whole, whatever its first beat met:
+
+    - OrigData beats belong to Requests in their order. Those of Requests that passed are still handed to the
+      transmitter, which drains them while it is offline; those of dropped Requests are dropped, even after dropping has
+      ended. Until they have gone no Request passes. A beat that comes before its Request waits for it.
+    - A Read Response burst that began to pass goes on to the transmitter, which is offline and drops what is left of
+      it; one that began while dropping is dropped to its end.
+
+    Requests wait when ``most`` beats would not suffice for the data to come, of those that passed and those dropped.
+    Beats offered to the transmitter are withdrawn when dropping begins; it is in reset then.
+
+    Attributes
+    ----------
+    dropping : level, Drop Mode; the transmitter is offline as long as it is high.
+    req, orig_data, rd_rsp, wr_rsp : beats from UPLI.
+    tx_req, tx_orig_data, tx_rd_rsp, tx_wr_rsp : beats to the transmitter.
+    """
+
+    def __init__(self, most: int = BEATS_UNDER_WAY):
+        if most < 4:
+            raise ConfigError(f"drop gate for {most!r} beats; it must be 4 or more, the beats of one Request")
+        self.most = most
+        channels = ("req", "orig_data", "rd_rsp", "wr_rsp")
+        super().__init__(
+            {
+                "dropping": In(1),
+                **{name: In(beat_stream(name)) for name in channels},
+                **{f"tx_{name}": Out(beat_stream(name)) for name in channels},
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        self._gate_requests(m)
+        self._gate_read_responses(m)
+        m.d.comb += [
+            self.tx_wr_rsp.payload.eq(self.wr_rsp.payload),
+            self.tx_wr_rsp.valid.eq(self.wr_rsp.valid & ~self.dropping),
+            self.wr_rsp.ready.eq(self.dropping | self.tx_wr_rsp.ready),
+        ]
+        return m
+
+    def _gate_requests(self, m):
+        # Beats to come, first those of Requests that passed, then those of dropped ones: none passes behind these.
+        to_pass, to_drop = Signal(range(self.most + 1)), Signal(range(self.most + 1))
+        passes, drops, beats = Signal(), Signal(), Signal(range(5))
+        room = to_pass + to_drop + 4 <= self.most
+        req, orig_data = self.req, self.orig_data
+        m.d.comb += [
+            self.tx_req.payload.eq(req.payload),
+            self.tx_req.valid.eq(req.valid & room & ~self.dropping & (to_drop == 0)),
+            passes.eq(self.tx_req.valid & self.tx_req.ready),
+            drops.eq(req.valid & room & self.dropping),
+            req.ready.eq(room & Mux(self.dropping, 1, self.tx_req.ready & (to_drop == 0))),
+            beats.eq(Mux(req.p.cmd[5], req.p.num_beats + 1, 0)),
+        ]
+        data_passes, data_drops = Signal(), Signal()
+        m.d.comb += [
+            self.tx_orig_data.payload.eq(orig_data.payload),
+            self.tx_orig_data.valid.eq(orig_data.valid & (to_pass != 0)),
+            orig_data.ready.eq(Mux(to_pass != 0, self.tx_orig_data.ready, to_drop != 0)),
+            data_passes.eq(self.tx_orig_data.valid & self.tx_orig_data.ready),
+            data_drops.eq(orig_data.valid & (to_pass == 0) & (to_drop != 0)),
+        ]
+        m.d.sync += [
+            to_pass.eq(to_pass + Mux(passes, beats, 0) - data_passes),
+            to_drop.eq(to_drop + Mux(drops, beats, 0) - data_drops),
+        ]
+
+    def _gate_read_responses(self, m):
+        rest, dropped = Signal(2), Signal()  # beats to come of a burst, and whether its first one was dropped
+        first, drop = Signal(), Signal()
+        rd_rsp = self.rd_rsp
+        m.d.comb += [
+            first.eq(rest == 0),
+            drop.eq(Mux(first, self.dropping, dropped)),
+            self.tx_rd_rsp.payload.eq(rd_rsp.payload),
+            self.tx_rd_rsp.valid.eq(rd_rsp.valid & ~drop),
+            rd_rsp.ready.eq(drop | self.tx_rd_rsp.ready),
+        ]
+        with m.If(rd_rsp.valid & rd_rsp.ready):
+            m.d.sync += [rest.eq(Mux(first, rd_rsp.p.num_beats, rest - 1)), dropped.eq(drop)]
