@@ -23,6 +23,7 @@ from ualink.config import TLConfig
 from ualink.tl.control import LIMITS_LAYOUT, NATURAL_LIMITS
 from ualink.tl.half_flits import REQUEST_FIELD_LAYOUT, RESPONSE_FIELD_LAYOUT
 from ualink.tl.packer import Packer
+from ualink.tl.rate_limit import REQUEST_LIMIT, RESPONSE_LIMIT, SourceRateLimit
 from ualink_sim.model.tl_compression import compress_request, compress_response
 from ualink_sim.model.tl_credits import check_flow_control
 from ualink_sim.model.tl_fields import (
@@ -144,10 +145,11 @@ class Formed:
 
 
 class PackerBench:
-    """Sets the inputs of ``dut`` for a ``Scene`` and checks what it forms."""
+    """Sets the inputs of ``dut`` for a ``Scene`` and checks what it forms; ``rate_limits`` count what is taken."""
 
     def __init__(self, ctx, dut, inputs, rng):
         self.ctx, self.dut, self.inputs, self.rng = ctx, dut, inputs, rng
+        self.rate_limits = ()
         self.tags, self.jobs = {}, {}
 
     def _entry(self, control):
@@ -303,10 +305,21 @@ def _simulator(config):
     for name, _ in INPUTS_LAYOUT:
         sink = getattr(dut, name)
         m.d.comb += (Cat(*sink) if name in ("requests", "responses", "fc") else Value.cast(sink)).eq(inputs[name])
+    # A half-flit taken leaves with a flit in the same cycle.
+    m.submodules.request_limit = request_limit = SourceRateLimit(REQUEST_LIMIT)
+    m.submodules.response_limit = response_limit = SourceRateLimit(RESPONSE_LIMIT)
+    m.d.comb += [
+        request_limit.flit.eq(inputs.pack),
+        request_limit.issued.eq(dut.request_take),
+        response_limit.flit.eq(inputs.pack),
+        response_limit.issued.eq(dut.response_take),
+    ]
     job = {}
 
     async def testbench(ctx):
-        await job["body"](PackerBench(ctx, dut, inputs, random.Random(job["seed"])))
+        bench = PackerBench(ctx, dut, inputs, random.Random(job["seed"]))
+        bench.rate_limits = request_limit, response_limit
+        await job["body"](bench)
 
     simulator = Simulator(m)
     simulator.add_clock(1e-9)

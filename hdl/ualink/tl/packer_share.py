@@ -208,11 +208,12 @@ def _counts(m, bits, name):
         return [bits]
     half = len(bits) // 2
     lower, upper = _counts(m, bits[:half], f"{name}_0"), _counts(m, bits[half:], f"{name}_1")
+    totals = list(lower)
     for n, more in enumerate(upper):
         below = Cat(1, lower[-1], Const(0, len(more)))  # bit x: at least x
         total = Signal(half + len(more), name=f"{name}_{half + n}")
         for x in range(len(total)):
             both = (more[i - 1] & below[x + 1 - i] for i in range(1, min(len(more), x + 1) + 1))
             m.d.comb += total[x].eq(Cat(below[x + 1], *both).any())
-        lower.append(total)
-    return lower
+        totals.append(total)
+    return totals
