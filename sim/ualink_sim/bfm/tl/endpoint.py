@@ -98,7 +98,8 @@ class TLEndpoint:
     @property
     def idle(self) -> bool:
         """Nothing waits and no data are owed."""
-        return not (self.requests or self.responses or self.messages or self.sequence.owed or self.own.any_pending)
+        returns = self.own.any_pending or (self._to_free and not self.hold)
+        return not (self.requests or self.responses or self.messages or self.sequence.owed or returns)
 
     def hit(self, control: UncompressedRequest) -> int | None:
         """The way that lets ``control`` be compressed, None when it cannot be."""
@@ -126,6 +127,10 @@ class TLEndpoint:
 
     def plan(self) -> Plan:
         """Decide on the next flit."""
+        if not self.hold:
+            for freed in self._to_free:
+                self.own.free(freed)
+            self._to_free.clear()
         plan = Plan()
         control, swap, owed = self.sequence.control_slot, self.sequence.swap, len(self.sequence.owed)
         plan.lower = self._message("control" if control else "data", swap)
@@ -172,7 +177,7 @@ class TLEndpoint:
             self.errors.append(str(error))
             self.failed = True
             return []
-        self._free(events)
+        self._note_free(events)
         for item in items:
             self.received.append(item)
             self.on_item(item)
@@ -192,7 +197,7 @@ class TLEndpoint:
             if isinstance(event, Message) and event.type == INITIAL_CREDIT_RELEASE_COMPLETE:
                 self.credits.release_complete(bool(event.payload[0] & 1))
 
-    def _free(self, events: list[Event]) -> None:
+    def _note_free(self, events: list[Event]) -> None:
         """Buffers are free again when all of a field has arrived."""
         for event in events:
             if isinstance(event, ControlFields):
@@ -206,10 +211,6 @@ class TLEndpoint:
                 self._arriving[0][1] -= 1
                 if not self._arriving[0][1]:
                     self._to_free.append(self._arriving.popleft()[0])
-        if not self.hold:
-            for control in self._to_free:
-                self.own.free(control)
-            self._to_free.clear()
 
 
 def _count(controls: list[ControlField], kind: str) -> int:
