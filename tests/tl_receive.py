@@ -179,7 +179,7 @@ class _Bench:
 
 
 _bench = functools.cache(_Bench)
-LEVELS = {"authentication": 0, "disable_rx_cache": 0}
+LEVELS = {"authentication": 0, "disable_rx_cache": 0, "is_switch": 0}
 
 
 def run(config, flits, *, consumer="free", seed=0, drain=40, watch=None, **levels):
@@ -188,7 +188,7 @@ def run(config, flits, *, consumer="free", seed=0, drain=40, watch=None, **level
     simulator), then drain.
 
     ``watch`` is called with (class, pool, vc, count) of each release, in the cycle in which it comes. ``levels`` are
-    inputs of the receiver that keep their value: authentication, disable_rx_cache.
+    inputs of the receiver that keep their value, those in ``LEVELS``.
     """
     consumer = consumer if isinstance(consumer, Consumer) else Consumer(consumer, seed)
     return _bench(config).run(flits, consumer, drain, watch, {**LEVELS, **levels})

@@ -21,16 +21,27 @@ CACHED = ROOMY.replace(rx_cache=CACHE)
     *("TL-096", "TL-099", "TL-100", "TL-101", "TL-102", "TL-114", "TL-115", "TL-116", "TL-117", "TL-118", "TL-119"),
     *("TL-120", "TL-121", "TL-127", "TL-128", "TL-129", "TL-186", "TL-192", "TL-212", "TL-009", "TL-013", "TL-104"),
 )
-@pytest.mark.parametrize("device", ["accelerator", "switch"])
-@pytest.mark.parametrize("authentication, consumer", [(False, "agent"), (True, "random"), (True, "free")])
-def test_random_traffic(device, authentication, consumer):
+@pytest.mark.parametrize(
+    "device, is_switch, row_of, authentication, consumer",
+    [
+        ("accelerator", 1, "accelerator", False, "agent"),
+        ("switch", 0, "switch", True, "random"),
+        ("either", 0, "accelerator", True, "free"),
+        ("either", 1, "switch", False, "random"),
+    ],
+)
+def test_random_traffic(device, is_switch, row_of, authentication, consumer):
+    """The row is ReqSrcPhysAccID at an accelerator and ReqDstPhysAccID at a switch, whose input is ignored unless the
+    configuration leaves it open."""
     config = SMALL.replace(rx_cache=AddressCacheConfig(rows=3, ways=3), device=device)
-    traffic = Traffic(config, f"{device} {consumer}", idle=0.1, requests=0.5, authentication=authentication)
+    model = config.replace(device=row_of)
+    traffic = Traffic(model, f"{device} {consumer}", idle=0.1, requests=0.5, authentication=authentication)
     flits = []
     keep = (flits.append(flit) or flit for flit in traffic.flits(220))
-    got = run(config, keep, consumer=consumer, drain=150, watch=traffic.release, authentication=int(authentication))
+    levels = {"authentication": int(authentication), "is_switch": is_switch}
+    got = run(config, keep, consumer=consumer, drain=150, watch=traffic.release, **levels)
     check(got, traffic.expected)
-    assert {channel: got.beats(channel) for channel in CHANNELS} == received(config, flits, authentication)
+    assert {channel: got.beats(channel) for channel in CHANNELS} == received(model, flits, authentication)
     assert len(got.req) > 30 and len(got.rd_rsp) > 20
     assert traffic.compressed > 10
 
