@@ -310,13 +310,16 @@ def run(
     drain=20,
     online=None,
     hold=None,
+    stall=None,
     also=0,
+    control=None,
 ):
     """Send ``stimulus``; stop when all has arrived and ``drain`` cycles have passed, or after ``cycles``.
 
     ``releases`` is called as releases(cycle, partner) and gives (name, pool, vc, count) of buffers freed; ``online`` as
     online(cycle), None being always. ``hold(channel, waiting, cycle, partner)`` keeps a beat from being offered.
-    ``also`` cycles are run at least.
+    ``stall(cycle, partner)`` keeps the DL from taking a flit. ``also`` cycles are run at least. ``control`` has members
+    of ``TLControlSignature``.
     """
     rng = random.Random(seed)
     partner = partner or Partner(buffers or PLENTY, rng=rng)
@@ -329,6 +332,9 @@ def run(
         streams = {channel: getattr(dut, f"tx_{channel}") for channel in CHANNELS}
         offered = dict.fromkeys(CHANNELS, False)
         drained = 0
+        ctx.set(dut.authentication, partner.authentication)
+        for name, value in (control or {}).items():
+            ctx.set(getattr(dut.control, name), value)
         for cycle in range(cycles):
             result.cycles = cycle
             up = online is None or online(cycle)
@@ -339,7 +345,8 @@ def run(
                     ctx.set(port.payload, waiting[channel][0])
                     offered[channel] = True
                 ctx.set(port.valid, offered[channel])
-            ctx.set(dut.tx_flit.ready, rng.random() < stimulus.ready)
+            stalled = stall is not None and stall(cycle, partner)
+            ctx.set(dut.tx_flit.ready, rng.random() < stimulus.ready and not stalled)
             if not up:
                 partner.restart()
             _drive_status(ctx, dut, partner, cycle, rng, grant_probability, releases)
@@ -406,6 +413,8 @@ def check(stimulus, partner, compressed=True):
     assert [_plain(f) for f in requests] == [request_field(req) for req, _ in stimulus.requests]
     assert [_plain(f) for f in reads] == [_expanded(beats, compressed) for beats in stimulus.reads]
     assert [_plain(f) for f in writes] == [_expanded(beat, compressed) for beat in stimulus.writes]
+    if partner.authentication:
+        _check_tags(stimulus, partner)
     orig = [(req, data) for req, data in stimulus.requests if data]
     carried = {True: iter(orig), False: iter([(None, beats) for beats in stimulus.reads])}
     for half_flits in partner.data.values():
@@ -424,3 +433,15 @@ def check(stimulus, partner, compressed=True):
             expected.append((enables, False))
         assert [(int.from_bytes(h.data, "little"), h.poisoned) for h in half_flits] == expected
     assert not any(next(rest, None) for rest in carried.values())
+
+
+def _check_tags(stimulus, partner):
+    """Each field has the tag that came with it on UPLI."""
+    tags = {
+        "request": [req.get("auth_tag", 0) for req, _ in stimulus.requests],
+        "read": [beats[0].get("auth_tag", 0) for beats in stimulus.reads],
+        "write": [beat.get("auth_tag", 0) for beat in stimulus.writes],
+    }
+    for (_, control), tag in zip(partner.fields, partner.tags, strict=True):
+        kind = "request" if control.is_request else "read" if control.is_read else "write"
+        assert tag == tags[kind].pop(0)

@@ -71,8 +71,8 @@ class TLStatusSignature(wiring.Signature):
     receive_error_valid, receive_error : the first fatal error of the receiver since the link came up.
     last_error, error_count : the last such error since reset, and how many there were, at most 255.
     unknown_messages, half_poisoned_beats : since reset, at most 255 each.
-    dropping, drop_cause : Drop Mode, and what has led to it since it was last left: bit 0 a link down, bit 1 an error on
-        UPLI.
+    dropping, drop_cause : Drop Mode, and what has led to it since it was last left: bit 0 a link down, bit 1 an error
+        on UPLI.
     """
 
     def __init__(self):
