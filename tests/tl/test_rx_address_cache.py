@@ -3,12 +3,13 @@
 import random
 
 import pytest
-from amaranth.hdl import Array, Assert, Assume, Module, Signal
+from amaranth.hdl import Assert, Assume, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
 from formal import prove
 from tl_address import flip, shared, simulate
+from tl_address_proofs import KNOWN, rx_invariants, table
 from ualink.config import ConfigError
 from ualink.tl.rx_address_cache import RxAddressCache
 
@@ -142,10 +143,9 @@ class HoldsTheLastLoad(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.dut = dut = RxAddressCache(2, 2, 2)
-        ghosts = [dut.storage.read_port(domain="comb") for _ in range(2)]
-        table = Array(Signal(3, name=f"table_{row}_{way}") for row in range(2) for way in range(2))
+        told = table("told")
         row = Signal()
-        used = table[row << 1 | self.way]
+        used = told[row << 1 | self.way]
         m.d.sync += row.eq(self.following & (not self.broken))
         m.d.comb += [
             dut.following_row.eq(self.following),
@@ -156,41 +156,14 @@ class HoldsTheLastLoad(wiring.Component):
             Assume(dut.ready | ~self.load),
         ]
         with m.If(self.load):
-            m.d.sync += used.eq(1 << 2 | self.region)
+            m.d.sync += used.eq(KNOWN | self.region)
         with m.If(dut.ready):
             m.d.comb += [
                 Assert(dut.known == used[2]),
                 Assert(~dut.mismatch),
                 Assert(~dut.known | (dut.region == used[:2])),
             ]
-
-        # What makes it inductive: the array is the table, and so is what was read of it but for what the CAM holds.
-        cycles = Signal(2)
-        with m.If(cycles != 3):
-            m.d.sync += cycles.eq(cycles + 1)
-        m.d.comb += [
-            Assert(dut.sweeping == (cycles < 2)),
-            Assert(~dut.sweeping | (dut.sweep_row == cycles)),
-            Assert(dut.ready == (cycles == 3)),
-            Assert(dut.ready | ~dut.last_valid),
-        ]
-        with m.If(dut.last_valid):
-            m.d.comb += Assert(table[dut.last_row << 1 | dut.last_way[0]] == (1 << 2 | dut.last.region))
-            m.d.comb += [Assert(dut.last.valid), Assert(~dut.last.as_value().xor()), Assert(~dut.last_way[1])]
-        for n, ghost in enumerate(ghosts):
-            m.d.comb += ghost.addr.eq(n)
-            for way in range(2):
-                stored, known = ghost.data[way], table[2 * n + way]
-                beside = dut.last_valid & (dut.last_row == n) & (dut.last_way == way)
-                m.d.comb += Assert(dut.ready | ~known[2])
-                with m.If(cycles > n):
-                    m.d.comb += [
-                        Assert(stored.valid == known[2]),
-                        Assert(~stored.valid | (stored.region == known[:2])),
-                        Assert(~stored.as_value().xor()),
-                    ]
-                with m.If(dut.ready & (row == n) & ~beside):
-                    m.d.comb += Assert(dut.found[way].as_value() == stored.as_value())
+        rx_invariants(m, dut, told)
         return m
 
 

@@ -3,12 +3,13 @@
 import random
 
 import pytest
-from amaranth.hdl import Array, Assert, Assume, Module, Signal
+from amaranth.hdl import Assert, Assume, Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
 from formal import prove
 from tl_address import drive_tx_cache, flip, shared, simulate
+from tl_address_proofs import KNOWN, table, tx_invariants
 from ualink.config import ConfigError
 from ualink.tl.tx_address_cache import TxAddressCache
 
@@ -224,8 +225,7 @@ class AgreesWithPartner(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.dut = dut = TxAddressCache(2, 2, 2)
-        ghosts = [dut.storage.read_port(domain="comb") for _ in range(2)]
-        partner = Array(Signal(3, name=f"partner_{row}_{way}") for row in range(2) for way in range(2))
+        partner = table("partner")
         for name in ("row", "region", "candidate"):
             m.d.comb += dut.lookup.p[name].eq(getattr(self, name))
         for name in ("clear", "invalidate", "invalidate_row", "invalidate_way"):
@@ -235,34 +235,11 @@ class AgreesWithPartner(wiring.Component):
         named = partner[(dut.asked.row << 1 | dut.answer.p.way)[:2]]
         taken = dut.answer.valid & dut.answer.ready
         with m.If(taken & dut.answer.p.load):
-            m.d.sync += named.eq(1 << 2 | dut.asked.region ^ (self.broken & dut.asked.row))
+            m.d.sync += named.eq(KNOWN | dut.asked.region ^ (self.broken & dut.asked.row))
         with m.If(taken & dut.answer.p.hit):
-            m.d.comb += Assert(named == (1 << 2 | dut.asked.region))
+            m.d.comb += Assert(named == (KNOWN | dut.asked.region))
         m.d.comb += [Assert(~(dut.answer.p.hit & dut.answer.p.load)), Assert(~dut.error)]
-
-        # What makes it inductive: each entry that is held is the partner's, and what was found is still there.
-        swept = [Signal(name=f"swept_{row}") for row in range(2)]
-        sweeping, sweep_row = Signal(init=1), Signal()
-        with m.If(self.clear | (self.invalidate & dut.doomed & ~dut.discard & ~sweeping)):
-            m.d.sync += [sweeping.eq(1), sweep_row.eq(0)]
-        with m.Elif(sweeping):
-            m.d.sync += [sweeping.eq(~sweep_row), sweep_row.eq(1)]
-        m.d.comb += [Assert(dut.sweeping == sweeping), Assert(~sweeping | (dut.sweep_row == sweep_row))]
-        for row, ghost in enumerate(ghosts):
-            m.d.comb += [ghost.addr.eq(row), swept[row].eq(~sweeping | (sweep_row > row))]
-            for way in range(2):
-                stored = ghost.data[way]
-                held = partner[row * 2 + way] == (1 << 2 | stored.region)
-                m.d.comb += Assert(~swept[row] | ~stored.valid | held)
-                m.d.comb += Assert(~swept[row] | ~stored.as_value().xor())
-                with m.If(dut.answer.valid & dut.seen & (dut.asked.row == row)):
-                    same = dut.found[way].as_value() == stored.as_value()
-                    m.d.comb += Assert(dut.gone[way] | (~sweeping & same))
-                    m.d.comb += Assert(~dut.gone[way] | sweeping | ~stored.valid)
-                    # What is answered from an entry forgotten since is what the partner has all the same.
-                    found = dut.found[way]
-                    m.d.comb += Assert(~found.valid | (partner[row * 2 + way] == (1 << 2 | found.region)))
-                    m.d.comb += Assert(~found.as_value().xor())
+        tx_invariants(m, dut, partner)
         return m
 
 
