@@ -5,7 +5,6 @@ import re
 import pytest
 
 from bfm.tl.fake_link import SMALL, FakeLink
-from ualink_sim.bfm.tl import illegal_flits, illegal_plans  # noqa: F401  both register their cases
 from ualink_sim.bfm.tl.checker import LinkChecker
 from ualink_sim.bfm.tl.illegal import ILLEGAL, IllegalTraffic
 from ualink_sim.bfm.tl.legal import LegalTraffic, Weights

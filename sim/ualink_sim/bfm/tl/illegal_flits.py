@@ -1,9 +1,16 @@
 """Ways to spoil a legal flit; which rule breaks stands with each."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from ...model.tl_fields import COMPRESSED_COMMANDS, HALF_FLIT_BYTES, CompressedRequest, CompressedResponse
 from ...model.tl_sequence import INITIAL_CREDIT_RELEASE_COMPLETE, NOP_MESSAGE, POISONED_DATA, message_half_flit
-from .illegal import IllegalTraffic, breaks_flit
+from .illegalities import breaks_flit
 from .observed import Due, Half, ObservedFlit
+
+if TYPE_CHECKING:
+    from .illegal import IllegalTraffic
 
 __all__ = ["free_sectors"]
 

@@ -1,8 +1,11 @@
 """Ways to spoil the plan of a flit: fields that the sender must not issue, with all the data that they bring."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from ...model.tl_credits import BUCKETS, CLASSES, Account, combine
 from ...model.tl_fields import (
@@ -20,8 +23,11 @@ from ...model.tl_fields import (
 from ...model.tl_sequence import INITIAL_CREDIT_RELEASE_COMPLETE, Issue, message_half_flit
 from ...model.upli import ReqCmd
 from .endpoint import Plan
-from .illegal import IllegalTraffic, breaks_plan
+from .illegalities import breaks_plan
 from .options import NATURAL_LIMITS, limit_of
+
+if TYPE_CHECKING:
+    from .illegal import IllegalTraffic
 
 __all__: list[str] = []
 
