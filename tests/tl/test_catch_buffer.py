@@ -22,6 +22,7 @@ class CatchBench(wiring.Component):
         m.submodules.dut = dut = CatchBuffer(self.entries, 6)
         allowance = Signal(range(self.entries + 1), init=self.entries)
         number, expected = Signal(6), Signal(6)
+        announced = Signal(6)
         present = [Mux(self.flit, self.valid[n], 0) for n in range(self.entries)]
         m.d.comb += [dut.flit.eq(self.flit), dut.valid.eq(Mux(self.flit, self.valid, 0))]
         m.d.comb += [dut.field[n].eq(number + sum(present[:n])) for n in range(self.entries)]
@@ -32,7 +33,8 @@ class CatchBench(wiring.Component):
             m.d.sync += [number.eq(number + count), allowance.eq(Mux(grown > self.entries, self.entries, grown))]
         with m.If(dut.output.valid):
             m.d.sync += expected.eq(expected + 1)
-            m.d.comb += Assert(dut.output.payload == expected)
+            m.d.comb += [Assert(dut.output.payload == expected), Assert(announced == expected)]
+        m.d.sync += announced.eq(dut.following)
         m.d.comb += [
             Assert(dut.overrun == (count > allowance)),
             Assert(dut.output.valid == (number != expected)),
