@@ -5,6 +5,7 @@ import pytest
 from tl_receive import ROOMY, SMALL, run
 from tl_received import received
 from tl_traffic import Expected, Traffic, check
+from ualink.tl.receive import Receive
 from ualink_sim.model.tl_fields import (
     CompressedReadResponse,
     CompressedResponse,
@@ -14,6 +15,7 @@ from ualink_sim.model.tl_fields import (
     UncompressedResponse,
 )
 from ualink_sim.model.tl_sequence import NOP_MESSAGE, Issue, TransmitSequence, message_half_flit
+from upsets import collect
 
 UNTAGGED = SMALL.replace(authentication=False)
 
@@ -124,3 +126,20 @@ def test_what_stands_in_unused_tag_slots_is_ignored():
     got = run(ROOMY, [(lower[:40] + b"\xff" * 24, 0)], drain=8, authentication=1)
     assert got.errors == []
     assert [beat["auth_tag"] for beat in got.beats("wr_rsp")] == [0x77]
+
+
+def test_what_is_built_without_authentication_has_no_room_for_tags():
+    def sizes(config):
+        _, registers, memories = collect(Receive(config))
+        return sum(register.bits for register in registers), {memory.path: memory.bits for memory in memories}
+
+    (registers, memories), (fewer, narrower) = sizes(SMALL), sizes(UNTAGGED)
+    catch_buffers = 4 + 8
+    assert registers - fewer == 64 * catch_buffers
+    queues = [path for path in memories if memories[path] - narrower[path] == 64]
+    assert sorted(path[:2] for path in queues) == [
+        ("requests", "queue"),
+        ("responses", "read_queue"),
+        ("responses", "write_queue"),
+    ]
+    assert all(memories[path] == narrower[path] for path in memories if path not in queues)
