@@ -44,11 +44,11 @@ class PackerBench(wiring.Component):
             placement.request_compressed.eq(self.request_compressed),
             placement.requests.eq(share.requests),
             placement.response_compressed.eq(self.response_compressed),
+            placement.candidates.eq(share.candidates),
             placement.responses.eq(share.responses),
             placement.region.eq(share.region),
             placement.start.eq(share.start),
-            # The n-th FC field is there only if the first is; the first has a sector or none has.
-            share.fc_placed.eq(self.fc_waiting & ~self.message & Cat(place[0] for place in placement.fc).any()),
+            share.fc_placed.eq(Cat(place[0] for place in placement.fc).any()),
             Assume(self.request_count <= 4),
             Assume(self.response_count <= 8),
         ]

@@ -19,7 +19,7 @@ from .half_flits import (
     RESPONSE_FIELD_LAYOUT,
     SECTORS,
 )
-from .packer_placement import TAGS, PackerPlacement
+from .packer_placement import TAGS, PackerPlacement, exactly
 from .packer_share import FC_PATIENCE, REQUESTS_IN_SIGHT, RESPONSES_IN_SIGHT, PackerShare
 
 __all__ = ["FC_PATIENCE", "REQUESTS_IN_SIGHT", "RESPONSES_IN_SIGHT", "Packer"]
@@ -103,13 +103,14 @@ class Packer(wiring.Component):
             placement.request_compressed.eq(request_compressed),
             placement.requests.eq(share.requests),
             placement.response_compressed.eq(response_compressed),
+            placement.candidates.eq(share.candidates),
             placement.responses.eq(share.responses),
             placement.region.eq(share.region),
             placement.start.eq(share.start),
             self.offered.eq(self.complete | share.offered | self.fc_urgent & self.fc_valid.any()),
         ]
         flow_control, placed = self._flow_control(m, placement)
-        m.d.comb += share.fc_placed.eq(placed.any())
+        m.d.comb += share.fc_placed.eq(Cat(place[0] for place in placement.fc).any())
         self._fill_sectors(m, placement, flow_control)
         self._count(m, share)
         if self.config.authentication:
@@ -173,17 +174,24 @@ class Packer(wiring.Component):
             )
 
     def _count(self, m, share):
-        """Fields that go and the half-flits that they owe."""
-        owed = []
-        for kind, goes, fields in (
-            ("request", share.requests, self.requests),
-            ("response", share.responses, self.responses),
-        ):
-            number = [~goes[0], *(goes[n] & ~goes[n + 1] for n in range(len(fields) - 1)), goes[-1]]
-            totals = _totals(m, [field.job.half_flits for field in fields], kind)
-            m.d.comb += self.formed[f"{kind}s"].eq(_choose(number[1:], range(1, len(fields) + 1)))
-            owed.append(_choose(number[1:], totals))
-        m.d.comb += [self.formed.half_flits.eq(owed[0] + owed[1]), self.formed.message.eq(self.complete)]
+        """Fields that go and the half-flits that they owe. The Requests are known first: they are added to all that
+        the Responses may come to."""
+        requests, responses = share.requests, share.responses
+        request_owes = _totals(m, [request.job.half_flits for request in self.requests], "request")
+        response_owes = _totals(m, [response.job.half_flits for response in self.responses], "response")
+        owed = Signal.like(self.formed.half_flits)
+        m.d.comb += owed.eq(_choose(exactly(requests), request_owes))
+        sums = []
+        for n, more in enumerate(response_owes):
+            total = Signal.like(owed, name=f"owed_{n}")
+            m.d.comb += total.eq(owed + more)
+            sums.append(total)
+        m.d.comb += [
+            self.formed.requests.eq(_choose(exactly(requests), range(REQUESTS_IN_SIGHT + 1))),
+            self.formed.responses.eq(_choose(exactly(responses), range(RESPONSES_IN_SIGHT + 1))),
+            self.formed.half_flits.eq(_choose(exactly(responses), sums)),
+            self.formed.message.eq(self.complete),
+        ]
 
 
 def _choose(selects, values):
@@ -196,14 +204,14 @@ def _choose(selects, values):
 
 
 def _totals(m, values, name):
-    """For each n the sum of the values up to n."""
+    """For 0 to all of ``values`` the sum of so many of them, from the first on."""
     if len(values) == 1:
-        return values
+        return [Const(0), values[0]]
     half = len(values) // 2
     lower, upper = _totals(m, values[:half], f"{name}_0"), _totals(m, values[half:], f"{name}_1")
     totals = list(lower)
-    for n, more in enumerate(upper):
-        total = Signal(range(9 * (half + n + 1) + 1), name=f"{name}_{half + n}_owe")
+    for n, more in enumerate(upper[1:], half + 1):
+        total = Signal(range(9 * n + 1), name=f"{name}_{n}_owe")
         m.d.comb += total.eq(lower[-1] + more)
         totals.append(total)
     return totals

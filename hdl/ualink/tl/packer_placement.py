@@ -9,7 +9,7 @@ from .half_flits import SECTORS
 from .packer_share import REQUESTS_IN_SIGHT, RESPONSES_IN_SIGHT
 from .packer_stack import PAIRS, REGIONS, STARTS, stack
 
-__all__ = ["TAGS", "PackerPlacement"]
+__all__ = ["TAGS", "PackerPlacement", "exactly"]
 
 TAGS = 4
 """Authentication tags of an AuthTags half-flit."""
@@ -34,7 +34,7 @@ class PackerPlacement(wiring.Component):
 
     Attributes
     ----------
-    request_compressed, requests, response_compressed, responses, region, start : as in ``PackerShare``.
+    request_compressed, requests, response_compressed, candidates, responses, region, start : as in ``PackerShare``.
     request_low, request_high : for each pair of sectors, bit n: it holds the low 64 bits of Request n, or the high 64.
     response_low, response_high : for each sector, bit n: it holds the low 32 bits of Response n, or the high 32.
     fc : for each sector, bit n: it is free for the n-th FC field.
@@ -48,6 +48,7 @@ class PackerPlacement(wiring.Component):
                 "request_compressed": In(REQUESTS_IN_SIGHT),
                 "requests": In(REQUESTS_IN_SIGHT),
                 "response_compressed": In(RESPONSES_IN_SIGHT),
+                "candidates": In(RESPONSES_IN_SIGHT),
                 "responses": In(RESPONSES_IN_SIGHT),
                 "region": In(len(REGIONS)),
                 "start": In(STARTS),
@@ -64,14 +65,14 @@ class PackerPlacement(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         self._place_requests(m)
-        self._place_responses(m)
-        self._place_flow_control(m)
+        occupied = self._place_responses(m)
+        self._place_flow_control(m, occupied)
         self._place_tags(m)
         return m
 
     def _place_requests(self, m):
         short, goes = self.request_compressed, self.requests
-        one, two, three, four = _exactly(goes)[1:]
+        one, two, three, four = exactly(goes)[1:]
         quad = ~short[0] & goes[1]  # Request 0 covers the lower quad
         low = [[Const(0)] * REQUESTS_IN_SIGHT for _ in range(PAIRS)]
         high = [[Const(0)] * REQUESTS_IN_SIGHT for _ in range(PAIRS)]
@@ -90,34 +91,43 @@ class PackerPlacement(wiring.Component):
             m.d.comb += [self.request_low[pair].eq(Cat(low[pair])), self.request_high[pair].eq(Cat(high[pair]))]
 
     def _place_responses(self, m):
+        """Candidates have their sectors for each start; those go whose sectors are in the region. So little is left
+        to do when region and start are known."""
         layouts = [self._layout(stack(m, self.response_compressed, start), start) for start in (0, 1)]
+        occupied = [Const(0)] * SECTORS
         for sector in range(SECTORS):
+            inside = Cat(region for region, pairs in zip(self.region, REGIONS) if _covers(pairs, sector)).any()
             low, high = Const(0, RESPONSES_IN_SIGHT), Const(0, RESPONSES_IN_SIGHT)
             for start in range(STARTS):
                 base = start & ~1
-                if base <= sector < base + 2 * _pairs_from(start):
-                    chosen = self.start[start].replicate(RESPONSES_IN_SIGHT)
-                    here = layouts[start % 2][sector - base]
-                    low, high = low | chosen & here[0], high | chosen & here[1]
-            m.d.comb += [
-                self.response_low[sector].eq(low & self.responses),
-                self.response_high[sector].eq(high & self.responses),
-            ]
+                if not base <= sector < base + 2 * _pairs_from(start):
+                    continue
+                chosen = Signal(name=f"sector_{sector}_from_{start}")
+                here = Signal(2 * RESPONSES_IN_SIGHT, name=f"in_sector_{sector}_from_{start}")
+                m.d.comb += [
+                    chosen.eq(self.start[start] & inside),
+                    here.eq(Cat(word & self.candidates for word in layouts[start % 2][sector - base])),
+                ]
+                low |= chosen.replicate(RESPONSES_IN_SIGHT) & here[:RESPONSES_IN_SIGHT]
+                high |= chosen.replicate(RESPONSES_IN_SIGHT) & here[RESPONSES_IN_SIGHT:]
+                occupied[sector] |= chosen & here.any()
+            m.d.comb += [self.response_low[sector].eq(low), self.response_high[sector].eq(high)]
+        return occupied
 
     def _layout(self, held, start):
-        """For each sector which low and which high word of a Response it holds, if that goes."""
-        short = self.response_compressed
+        """For each sector of which Response it holds the low and of which the high word."""
+        short, none = self.response_compressed, Const(0, RESPONSES_IN_SIGHT)
         followed = Cat(0, short[:-1] & short[1:])  # stands above the one before it in the same pair
         layout = []
         for pair in range(PAIRS):
             next_one = held[pair][:RESPONSES_IN_SIGHT]
             if pair == 0 and start == 1:
-                layout += [(Const(0), Const(0)), (short[0], Const(0))]
+                layout += [(none, none), (short[0] & Const(1, RESPONSES_IN_SIGHT), none)]
             else:
-                layout += [(next_one, Const(0)), ((next_one << 1) & followed, next_one & ~short)]
+                layout += [(next_one, none), ((next_one << 1)[:RESPONSES_IN_SIGHT] & followed, next_one & ~short)]
         return layout
 
-    def _place_flow_control(self, m):
+    def _place_flow_control(self, m, occupied):
         free = [[Const(0)] * FC_FIELDS for _ in range(SECTORS)]
         for region, (base, pairs) in zip(self.region, REGIONS):
             low, top = 2 * base, 2 * (base + pairs) - 1
@@ -127,14 +137,13 @@ class PackerPlacement(wiring.Component):
                 for n, sector in enumerate((below + list(range(top, start - 1, -1)))[:FC_FIELDS]):
                     free[sector][n] |= chosen
         for sector in range(SECTORS):
-            occupied = (self.response_low[sector] | self.response_high[sector]).any()
-            m.d.comb += self.fc[sector].eq(Cat(free[sector]) & ~occupied.replicate(FC_FIELDS))
+            m.d.comb += self.fc[sector].eq(Cat(free[sector]) & ~occupied[sector].replicate(FC_FIELDS))
 
     def _place_tags(self, m):
         """Tags stand in the order of the sectors: one Request may stand below the Responses, no more."""
         below = Signal()
         m.d.comb += below.eq(Cat(region for region, (base, _) in zip(self.region, REGIONS) if base).any())
-        answered = _exactly(self.responses[:TAGS])
+        answered = exactly(self.responses[:TAGS])
         for slot in range(TAGS):
             requests = [self.requests[n] & answered[slot - n] if n <= slot else Const(0) for n in range(TAGS)]
             requests[0] = self.requests[0] & ((below if slot == 0 else Const(0)) | ~below & answered[slot])
@@ -145,11 +154,16 @@ class PackerPlacement(wiring.Component):
             m.d.comb += [self.tag_request[slot].eq(Cat(requests)), self.tag_response[slot].eq(Cat(responses))]
 
 
-def _exactly(bits):
-    """For 0 to all of ``bits``, of which the first n are set, whether it is that n."""
+def exactly(bits):
+    """For 0 to all of ``bits``, of which the first ones are set, whether it is so many."""
     return [~bits[0], *(bits[n] & ~bits[n + 1] for n in range(len(bits) - 1)), bits[-1]]
 
 
 def _pairs_from(start):
     """Pairs that Responses may have that stand from ``start`` on."""
     return max(base + pairs - start // 2 for base, pairs in REGIONS if 2 * base <= start <= 2 * base + 2)
+
+
+def _covers(region, sector):
+    base, pairs = region
+    return 2 * base <= sector < 2 * (base + pairs)

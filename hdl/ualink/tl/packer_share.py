@@ -41,8 +41,9 @@ class PackerShare(wiring.Component):
     request_compressed, request_count, request_allowance : form of the Requests in sight, oldest in bit 0, how many
         there are, source rate limit.
     response_compressed, response_count, response_allowance : as well.
-    fc_waiting, fc_urgent, fc_placed : some FC field waits; it must not wait any more; one goes with this half-flit.
+    fc_waiting, fc_urgent, fc_placed : some FC field waits; it must not wait any more; the first has a sector.
     offered : some Request or Response can go; then one does.
+    candidates : bit n: Response n goes if there is a sector for it and for those before it.
     requests, responses : bit n: Request n, Response n goes.
     region : the sectors that Requests leave free, one-hot by the index in ``REGIONS``; 0: none.
     start : the sector from which on Responses stand, one-hot; 0: no sector is free.
@@ -68,6 +69,7 @@ class PackerShare(wiring.Component):
                 "fc_urgent": In(1),
                 "fc_placed": In(1),
                 "offered": Out(1),
+                "candidates": Out(RESPONSES_IN_SIGHT),
                 "requests": Out(REQUESTS_IN_SIGHT),
                 "responses": Out(RESPONSES_IN_SIGHT),
                 "region": Out(len(REGIONS)),
@@ -82,7 +84,7 @@ class PackerShare(wiring.Component):
         barred = Signal()
         m.d.comb += barred.eq(self.message | self.swap & self.authentication)
         requests, responses = self._candidates(m, barred)
-        m.d.comb += self.offered.eq(requests[0] | responses[0])
+        m.d.comb += [self.offered.eq(requests[0] | responses[0]), self.candidates.eq(responses)]
 
         passed_over = Signal(range(FC_PATIENCE + 1))
         due = Signal()
@@ -100,10 +102,12 @@ class PackerShare(wiring.Component):
         ]
 
         self._share(m, requests, due, Mux(due, fit_high & ~1, fit_low))
-        low_room, high_room = self._start(m, due, fit_low, fit_high)
+        self._start(m, due, fit_low, fit_high)
+        # What goes is known for each number of pairs before the Requests are.
         room = Const(0, RESPONSES_IN_SIGHT)
-        for given, held in (*zip(low_room, low), *zip(high_room, high)):
-            room |= given.replicate(RESPONSES_IN_SIGHT) & _first(held)
+        for region, (_, pairs) in zip(self.region, REGIONS):
+            if_so = Mux(due | fit_high[pairs], _first(high[pairs]), _first(low[pairs]))
+            room |= region.replicate(RESPONSES_IN_SIGHT) & if_so
         m.d.comb += self.responses.eq(responses & room)
 
         sent, answered = _number(self.requests), _number(self.responses)
@@ -165,23 +169,16 @@ class PackerShare(wiring.Component):
         )
 
     def _start(self, m, due, fit_low, fit_high):
-        """Decide where Responses start; return how many pairs they have from there, one-hot, with the first of them
-        whole and with half of it."""
+        """Decide where the Responses start in the region."""
         start = [Const(0)] * STARTS
-        low_room, high_room = ([Const(0)] * (PAIRS + 1) for _ in range(2))
         for region, (base, pairs) in zip(self.region, REGIONS):
             leave_two = fit_low[pairs - 1] if pairs > 1 else Const(0)
             leave_one = ~leave_two & (due | fit_high[pairs])
-            leave_none = ~leave_two & ~leave_one
-            if pairs > 1:
-                start[2 * base + 2] |= region & leave_two
-                low_room[pairs - 1] |= region & leave_two
-            start[2 * base + 1] |= region & leave_one
-            high_room[pairs] |= region & leave_one
-            start[2 * base] |= region & leave_none
-            low_room[pairs] |= region & leave_none
+            leave_none = ~leave_two & ~due & ~fit_high[pairs]
+            for sectors, choice in enumerate((leave_none, leave_one, leave_two)):
+                if sectors < 2 or pairs > 1:
+                    start[2 * base + sectors] |= region & choice
         m.d.comb += self.start.eq(Cat(start))
-        return low_room, high_room
 
 
 MEMBERS = ("compressed", "count", "allowance")
