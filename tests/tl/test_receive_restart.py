@@ -60,15 +60,16 @@ class Held(Consumer):
         self.began |= channel == self.channel
 
 
-def restart(channel, new):
-    """The link goes down while a burst on ``channel`` has begun and another waits, and comes up with ``new`` flits.
+def restart(channel, new, last=()):
+    """The link goes down while a burst on ``channel`` has begun and another waits, and comes up with ``new`` flits;
+    ``last`` are flits before it goes down.
 
     Gives the old session, the cycle of the rise, the cycle in which the burst goes on, and the result of the run.
     """
     old = Session()
     old.send(read(1), write(2))
     old.send(read(3), write(4))
-    before = [*old.flits, *[None] * 6, *[OFFLINE] * 3]
+    before = [*old.flits, *[None] * 6, *last, *[OFFLINE] * 3]
     up, end = len(before), len(before) + STALL
     flits = [*before, *new.flits, *[None] * (STALL + 10 - len(new.flits))]
     # The new session has been given credits by now.
@@ -112,3 +113,22 @@ def test_a_field_before_the_new_credits_is_an_error(channel, issue, error):
     burst = [beat for beat in getattr(old, channel) if beat["data"] == getattr(old, channel)[0]["data"]]
     assert got.beats(channel) == burst
     assert all(beat["tag"] < 5 for beat in got.beats("req"))
+
+
+@pytest.mark.req("TL-221", "TL-087", "TL-088", "TL-210", "TL-220")
+@pytest.mark.parametrize("channel", ["orig_data", "rd_rsp"])
+@pytest.mark.parametrize("lost", [0, 3])
+def test_a_burst_is_finished_over_an_error_and_the_restart(channel, lost):
+    """Of the burst that has begun everything is there; ``lost`` flits come behind the one with the error."""
+    new = Session()
+    new.send(Issue(0, FlowControl(req_cmd=Credit(3))))
+    bad = bytes([0xFF]) * 64, 0
+    other = Session()
+    other.send(read(11))
+    old, later, _, _, got = restart(channel, new, [bad, *other.flits[:lost], *[None] * 3])
+    assert [code for _, code in got.errors] == [ReceiveError.FTYPE]
+    assert got.log[:2] == (ReceiveError.FTYPE, 1)
+    burst = [beat for beat in getattr(old, channel) if beat["data"] == getattr(old, channel)[0]["data"]]
+    assert got.beats(channel) == burst + getattr(later, channel)
+    assert got.beats("req")[-1] == later.req[0]
+    assert not any(beat["tag"] == 11 for beat in got.beats("rd_rsp"))
