@@ -101,3 +101,57 @@ def test_restart_of_both_ends(blocked):
     simulate(body, SMALL, SMALL)
     for side, stimulus in zip(sides, after[::-1]):
         check_beats(side.got, stimulus)
+
+
+@pytest.mark.req("TL-216", "TL-086", "TL-221", "RAS-052", "RAS-053", "RAS-054", "RAS-055")
+def test_drop_mode():
+    """After a control error all beats from UPLI are taken and dropped, and none comes out; when it is left, the link
+    has to go down and then carries whole transfers again."""
+    rng = random.Random(4)
+    before, dropped, after = ([traffic(rng, 8) for _ in range(2)] for _ in range(3))
+    sides = []
+
+    async def run_for(ctx, cycles):
+        for _ in range(cycles):
+            await step(ctx, sides)
+
+    async def body(ctx, link):
+        sides.extend(Side(end, rng, 1.0, 1.0) for end in link.ends)
+        for side, stimulus in zip(sides, before):
+            ctx.set(side.end.online, 1)
+            side.waiting = stimulus.beats()
+        await run_for(ctx, 50)
+        first = sides[0].end
+        ctx.set(first.control.control_error, 1)
+        await run_for(ctx, 40)
+        assert ctx.get(first.status.dropping) and not ctx.get(first.error)
+        assert ctx.get(first.status.drop_cause.control_error)
+        sides[0].got = {channel: [] for channel in CHANNELS}
+        sides[0].waiting = dropped[0].beats()
+        for _ in range(60):
+            await step(ctx, sides)
+            assert not ctx.get(first.tx_flit.valid)
+        assert not any(sides[0].waiting.values()) and not any(sides[0].got.values())
+        ctx.set(first.control.clear_drop, 1)
+        await run_for(ctx, 1)
+        ctx.set(first.control.clear_drop, 0)
+        await run_for(ctx, 3)
+        assert ctx.get(first.error) and not ctx.get(first.status.dropping)
+        for side in sides:
+            ctx.set(side.end.online, 0)
+            side.waiting = {channel: rest_of_transfer(side, channel) for channel in CHANNELS}
+        await run_for(ctx, 12)
+        assert not ctx.get(first.error)
+        for side in sides:
+            ctx.set(side.end.online, 1)
+        await run_for(ctx, 80)
+        for side, stimulus in zip(sides, after):
+            assert not any(side.waiting.values()) and ctx.get(side.end.status.credits_ready)
+            side.got = {channel: [] for channel in CHANNELS}
+            side.waiting = stimulus.beats()
+        await run_for(ctx, 200)
+        assert not ctx.get(first.status.dropping)
+
+    simulate(body, SMALL, SMALL)
+    for side, stimulus in zip(sides, after[::-1]):
+        check_beats(side.got, stimulus)

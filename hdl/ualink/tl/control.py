@@ -3,6 +3,7 @@
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import Out
 
+from .drop_mode import DROP_CAUSE_LAYOUT
 from .receive_error import ReceiveError
 
 __all__ = ["LIMITS_LAYOUT", "NATURAL_LIMITS", "TLControlSignature", "TLStatusSignature"]
@@ -71,8 +72,7 @@ class TLStatusSignature(wiring.Signature):
     receive_error_valid, receive_error : the first fatal error of the receiver since the link came up.
     last_error, error_count : the last such error since reset, and how many there were, at most 255.
     unknown_messages, half_poisoned_beats : since reset, at most 255 each.
-    dropping, drop_cause : Drop Mode, and what has led to it since it was last left: bit 0 a link down, bit 1 an error
-        on UPLI.
+    dropping, drop_cause : Drop Mode, and what has led to it since it was last left.
     """
 
     def __init__(self):
@@ -88,6 +88,6 @@ class TLStatusSignature(wiring.Signature):
                 "unknown_messages": Out(8),
                 "half_poisoned_beats": Out(8),
                 "dropping": Out(1),
-                "drop_cause": Out(2),
+                "drop_cause": Out(DROP_CAUSE_LAYOUT),
             }
         )

@@ -9,6 +9,8 @@ from ualink.dl.interface import tl_flit_signature
 from ualink.upli.channels import beat_stream
 
 from .control import TLControlSignature, TLStatusSignature
+from .drop_gate import DropGate
+from .drop_mode import DropMode
 from .receive import Receive
 from .transmit import Transmit
 
@@ -21,6 +23,7 @@ class TransactionLayer(wiring.Component):
     While ``online`` is low no beat is accepted and no flit offered; both directions restart with empty queues, zero
     credits and a new initial credit release when it rises (UALink_200 §5.8, ruling D18). In Drop Mode it is the same
     but for the beats from UPLI: they are accepted, so that their UPLI credits go home, and dropped (UALink_200 §3.1.3).
+    When it is left, the link goes down once more, if it was up, so that both ends begin anew.
 
     Attributes
     ----------
@@ -58,11 +61,21 @@ class TransactionLayer(wiring.Component):
         config, control, status = self.config, self.control, self.status
         m.submodules.transmit = transmit = Transmit(config)
         m.submodules.receive = receive = Receive(config)
+        m.submodules.drop_mode = drop_mode = DropMode()
+        m.submodules.drop_gate = gate = DropGate()
 
+        # A session that Drop Mode has cut cannot be taken up again: the partner counts on what was dropped.
+        cut = Signal()
         up = Signal()
         authentication = Signal()
+        m.d.sync += cut.eq(self.online & (cut | drop_mode.dropping))
         m.d.comb += [
-            up.eq(self.online),
+            drop_mode.control_error.eq(control.control_error),
+            drop_mode.drop_on_link_down.eq(control.drop_on_link_down),
+            drop_mode.online.eq(self.online),
+            drop_mode.clear.eq(control.clear_drop),
+            gate.dropping.eq(drop_mode.dropping),
+            up.eq(self.online & ~drop_mode.dropping & ~cut),
             transmit.online.eq(up),
             receive.online.eq(up),
             transmit.authentication.eq(authentication),
@@ -75,15 +88,18 @@ class TransactionLayer(wiring.Component):
             m.d.sync += authentication.eq(control.authentication & config.authentication)
         for name in control.signature.members:
             m.d.comb += getattr(transmit.control, name).eq(getattr(control, name))
-        for name in ("tx_req", "tx_orig_data", "tx_rd_rsp", "tx_wr_rsp"):
-            wiring.connect(m, wiring.flipped(getattr(self, name)), getattr(transmit, name))
+        for name in ("req", "orig_data", "rd_rsp", "wr_rsp"):
+            wiring.connect(m, wiring.flipped(getattr(self, f"tx_{name}")), getattr(gate, name))
+            wiring.connect(m, getattr(gate, f"tx_{name}"), getattr(transmit, f"tx_{name}"))
         for name in ("rx_req", "rx_orig_data", "rx_rd_rsp", "rx_wr_rsp"):
             wiring.connect(m, wiring.flipped(getattr(self, name)), getattr(receive, name))
         wiring.connect(m, wiring.flipped(self.tx_flit), transmit.tx_flit)
         wiring.connect(m, wiring.flipped(self.rx_flit), receive.rx_flit)
         wiring.connect(m, receive.status, transmit.status)
         m.d.comb += [
-            self.error.eq(receive.error_valid | transmit.protocol_error | transmit.cache_error),
+            self.error.eq(
+                receive.error_valid | transmit.protocol_error | transmit.cache_error | (cut & ~drop_mode.dropping)
+            ),
             status.credits_ready.eq(transmit.credits_ready),
             status.transmit_error.eq(transmit.protocol_error),
             status.cache_error.eq(transmit.cache_error),
@@ -93,5 +109,7 @@ class TransactionLayer(wiring.Component):
             status.error_count.eq(receive.error_count),
             status.unknown_messages.eq(receive.unknown_messages),
             status.half_poisoned_beats.eq(receive.half_poisoned_beats),
+            status.dropping.eq(drop_mode.dropping),
+            status.drop_cause.eq(drop_mode.cause),
         ]
         return m
