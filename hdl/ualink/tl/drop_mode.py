@@ -14,8 +14,11 @@ class DropMode(wiring.Component):
     """Enters Drop Mode by an event and leaves it by management only, never because the link is up again.
 
     A control error enters with its rising edge, or as soon as reset ends if it is high then; a level that stays high
-    does not enter a second time. A link that has been up and goes down enters if it is to. An event in the cycle of
-    ``clear`` wins. Off after reset. Latency 1 cycle from an event to ``dropping``.
+    does not enter a second time. A link that goes down enters if it is to. An event in the cycle of ``clear`` wins. Off
+    after reset. Latency 1 cycle from an event to ``dropping``.
+
+    If the link was up while dropping, the partner has lost what it sent meanwhile and believes its session to go on.
+    After Drop Mode the link then has to go down once (``restart``), which is no event, before ``up`` can rise again.
 
     Attributes
     ----------
@@ -23,8 +26,10 @@ class DropMode(wiring.Component):
     drop_on_link_down : a link that goes down is an event.
     online : channel 0 of the link is online.
     clear : pulse: leave Drop Mode, forget the causes.
-    dropping : level, Drop Mode. The transmitter and the receiver are to be offline meanwhile.
+    dropping : level, Drop Mode.
     cause : every event since ``clear``.
+    up : level, the transmitter and the receiver are online: the link is, in a session that no Drop Mode has cut.
+    restart : level, not dropping any more: the link has to go down.
     """
 
     def __init__(self):
@@ -36,18 +41,26 @@ class DropMode(wiring.Component):
                 "clear": In(1),
                 "dropping": Out(1),
                 "cause": Out(DROP_CAUSE_LAYOUT),
+                "up": Out(1),
+                "restart": Out(1),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
-        was_error, was_online = Signal(), Signal()
-        m.d.sync += [was_error.eq(self.control_error), was_online.eq(self.online)]
+        was_error, was_online, cut = Signal(), Signal(), Signal()
+        m.d.sync += [
+            was_error.eq(self.control_error),
+            was_online.eq(self.online),
+            cut.eq(self.online & (self.dropping | cut)),
+        ]
         events = Signal(DROP_CAUSE_LAYOUT)
         m.d.comb += [
             events.control_error.eq(self.control_error & ~was_error),
-            events.link_down.eq(was_online & ~self.online & self.drop_on_link_down),
+            events.link_down.eq(was_online & ~self.online & self.drop_on_link_down & ~self.restart),
             self.dropping.eq(self.cause.as_value().any()),
+            self.restart.eq(cut & ~self.dropping),
+            self.up.eq(self.online & ~self.dropping & ~cut),
         ]
         with m.If(self.clear):
             m.d.sync += self.cause.eq(events)
