@@ -10,7 +10,7 @@ from .tl_patterns import WRITE_FULL, Kind, Pattern, efficiency
 
 __all__ = ["benches"]
 
-FLITS = 40_000
+FLITS = 140_000
 _KINDS = (Kind(WRITE_FULL),)
 _REGION = 1 << REGION_BITS
 _WAYS = CONFIG.tx_cache.ways

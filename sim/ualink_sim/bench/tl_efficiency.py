@@ -8,6 +8,7 @@ from ualink.tl.fields import FLOW_CONTROL
 from ..model.upli import ReqCmd
 from .rows import Bench, Row, Unavailable
 from .tl_pair import WIRE, count
+from .tl_pair_source import MOST_OUTSTANDING
 from .tl_patterns import BEAT, READ, TABLES, WRITE, WRITE_FULL, Kind, Pattern, efficiency
 
 __all__ = ["LEAST_FLITS", "RESPONSE_AND_CREDITS", "benches", "saturated_efficiency", "window_for"]
@@ -98,7 +99,7 @@ def _one_way() -> list[Bench]:
                     efficiency(kinds, sectors),
                     f"Requests of one end alone, compressed; limit: {_MOST_COMMANDS} {what} Control "
                     f"half-flit{'s' * (end == 0)}, an FC field returns {_MOST_COMMANDS} credits",
-                    Pattern(kinds=kinds, stride=BEAT * beats, limits=(256, 0)),
+                    Pattern(kinds=kinds, limits=(MOST_OUTSTANDING, 0)),
                     ends=(end,),
                 )
             )
@@ -120,7 +121,7 @@ def _symmetric() -> list[Bench]:
                         efficiency(kinds, sectors, tags),
                         f"Requests and Responses both ways, compressed; limit: {what} Control half-flit"
                         f"{'s' * (not tags)}",
-                        Pattern(kinds=kinds, stride=BEAT * beats, control=control),
+                        Pattern(kinds=kinds, control=control),
                     )
                 )
     return rows
@@ -153,8 +154,9 @@ def _mixes() -> list[Bench]:
         rows.append(
             _bench(
                 f"tl.efficiency.mix.{name}",
-                efficiency(kinds, requests + RESPONSE_AND_CREDITS),
-                f"at random {what}, both ways; limit: no sector empty, one FC field for five Requests",
+                efficiency(kinds, requests + 1 + Fraction(1, _MOST_COMMANDS)),
+                f"{what} in changing order, both ways; limit: no sector empty, one FC field for {_MOST_COMMANDS} "
+                "Requests",
                 Pattern(kinds=kinds, shuffle=True),
                 least=LONG,
             )

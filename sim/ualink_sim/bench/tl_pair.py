@@ -31,7 +31,7 @@ def control_levels(control: dict[str, int]) -> dict[str, int]:
     if not control.keys() <= known:
         raise ValueError(f"no such members of TLControlSignature: {', '.join(control.keys() - known)}")
     limits = {name: control.get(f"limits.{name}", 0) for name, _ in LIMITS_LAYOUT}
-    levels = {name: control.get(name, 0) for name in TLControlSignature().members if name != "is_switch"}
+    levels = {name: control.get(name, 0) for name in TLControlSignature().members}
     levels["limits"] = LIMITS_LAYOUT.const(limits).as_bits()
     return {f"control__{name}": value for name, value in levels.items()}
 

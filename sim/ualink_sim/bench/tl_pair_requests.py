@@ -42,8 +42,8 @@ class PatternSignature(wiring.Signature):
 
     Members
     -------
-    kinds, kind_count, shuffle : Requests are of the first ``kind_count`` kinds, in turn, or, with ``shuffle``, at
-        random; then ``kind_count`` is a power of two.
+    kinds, kind_count, shuffle : Requests are of the first ``kind_count`` kinds in turn; with ``shuffle``, for which
+        ``kind_count`` is a power of two, each round has an order of its own.
     stream_count, stride, stay, spread : Requests belong to 1 to 8 streams in turn, each of which begins in a 1 MB
         region of its own and goes on by ``stride`` bytes, a multiple of 64, for ever or, with ``stay``, within that
         region; with ``spread`` each stream is between accelerators of its own.
@@ -96,19 +96,24 @@ class RequestGenerator(wiring.Component):
         a = chance ^ (chance << 13)[:64]
         b = a ^ (a >> 7)
 
+        # Odd multiples of 0, 1, 2 …, and what is added to them, are another order of all kinds.
+        factor, start = Signal(3, init=1), Signal(3)
+        last_kind = kind_turn == pattern.kind_count - 1
         last_stream = stream_turn == pattern.stream_count - 1
         with m.If(self.advance):
             m.d.sync += [
                 number.eq(number + 1),
                 chance.eq((b ^ (b << 17))[:64]),
-                kind_turn.eq(Mux(kind_turn == pattern.kind_count - 1, 0, kind_turn + 1)),
+                kind_turn.eq(Mux(last_kind, 0, kind_turn + 1)),
                 stream_turn.eq(Mux(last_stream, 0, stream_turn + 1)),
             ]
+            with m.If(last_kind):
+                m.d.sync += [factor.eq(chance[:3] | 1), start.eq(chance[-3:])]
             with m.If(last_stream):
                 m.d.sync += offset.eq(offset + pattern.stride)
 
         kind, place = Signal(KIND_LAYOUT), Signal(range(KINDS))
-        m.d.comb += place.eq(Mux(pattern.shuffle, chance[:3] & (pattern.kind_count - 1), kind_turn))
+        m.d.comb += place.eq(Mux(pattern.shuffle, (kind_turn * factor + start) & (pattern.kind_count - 1), kind_turn))
         with m.Switch(place):
             for n, choice in enumerate(pattern.kinds):
                 with m.Case(n):

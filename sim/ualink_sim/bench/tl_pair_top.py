@@ -29,7 +29,7 @@ class EndSignature(wiring.Signature):
     limit : as of ``TrafficSource``.
     stall : no flit is taken from the transmitter.
     online, credits_ready : the link is up; both initial credit releases are complete.
-    mismatches, errors : beats that came wrong; transmitter, receiver or meter found an error.
+    mismatches, errors : beats that came wrong; how many of transaction layer and meter found an error.
     done, cycles … credits : as of ``Meter``; the others are ``EVENTS``.
     """
 
@@ -41,7 +41,7 @@ class EndSignature(wiring.Signature):
                 "online": In(1),
                 "credits_ready": In(1),
                 "mismatches": In(16),
-                "errors": In(8),
+                "errors": In(2),
                 "done": In(1),
                 **{name: In(24) for name in COUNTS},
                 **{name: In(1) for name in EVENTS},
@@ -54,7 +54,7 @@ class PairTop(wiring.Component):
 
     Members
     -------
-    pattern : what both ends request; control : of both transaction layers, ``is_switch`` apart.
+    pattern : what both ends request; control : of both transaction layers.
     latency : of the medium.
     window, start : as of ``Meter``, one behind each transmitter.
     ends : the two ends.
@@ -78,15 +78,13 @@ class PairTop(wiring.Component):
         m = Module()
         m.submodules.medium = medium = self._medium
         m.d.comb += medium.latency.eq(self.latency)
-        for number, end in enumerate(self.ends):
-            layer = TransactionLayer(self._config)
+        for number, (device, end) in enumerate(zip(("accelerator", "switch"), self.ends)):
+            layer = TransactionLayer(self._config.replace(device=device))
             m.submodules[f"layer_{number}"] = layer
             m.submodules[f"source_{number}"] = source = TrafficSource(number)
             m.submodules[f"responder_{number}"] = responder = Responder(1 - number)
             m.submodules[f"meter_{number}"] = meter = Meter(self._config)
-            for name in self.control.signature.members:
-                decided = number if name == "is_switch" else getattr(self.control, name)
-                m.d.comb += getattr(layer.control, name).eq(decided)
+            connect(m, flipped(self.control), layer.control)
             connect(m, medium.rx[number], layer.rx_flit)
             for part, sent, received in (
                 (source, ("req", "orig_data"), ("rd_rsp", "wr_rsp")),
@@ -118,9 +116,9 @@ class PairTop(wiring.Component):
         first_read = layer.rx_rd_rsp.p.offset == 0
         m.d.comb += [
             end.online.eq(layer.online),
-            end.credits_ready.eq(layer.credits_ready),
+            end.credits_ready.eq(layer.status.credits_ready),
             end.mismatches.eq(source.mismatches + responder.mismatches),
-            end.errors.eq(layer.transmit_error + layer.receive_error_valid + meter.broken),
+            end.errors.eq(layer.error + meter.broken),
             end.done.eq(meter.done),
             end.fields.eq(meter.fields),
             end.ends.eq(meter.ends),

@@ -35,7 +35,7 @@ class MediumSignature(wiring.Signature):
 
 
 class FlitWire(wiring.Component):
-    """Takes a flit in every cycle and gives it to the other end ``latency`` cycles later."""
+    """Takes a flit in every cycle, gives it to the other end ``latency`` cycles later; online a cycle after reset."""
 
     def __init__(self):
         super().__init__(MediumSignature().flip())
@@ -44,13 +44,14 @@ class FlitWire(wiring.Component):
         m = Module()
         entry = data.StructLayout({"valid": 1, "flit": TL_FLIT_LAYOUT})
         place = Signal(range(LONGEST_WIRE + 1))
-        m.d.sync += place.eq(place + 1)
+        up = Signal()
+        m.d.sync += [place.eq(place + 1), up.eq(1)]
         for end in range(2):
             m.submodules[f"line_{end}"] = line = memory.Memory(shape=entry, depth=LONGEST_WIRE + 1, init=[])
             write, read = line.write_port(), line.read_port(domain="comb")
             tx, rx = self.tx[end], self.rx[1 - end]
             m.d.comb += [
-                self.online[end].eq(1),
+                self.online[end].eq(up),
                 tx.ready.eq(1),
                 write.en.eq(1),
                 write.addr.eq(place),

@@ -6,7 +6,6 @@ from .dl_link import LATENCY, NEAR
 from .rows import Bench, Options, Row
 from .tl_efficiency import LEAST_FLITS, RESPONSE_AND_CREDITS
 from .tl_pair import count
-from .tl_pair_source import MOST_OUTSTANDING
 from .tl_patterns import BEAT, READ, TABLES, WRITE_FULL, Kind, Pattern, efficiency
 
 __all__ = ["benches"]
@@ -58,14 +57,13 @@ def _distant() -> list[Bench]:
     for name, cmd in _COMMANDS.items():
         for beats in _DISTANT_BEATS:
             kinds = (Kind(cmd, beats),)
-            pattern = Pattern(kinds=kinds, stride=BEAT * beats, limits=(MOST_OUTSTANDING, MOST_OUTSTANDING))
             rows.append(
                 _bench(
                     f"wire.efficiency.distant.{name}.{BEAT * beats}",
                     efficiency(kinds, 2 + RESPONSE_AND_CREDITS),
                     "both ways, all compressed, as many Requests outstanding as there are credits; limit: five "
                     "Requests, five Responses and an FC field in two Control half-flits",
-                    pattern,
+                    Pattern(kinds=kinds),
                     LATENCY,
                 )
             )
