@@ -1,5 +1,6 @@
 """Credits for the partner: the initial release, returns to the very bucket, FC fields that may share a half-flit."""
 
+import copy
 import random
 
 import pytest
@@ -153,3 +154,142 @@ def test_no_bucket_is_starved_by_another():
         assert waited <= 4
 
     simulate(MIXED, body)
+
+
+async def finish_release(ctx, dut, bench):
+    while not ctx.get(dut.complete):
+        assert ctx.get(dut.urgent)  # all that is still to be announced
+        await bench.cycle(1.0)
+    assert not ctx.get(dut.urgent)
+    ctx.set(dut.complete_taken, 1)
+    await ctx.tick()
+    ctx.set(dut.complete_taken, 0)
+
+
+@pytest.mark.req("TL-152", "TL-163")
+@pytest.mark.parametrize(
+    "name, bucket, total, patient",
+    [
+        ("req_cmd", None, 64, 6),  # seven fill the field, a quarter would be 16
+        ("wr_rsp_cmd", None, 16, 3),
+        ("req_data", 2, 12, 2),
+        ("req_data", None, 300, 30),  # 31 fill the field
+        ("rsp_data", None, 100, 24),
+        ("rsp_data", None, 4, 0),  # a partner with the least does not wait at all
+        ("rd_rsp_cmd", 3, 1, 0),
+        ("req_cmd", None, 5, 1),  # a quarter of five is more than one
+    ],
+)
+def test_credits_wait_for_company_but_not_for_long(name, bucket, total, patient):
+    """``patient`` credits may wait, the next one makes them urgent; each alone is urgent after the delay."""
+    kind = RELEASES[name]
+    vcs = tuple(total if vc == bucket else 0 for vc in range(4))
+    others = {"req_cmd": Credits(pool=1), "rsp_cmd": Credits(pool=1)}
+    credits = Credits(pool=total if bucket is None else 4, vc=vcs)
+    config = TLConfig(**{**others, kind: credits}, credit_return_delay=40)
+
+    async def body(ctx, dut, bench):
+        await finish_release(ctx, dut, bench)
+        for n in range(patient + 1):
+            await bench.cycle(0.0, freed=[(name, bucket, 1)])
+            assert ctx.get(dut.urgent) == (n == patient)
+        while ctx.get(dut.valid):
+            assert ctx.get(dut.urgent)
+            await bench.cycle(1.0)
+        assert not ctx.get(dut.urgent)
+        if patient:
+            await bench.cycle(0.0, freed=[(name, bucket, 1)])
+            for _ in range(config.credit_return_delay):
+                assert not ctx.get(dut.urgent) and ctx.get(dut.valid)
+                await bench.cycle(0.0)
+            assert ctx.get(dut.urgent)
+            await bench.cycle(1.0)
+            assert not ctx.get(dut.urgent) and not ctx.get(dut.valid)
+
+    simulate(config, body)
+
+
+@pytest.mark.req("TL-163")
+def test_the_delay_counts_from_the_oldest_credit():
+    """Company that comes later does not make the first one wait again, and what comes after it has its own time."""
+    config = TLConfig(credit_return_delay=10)
+
+    async def body(ctx, dut, bench):
+        await finish_release(ctx, dut, bench)
+        await bench.cycle(0.0, freed=[("req_data", None, 1)])
+        for n in range(config.credit_return_delay):
+            assert not ctx.get(dut.urgent)
+            await bench.cycle(0.0, freed=[("req_data", None, 1)] if n % 3 == 0 else [])
+        assert ctx.get(dut.urgent)
+        await bench.cycle(1.0, freed=[("req_data", None, 1)])
+        for _ in range(config.credit_return_delay):
+            assert not ctx.get(dut.urgent)
+            await bench.cycle(0.0)
+        assert ctx.get(dut.urgent)
+
+    simulate(config, body)
+
+
+def test_a_field_that_is_passed_over_comes_first():
+    """The first and the last field leave, those between do not: they do not wait behind the others again."""
+    config = TLConfig(rsp_data=Credits(pool=8, vc=(8, 8, 8, 8)))
+
+    async def body(ctx, dut, bench):
+        await finish_release(ctx, dut, bench)
+        seen = set()
+        for _ in range(4):
+            freed = [{"valid": 1, "pool": b is None, "vc": b or 0, "count": 1} for b in BUCKETS]
+            for event in freed:
+                ctx.set(dut.release.rsp_data, event)
+                await ctx.tick()
+            ctx.set(dut.release.rsp_data, {})
+            for n in (0, 4):
+                field = FlowControl.decode(ctx.get(dut.fields[n].as_value()))
+                seen.add(field.rsp_data.vc)
+            ctx.set(dut.take, 0b10001)
+            await ctx.tick()
+            ctx.set(dut.take, 0)
+        assert seen == set(BUCKETS)
+
+    simulate(config, body)
+
+
+@pytest.mark.req("TL-022", "TL-163", "TL-165", "TL-166")
+def test_the_joint_pool_returns_as_the_class_of_the_transaction():
+    """All of the Pool is announced as RspData; Requests have it, and it comes home as ReqData (ruling D15)."""
+    config = TLConfig(rsp_data=Credits(pool=40), req_data=Credits(pool=4), shared_data_buffer=True)
+
+    async def body(ctx, dut, bench):
+        await finish_release(ctx, dut, bench)
+        assert bench.owned["rsp_data", None] == 40 and bench.owned["req_data", None] == 4
+        bench.owned = dict.fromkeys(bench.owned, 0)
+        for _ in range(11):
+            await bench.cycle(0.0, freed=[("req_data", None, 4)])  # nothing leaves until all 44 wait
+        assert ctx.get(dut.urgent)
+        while ctx.get(dut.valid):
+            await bench.cycle(1.0)
+        assert bench.owned["req_data", None] == 44 and sum(bench.owned.values()) == 44
+
+    simulate(config, body)
+
+
+@pytest.mark.req("TL-153", "TL-155", "TL-166", "TL-168")
+@pytest.mark.parametrize("empty", ["req_data", "rsp_data"])
+def test_a_data_class_that_announces_nothing(empty):
+    """Its Pool is that of the other class; what its transactions free goes home all the same."""
+    config = without(TLConfig(shared_data_buffer=True, req_data=Credits(pool=16), rsp_data=Credits(pool=16)), empty)
+
+    async def body(ctx, dut, bench):
+        await finish_release(ctx, dut, bench)
+        assert bench.owned == totals(config) and bench.owned[empty, None] == 0
+        await bench.cycle(0.0, freed=[(empty, None, 4)])
+        await bench.cycle(1.0)
+        assert bench.owned[empty, None] == 4
+
+    simulate(config, body)
+
+
+def without(config, credit_class):
+    config = copy.copy(config)
+    object.__setattr__(config, credit_class, Credits())
+    return config

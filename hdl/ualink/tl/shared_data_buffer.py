@@ -39,7 +39,7 @@ class SharedDataBuffer(wiring.Component):
 
     def __init__(self, config: TLConfig):
         self.depth = config.req_data.total + config.rsp_data.total
-        members = {}
+        members: dict = {}
         for kind in KINDS:
             members |= {
                 f"{kind}_low": In(stream.Signature(HALF_BEAT_LAYOUT)),
