@@ -4,6 +4,8 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
+from ualink.lib.interleave import NEVER_MEET
+
 from .address_entry import REGION_BITS, check_geometry, entry_layout, has_mismatch, make_entry
 
 __all__ = ["RxAddressCache"]
@@ -40,7 +42,9 @@ class RxAddressCache(wiring.Component):
         check_geometry("rx address cache", rows, ways, region_bits)
         self.rows, self.ways = rows, ways
         self.entry_layout = entry_layout(region_bits)
-        self.storage = memory.Memory(shape=data.ArrayLayout(self.entry_layout, ways), depth=rows, init=[])
+        # Of a row that is read and written at once, only the way that is written changes, and that is in the CAM.
+        shape = data.ArrayLayout(self.entry_layout, ways)
+        self.storage = memory.Memory(shape=shape, depth=rows, init=[], attrs=NEVER_MEET)
         # The Address CAM, and what the array gives for this cycle.
         self.last = Signal(self.entry_layout, reset_less=True)
         self.last_row = Signal(range(rows), reset_less=True)
