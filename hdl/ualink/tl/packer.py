@@ -20,7 +20,7 @@ from .half_flits import (
     SECTORS,
 )
 from .packer_placement import TAGS, PackerPlacement, exactly
-from .packer_share import FC_PATIENCE, REQUESTS_IN_SIGHT, RESPONSES_IN_SIGHT, PackerShare
+from .packer_share import FC_PATIENCE, REQUESTS_IN_SIGHT, RESPONSES_IN_SIGHT, PackerShare, above
 
 __all__ = ["FC_PATIENCE", "REQUESTS_IN_SIGHT", "RESPONSES_IN_SIGHT", "Packer"]
 
@@ -105,8 +105,7 @@ class Packer(wiring.Component):
             placement.response_compressed.eq(response_compressed),
             placement.candidates.eq(share.candidates),
             placement.responses.eq(share.responses),
-            placement.region.eq(share.region),
-            placement.start.eq(share.start),
+            placement.layout.eq(share.layout),
             self.offered.eq(self.complete | share.offered | self.fc_urgent & self.fc_valid.any()),
         ]
         flow_control, placed = self._flow_control(m, placement)
@@ -130,7 +129,7 @@ class Packer(wiring.Component):
         find a sector."""
         ranked, placed = [], Const(0)
         for n in range(FC_FIELDS):
-            allowed = ~self.complete & ((self.limits.flow_control > n) | (n == 0))
+            allowed = ~self.complete & ((n == 0) | above(self.limits.flow_control, n))
             chosen = Signal(FC_FIELDS, name=f"fc_{n}")
             for k in range(n, FC_FIELDS):
                 earlier = sum(self.fc_valid[:k], start=Const(0))
@@ -174,22 +173,22 @@ class Packer(wiring.Component):
             )
 
     def _count(self, m, share):
-        """Fields that go and the half-flits that they owe. The Requests are known first: they are added to all that
-        the Responses may come to."""
-        requests, responses = share.requests, share.responses
+        """Fields that go and the half-flits that they owe, added up for every mix before it is known which they are."""
+        requests, responses = exactly(share.requests), exactly(share.responses)
         request_owes = _totals(m, [request.job.half_flits for request in self.requests], "request")
         response_owes = _totals(m, [response.job.half_flits for response in self.responses], "response")
-        owed = Signal.like(self.formed.half_flits)
-        m.d.comb += owed.eq(_choose(exactly(requests), request_owes))
-        sums = []
+        owed = []
         for n, more in enumerate(response_owes):
-            total = Signal.like(owed, name=f"owed_{n}")
-            m.d.comb += total.eq(owed + more)
-            sums.append(total)
+            mixes = []
+            for k in range(min(REQUESTS_IN_SIGHT, (SECTORS - n) // 2) + 1):
+                total = Signal.like(self.formed.half_flits, name=f"owed_{k}_{n}")
+                m.d.comb += total.eq(request_owes[k] + more)
+                mixes.append(total)
+            owed.append(_choose(requests, mixes))
         m.d.comb += [
-            self.formed.requests.eq(_choose(exactly(requests), range(REQUESTS_IN_SIGHT + 1))),
-            self.formed.responses.eq(_choose(exactly(responses), range(RESPONSES_IN_SIGHT + 1))),
-            self.formed.half_flits.eq(_choose(exactly(responses), sums)),
+            self.formed.requests.eq(_choose(requests, range(REQUESTS_IN_SIGHT + 1))),
+            self.formed.responses.eq(_choose(responses, range(RESPONSES_IN_SIGHT + 1))),
+            self.formed.half_flits.eq(_choose(responses, owed)),
             self.formed.message.eq(self.complete),
         ]
 

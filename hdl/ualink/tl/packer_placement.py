@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from .credit_release import FC_FIELDS
 from .half_flits import SECTORS
 from .packer_share import REQUESTS_IN_SIGHT, RESPONSES_IN_SIGHT
-from .packer_stack import PAIRS, REGIONS, STARTS, stack
+from .packer_stack import LAYOUTS, PAIRS, stack
 
 __all__ = ["TAGS", "PackerPlacement", "exactly"]
 
@@ -29,12 +29,12 @@ class PackerPlacement(wiring.Component):
     U C; U C C            3210, 76; 3210, 54, 76          54; none
     ====================  ==============================  =========================
 
-    Responses stand upwards from ``start`` in the region. FC fields stand in what stays free of the region: the first
-    ones below ``start``, the next ones from the top of the region down.
+    Responses stand upwards in the region from the sector where ``layout`` starts them. FC fields stand in what stays
+    free of the region: the first ones below that sector, the next ones from the top of the region down.
 
     Attributes
     ----------
-    request_compressed, requests, response_compressed, candidates, responses, region, start : as in ``PackerShare``.
+    request_compressed, requests, response_compressed, candidates, responses, layout : as in ``PackerShare``.
     request_low, request_high : for each pair of sectors, bit n: it holds the low 64 bits of Request n, or the high 64.
     response_low, response_high : for each sector, bit n: it holds the low 32 bits of Response n, or the high 32.
     fc : for each sector, bit n: it is free for the n-th FC field.
@@ -50,8 +50,7 @@ class PackerPlacement(wiring.Component):
                 "response_compressed": In(RESPONSES_IN_SIGHT),
                 "candidates": In(RESPONSES_IN_SIGHT),
                 "responses": In(RESPONSES_IN_SIGHT),
-                "region": In(len(REGIONS)),
-                "start": In(STARTS),
+                "layout": In(len(LAYOUTS)),
                 "request_low": Out(REQUESTS_IN_SIGHT).array(PAIRS),
                 "request_high": Out(REQUESTS_IN_SIGHT).array(PAIRS),
                 "response_low": Out(RESPONSES_IN_SIGHT).array(SECTORS),
@@ -92,21 +91,21 @@ class PackerPlacement(wiring.Component):
 
     def _place_responses(self, m):
         """Candidates have their sectors for each start; those go whose sectors are in the region. So little is left
-        to do when region and start are known."""
-        layouts = [self._layout(stack(m, self.response_compressed, start), start) for start in (0, 1)]
+        to do when the layout is known."""
+        stacks = [self._stack(stack(m, self.response_compressed, start), start) for start in (0, 1)]
         occupied = [Const(0)] * SECTORS
         for sector in range(SECTORS):
-            inside = Cat(region for region, pairs in zip(self.region, REGIONS) if _covers(pairs, sector)).any()
             low, high = Const(0, RESPONSES_IN_SIGHT), Const(0, RESPONSES_IN_SIGHT)
-            for start in range(STARTS):
-                base = start & ~1
-                if not base <= sector < base + 2 * _pairs_from(start):
-                    continue
+            covering = {}
+            for layout, (base, pairs, start) in zip(self.layout, LAYOUTS):
+                if start & ~1 <= sector < 2 * (base + pairs):
+                    covering.setdefault(start, []).append(layout)
+            for start, those in covering.items():
                 chosen = Signal(name=f"sector_{sector}_from_{start}")
                 here = Signal(2 * RESPONSES_IN_SIGHT, name=f"in_sector_{sector}_from_{start}")
                 m.d.comb += [
-                    chosen.eq(self.start[start] & inside),
-                    here.eq(Cat(word & self.candidates for word in layouts[start % 2][sector - base])),
+                    chosen.eq(Cat(those).any()),
+                    here.eq(Cat(word & self.candidates for word in stacks[start % 2][sector - (start & ~1)])),
                 ]
                 low |= chosen.replicate(RESPONSES_IN_SIGHT) & here[:RESPONSES_IN_SIGHT]
                 high |= chosen.replicate(RESPONSES_IN_SIGHT) & here[RESPONSES_IN_SIGHT:]
@@ -114,35 +113,32 @@ class PackerPlacement(wiring.Component):
             m.d.comb += [self.response_low[sector].eq(low), self.response_high[sector].eq(high)]
         return occupied
 
-    def _layout(self, held, start):
+    def _stack(self, held, start):
         """For each sector of which Response it holds the low and of which the high word."""
         short, none = self.response_compressed, Const(0, RESPONSES_IN_SIGHT)
         followed = Cat(0, short[:-1] & short[1:])  # stands above the one before it in the same pair
-        layout = []
+        words = []
         for pair in range(PAIRS):
             next_one = held[pair][:RESPONSES_IN_SIGHT]
             if pair == 0 and start == 1:
-                layout += [(none, none), (short[0] & Const(1, RESPONSES_IN_SIGHT), none)]
+                words += [(none, none), (short[0] & Const(1, RESPONSES_IN_SIGHT), none)]
             else:
-                layout += [(next_one, none), ((next_one << 1)[:RESPONSES_IN_SIGHT] & followed, next_one & ~short)]
-        return layout
+                words += [(next_one, none), ((next_one << 1)[:RESPONSES_IN_SIGHT] & followed, next_one & ~short)]
+        return words
 
     def _place_flow_control(self, m, occupied):
         free = [[Const(0)] * FC_FIELDS for _ in range(SECTORS)]
-        for region, (base, pairs) in zip(self.region, REGIONS):
-            low, top = 2 * base, 2 * (base + pairs) - 1
-            for start in range(low, low + (3 if pairs > 1 else 2)):
-                chosen = region & self.start[start]
-                below = list(range(low, start))
-                for n, sector in enumerate((below + list(range(top, start - 1, -1)))[:FC_FIELDS]):
-                    free[sector][n] |= chosen
+        for layout, (base, pairs, start) in zip(self.layout, LAYOUTS):
+            below, above = range(2 * base, start), range(start, 2 * (base + pairs))
+            for n, sector in enumerate([*below, *reversed(above)][:FC_FIELDS]):
+                free[sector][n] |= layout
         for sector in range(SECTORS):
             m.d.comb += self.fc[sector].eq(Cat(free[sector]) & ~occupied[sector].replicate(FC_FIELDS))
 
     def _place_tags(self, m):
         """Tags stand in the order of the sectors: one Request may stand below the Responses, no more."""
         below = Signal()
-        m.d.comb += below.eq(Cat(region for region, (base, _) in zip(self.region, REGIONS) if base).any())
+        m.d.comb += below.eq(Cat(layout for layout, (base, _, _) in zip(self.layout, LAYOUTS) if base).any())
         answered = exactly(self.responses[:TAGS])
         for slot in range(TAGS):
             requests = [self.requests[n] & answered[slot - n] if n <= slot else Const(0) for n in range(TAGS)]
@@ -157,13 +153,3 @@ class PackerPlacement(wiring.Component):
 def exactly(bits):
     """For 0 to all of ``bits``, of which the first ones are set, whether it is so many."""
     return [~bits[0], *(bits[n] & ~bits[n + 1] for n in range(len(bits) - 1)), bits[-1]]
-
-
-def _pairs_from(start):
-    """Pairs that Responses may have that stand from ``start`` on."""
-    return max(base + pairs - start // 2 for base, pairs in REGIONS if 2 * base <= start <= 2 * base + 2)
-
-
-def _covers(region, sector):
-    base, pairs = region
-    return 2 * base <= sector < 2 * (base + pairs)

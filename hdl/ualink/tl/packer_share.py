@@ -5,9 +5,9 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from .control import LIMITS_LAYOUT
-from .packer_stack import PAIRS, REGIONS, STARTS, stack
+from .packer_stack import LAYOUTS, PAIRS, REGIONS, stack
 
-__all__ = ["FC_PATIENCE", "REQUESTS_IN_SIGHT", "RESPONSES_IN_SIGHT", "PackerShare"]
+__all__ = ["FC_PATIENCE", "REQUESTS_IN_SIGHT", "RESPONSES_IN_SIGHT", "PackerShare", "above"]
 
 REQUESTS_IN_SIGHT = 4
 RESPONSES_IN_SIGHT = 8
@@ -45,8 +45,7 @@ class PackerShare(wiring.Component):
     offered : some Request or Response can go; then one does.
     candidates : bit n: Response n goes if there is a sector for it and for those before it.
     requests, responses : bit n: Request n, Response n goes.
-    region : the sectors that Requests leave free, one-hot by the index in ``REGIONS``; 0: none.
-    start : the sector from which on Responses stand, one-hot; 0: no sector is free.
+    layout : what Requests leave free and where Responses start in it, one-hot by the index in ``LAYOUTS``; 0: nothing.
     responses_turn : it is the Responses' turn; 0 after reset.
     fc_due : an FC field that waits is due even if it is not urgent; 0 after reset.
     """
@@ -72,8 +71,7 @@ class PackerShare(wiring.Component):
                 "candidates": Out(RESPONSES_IN_SIGHT),
                 "requests": Out(REQUESTS_IN_SIGHT),
                 "responses": Out(RESPONSES_IN_SIGHT),
-                "region": Out(len(REGIONS)),
-                "start": Out(STARTS),
+                "layout": Out(len(LAYOUTS)),
                 "responses_turn": Out(1),
                 "fc_due": Out(1),
             }
@@ -101,14 +99,17 @@ class PackerShare(wiring.Component):
             fit_high.eq(Cat(~(held & responses).any() for held in high)),
         ]
 
-        self._share(m, requests, due, Mux(due, fit_high & ~1, fit_low))
-        self._start(m, due, fit_low, fit_high)
-        # What goes is known for each number of pairs before the Requests are.
-        room = Const(0, RESPONSES_IN_SIGHT)
-        for region, (_, pairs) in zip(self.region, REGIONS):
+        # For each number of pairs it is known how the Responses would use them before the Requests are chosen.
+        regions = self._share(m, requests, due, Mux(due, fit_high & ~1, fit_low))
+        layout, room = [], Const(0, RESPONSES_IN_SIGHT)
+        for region, (_, pairs) in zip(regions, REGIONS):
+            leave_two = fit_low[pairs - 1] if pairs > 1 else Const(0)
+            leave_one = ~leave_two & (due | fit_high[pairs])
+            leave_none = ~leave_two & ~due & ~fit_high[pairs]
+            layout += [region & leave_none, region & leave_one, *([region & leave_two] if pairs > 1 else [])]
             if_so = Mux(due | fit_high[pairs], _first(high[pairs]), _first(low[pairs]))
             room |= region.replicate(RESPONSES_IN_SIGHT) & if_so
-        m.d.comb += self.responses.eq(responses & room)
+        m.d.comb += [self.layout.eq(Cat(layout)), self.responses.eq(responses & room)]
 
         sent, answered = _number(self.requests), _number(self.responses)
         left_behind = (responses & ~self.responses).any()
@@ -130,7 +131,7 @@ class PackerShare(wiring.Component):
             compressed, count, allowance = (getattr(self, f"{kind}_{name}") for name in MEMBERS)
             candidates = Signal(most, name=f"{kind}_candidates")
             m.d.comb += candidates.eq(
-                Cat(~barred & (count > n) & (allowance > n) for n in range(most))
+                Cat(~barred & above(count, n) & above(allowance, n) for n in range(most))
                 & _within(m, compressed, self.limits[f"compressed_{kind}s"], f"compressed_{kind}s")
                 & _within(m, ~compressed, self.limits[f"uncompressed_{kind}s"], f"uncompressed_{kind}s")
             )
@@ -144,8 +145,8 @@ class PackerShare(wiring.Component):
         return requests, responses
 
     def _share(self, m, may, due, fit):
-        """Decide which of the Requests that ``may`` go do; ``fit``: the Responses and a due FC field have room in so
-        many pairs."""
+        """Decide which of the Requests that ``may`` go do, and return what they leave, one-hot by the index in
+        ``REGIONS``; ``fit``: the Responses and a due FC field have room in so many pairs."""
         first, second, third, fourth = self.request_compressed
         six, eight = Signal(), Signal()
         m.d.comb += [
@@ -157,7 +158,8 @@ class PackerShare(wiring.Component):
             self.requests[3].eq(may[3] & first & second & third & fourth & fit[0]),
         ]
         one, two, three = (self.requests[n] & ~self.requests[n + 1] for n in range(3))
-        m.d.comb += self.region.eq(
+        regions = Signal(len(REGIONS))
+        m.d.comb += regions.eq(
             Cat(
                 ~self.requests[0],
                 one & first,
@@ -167,18 +169,12 @@ class PackerShare(wiring.Component):
                 two & ~first & second,
             )
         )
+        return regions
 
-    def _start(self, m, due, fit_low, fit_high):
-        """Decide where the Responses start in the region."""
-        start = [Const(0)] * STARTS
-        for region, (base, pairs) in zip(self.region, REGIONS):
-            leave_two = fit_low[pairs - 1] if pairs > 1 else Const(0)
-            leave_one = ~leave_two & (due | fit_high[pairs])
-            leave_none = ~leave_two & ~due & ~fit_high[pairs]
-            for sectors, choice in enumerate((leave_none, leave_one, leave_two)):
-                if sectors < 2 or pairs > 1:
-                    start[2 * base + sectors] |= region & choice
-        m.d.comb += self.start.eq(Cat(start))
+
+def above(value, n):
+    """``value`` > ``n``, without the carry chain of a comparison."""
+    return Cat(value == k for k in range(n + 1, 1 << len(value))).any()
 
 
 MEMBERS = ("compressed", "count", "allowance")
@@ -195,7 +191,7 @@ def _number(bits):
 
 def _within(m, bits, limit, name):
     """Bit n: no more than ``limit`` of the bits up to n are set; no limit below 1."""
-    room = Cat((limit > n) | (n == 0) for n in range(len(bits)))
+    room = Cat((n == 0) | above(limit, n) for n in range(len(bits)))
     return Cat(~(count & ~room[: len(count)]).any() for count in _counts(m, bits, name))
 
 

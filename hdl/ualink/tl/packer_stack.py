@@ -4,7 +4,7 @@ from amaranth.hdl import Cat, Const, Module, Signal
 
 from .half_flits import SECTORS
 
-__all__ = ["PAIRS", "REGIONS", "STARTS", "stack"]
+__all__ = ["LAYOUTS", "PAIRS", "REGIONS", "stack"]
 
 PAIRS = SECTORS // 2
 """Pairs of sectors 10, 32, 54, 76: what a Compressed Request or an Uncompressed Response covers."""
@@ -12,8 +12,10 @@ PAIRS = SECTORS // 2
 REGIONS = ((0, 4), (0, 3), (0, 2), (0, 1), (1, 1), (2, 1))
 """What Requests leave of a half-flit is one run of pairs: (its lowest pair, how many pairs)."""
 
-STARTS = 6
-"""The first Response stands in sector 0 to 5, or in the whole pair above an odd one."""
+LAYOUTS = tuple(
+    (base, pairs, 2 * base + skipped) for base, pairs in REGIONS for skipped in range(3 if pairs > 1 else 2)
+)
+"""Ways to use what is left: (lowest pair, how many pairs, sector from which on Responses stand)."""
 
 
 def stack(m: Module, compressed, start: int) -> list[Signal]:
