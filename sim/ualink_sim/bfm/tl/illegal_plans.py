@@ -43,8 +43,12 @@ def _credit_of(bucket: int | None) -> dict[str, int]:
     return {"pool": int(bucket is None), "vchan": bucket or 0}
 
 
-def _read(bucket: int | None) -> UncompressedRequest:
-    return UncompressedRequest(cmd=READ, **_credit_of(bucket))
+def _read(end: IllegalTraffic, bucket: int | None) -> Request:
+    """A Read, compressed if some entry has been loaded: several of these have room."""
+    if not end.view.fields.loaded:
+        return UncompressedRequest(cmd=READ, **_credit_of(bucket))
+    row, way = min(end.view.fields.loaded)
+    return CompressedRequest(cway=way, **{end.options.tx_row_member: row}, **_credit_of(bucket))
 
 
 def _write_response(bucket: int | None) -> CompressedResponse:
@@ -104,7 +108,7 @@ def _add(
 
 def _overdraw_commands(kind: str, bucket: int | None):
     def overdraw(end: IllegalTraffic, plan: Plan) -> bool:
-        field = _read(bucket) if kind == "req_cmd" else _write_response(bucket)
+        field = _read(end, bucket) if kind == "req_cmd" else _write_response(bucket)
         return _add(end, plan, *[field] * (_left(end, (kind, bucket)) + 1))
 
     return overdraw
@@ -161,7 +165,7 @@ def returned_twice(end: IllegalTraffic, plan: Plan) -> bool:
 def request_before_release(end: IllegalTraffic, plan: Plan) -> bool:
     """A Read with a credit, but before both releases are complete."""
     bucket = _richest(end, "req_cmd")
-    return _left(end, ("req_cmd", bucket)) > 0 and _add(end, plan, _read(bucket), ready=False)
+    return _left(end, ("req_cmd", bucket)) > 0 and _add(end, plan, _read(end, bucket), ready=False)
 
 
 @breaks_plan("initial_credits", early=True)
@@ -183,11 +187,8 @@ def too_many_requests(end: IllegalTraffic, plan: Plan) -> bool:
     """One Request more than the receiver can catch."""
     bucket = _richest(end, "req_cmd")
     more = end.request_rate.allowance - sum(issue.field.is_request for issue in plan.issues) + 1
-    read: Request = _read(bucket)
-    if end.view.fields.loaded:  # compressed ones find more room
-        row, way = min(end.view.fields.loaded)
-        read = CompressedRequest(cway=way, **{end.options.tx_row_member: row}, **_credit_of(bucket))
-    return _left(end, ("req_cmd", bucket)) >= more and _add(end, plan, *[read] * more, rates=False)
+    enough = _left(end, ("req_cmd", bucket)) >= more
+    return enough and _add(end, plan, *[_read(end, bucket)] * more, rates=False)
 
 
 @breaks_plan("response_rate")
