@@ -79,12 +79,16 @@ def transfers(*issues):
     return flits, expected
 
 
+def data_of(tag, beats):
+    return b"".join(bytes([tag, beat]) * 32 for beat in range(beats))
+
+
 def full_write(tag, beats=4):
-    return Issue(0, UncompressedRequest(cmd=0x29, num_beats=beats - 1, tag=tag, pool=1), bytes([tag]) * 64 * beats)
+    return Issue(0, UncompressedRequest(cmd=0x29, num_beats=beats - 1, tag=tag, pool=1), data_of(tag, beats))
 
 
 def full_read(tag, beats=4):
-    return Issue(0, CompressedResponse(rd_wr=1, len=beats - 1, tag=tag, pool=1), bytes([tag]) * 64 * beats)
+    return Issue(0, CompressedResponse(rd_wr=1, len=beats - 1, tag=tag, pool=1), data_of(tag, beats))
 
 
 @pytest.mark.req("TL-165", "TL-166", "TL-148", "TL-220")
@@ -128,8 +132,8 @@ def test_restart_while_one_class_is_being_emptied(held):
     gap = [*[None] * 8, OFFLINE, *[None] * 40]
     got = run(POOLS, [*first, *gap, *second], consumer=Slow(len(first) + 30), drain=40)
     assert got.errors == []
-    tags = [beat["data"] & 0xFF for beat in got.beats(held)]
-    assert tags[:4] == [2 if held == "orig_data" else 1] * 4
+    tag = 2 if held == "orig_data" else 1
+    assert [beat["data"] & 0xFFFF for beat in got.beats(held)[:4]] == [beat << 8 | tag for beat in range(4)]
     for channel in ("orig_data", "rd_rsp"):
         want = getattr(expected, channel)
         assert got.beats(channel)[-len(want) :] == want
