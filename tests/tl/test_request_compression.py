@@ -85,13 +85,16 @@ class Reference(TxReference):
 def test_random_requests(device, contexts):
     """Stalls, clears, invalidations and the disabled mode included; IDs also beyond the rows."""
     rows, ways = 3, 4 if contexts == 1 else 2
-    dut = RequestCompression(config(rows, ways, device))
+    built = "either" if contexts == 2 else device
+    dut = RequestCompression(config(rows, ways, built))
     design, turn = shared(dut, contexts)
     rng = random.Random(contexts)
     references = [Reference(rows, ways, device) for _ in range(contexts)]
 
     async def bench(ctx):
         pauses = [0] * contexts
+        # Where the device is built for both ends, this tells which it is; else it says nothing.
+        ctx.set(dut.is_switch, (device == "switch") == (built == "either"))
         stall, blank, rare = 0.0, 0.0, 0.0
         for cycle in range(800 if contexts == 1 else 350 * contexts):
             if cycle % 150 == 0:

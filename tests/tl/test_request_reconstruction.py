@@ -111,7 +111,8 @@ class Reference:
 def test_random_fields(device, contexts):
     """A field in almost every cycle; entries that do not exist or were never loaded, and stops, included."""
     rows, ways = 3, 3
-    dut = RequestReconstruction(config(rows, ways, device))
+    built = "either" if contexts == 2 else device
+    dut = RequestReconstruction(config(rows, ways, built))
     design, turn = shared(dut, contexts)
     rng = random.Random(contexts)
     counts = {"rebuilt": 0, "missing": 0, "load_outside": 0}
@@ -129,6 +130,8 @@ def test_random_fields(device, contexts):
     async def bench(ctx):
         references = [Reference(rows, ways, device) for _ in range(contexts)]
         fields = [None] * contexts
+        # Where the device is built for both ends, this tells which it is; else it says nothing.
+        ctx.set(dut.is_switch, (device == "switch") == (built == "either"))
         for cycle in range(1500 if contexts == 1 else 700 * contexts):
             context = ctx.get(turn) if contexts > 1 else 0
             reference, field = references[context], fields[context]
