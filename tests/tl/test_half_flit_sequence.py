@@ -144,7 +144,7 @@ def random_offers(rng, authentication, *, offered=0.8, messages=0.05):
 @pytest.mark.req(
     *("TL-015", "TL-039", "TL-040", "TL-041", "TL-042", "TL-043", "TL-044", "TL-045", "TL-047", "TL-048", "TL-049"),
     *("TL-050", "TL-051", "TL-054", "TL-059", "TL-060", "TL-061", "TL-062", "TL-063", "TL-064", "TL-079", "TL-130"),
-    *("TL-131", "TL-134", "TL-217"),
+    *("TL-046", "TL-131", "TL-134", "TL-217"),
 )
 @pytest.mark.parametrize("authentication", [False, True])
 @pytest.mark.parametrize("offered, ready, there", [(1.0, 1.0, 1.0), (0.8, 0.5, 0.7), (0.3, 0.9, 1.0), (0.6, 1.0, 0.4)])

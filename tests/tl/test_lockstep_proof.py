@@ -56,7 +56,8 @@ def label(half_flit):
 class LockstepBench(wiring.Component):
     """HalfFlitSequence and DataGearbox, a wire, ReceiveSequence; every input is free in every cycle.
 
-    The receiver takes ``authentication`` to be as it is, if that is ``agreed``. With ``messages`` beats may be bad and Message half-flits may come.
+    The receiver takes ``authentication`` to be as it is, if that is ``agreed``. With ``messages`` beats may be bad and
+    Message half-flits may come.
     """
 
     offered: In(1)
@@ -240,6 +241,5 @@ def test_both_ends_call_every_half_flit_the_same(authentication, messages, tmp_p
     assert not refuted(LockstepBench(authentication=authentication, messages=messages), tmp_path, CYCLES)
 
 
-@pytest.mark.req("TL-046")
 def test_ends_that_do_not_agree_about_authentication_are_refuted(tmp_path):
     assert refuted(LockstepBench(authentication=True, messages=False, agreed=False), tmp_path, 4)
