@@ -183,6 +183,34 @@ def test_shared_data_buffer_serves_both_kinds_and_responses_first():
     simulate(TLConfig(), body)
 
 
+@pytest.mark.req("TL-168", "TL-215")
+@pytest.mark.parametrize("total, requests", [(11, [4, 3]), (8, [4]), (6, [4]), (4, [4])])
+def test_requests_leave_a_largest_transfer_of_the_joint_pool_to_responses(total, requests):
+    """With less than two of them in the Pool they leave what is above one."""
+
+    async def body(ctx, dut, driver):
+        initial = {("req_cmd", None): 7, ("rsp_cmd", None): 7, ("rsp_data", None): total}
+        await start(ctx, dut, driver, initial, shared=True)
+        for beats in requests:
+            assert driver.claim("req", 0, beats) is None
+            await ctx.tick()
+            driver.idle()
+        left = total - sum(requests)
+        assert left == min(4, max(0, total - 4))
+        for beats in range(1, 5):
+            assert driver.claim("req", 0, beats) is False
+        driver.idle()
+        assert driver.claim("req", 0, 0) is None  # one without data needs nothing of the Pool
+        driver.idle()
+        driver.ledger["req_cmd", None] += 1
+        if left:
+            assert driver.claim("rsp", 0, left) is None
+        await ctx.tick()
+        driver.check()
+
+    simulate(TLConfig(), body)
+
+
 @pytest.mark.req("TL-219")
 @pytest.mark.parametrize("account", [("req_cmd", None), ("rsp_cmd", 2), ("req_data", 3), ("rsp_data", None)])
 @pytest.mark.parametrize("shared", [False, True])
