@@ -68,6 +68,7 @@ def test_limits_of_other_sizes(bytes_):
 
 def test_limits_with_byte_enables_and_several_kinds():
     assert efficiency((Kind(WRITE, 1),), Fraction(4)) == Fraction(64, 64 + 32 + 16)
+    assert efficiency((Kind(ATOMIC_R, 1),), Fraction(8)) == Fraction(128, 128 + 32 + 32)
     assert efficiency((Kind(WRITE, 2), Kind(READ, 4)), Fraction(8)) == Fraction(384, 384 + 32 + 64)
 
 
@@ -284,7 +285,7 @@ def test_a_source_keeps_to_its_limit_and_a_responder_answers():
 def test_two_layers_exchange_the_traffic_of_a_pattern():
     """Every fifth flit and more is full of data, and all beats come right, some stalls included."""
     small = AddressCacheConfig(rows=4, ways=2)
-    top = PairTop(TLConfig(tx_cache=small, rx_cache=small), FlitWire())
+    top = PairTop(TLConfig(tx_cache=small, rx_cache=small, authentication=False), FlitWire())
     pattern = Pattern(kinds=(Kind(READ, 4), Kind(WRITE_FULL, 4), Kind(WRITE, 2)), limits=(32, 32))
 
     async def body(ctx):

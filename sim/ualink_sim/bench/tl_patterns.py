@@ -30,8 +30,8 @@ class Kind:
 
     @property
     def data(self) -> int:
-        """Bytes of data that the Request or its Response brings."""
-        return BEAT * self.beats
+        """Bytes of data that Request and Response bring; an AtomicR has operands and a result."""
+        return BEAT * self.beats * (2 if self.cmd == ReqCmd.ATOMIC_R else 1)
 
     @property
     def byte_enables(self) -> int:
