@@ -1,6 +1,6 @@
 """Traffic that is legal but for one flit, which breaks exactly one rule (UALink_200 §5)."""
 
-from . import illegal_flits, illegal_plans  # noqa: F401  they fill ILLEGAL
+from . import illegal_credits, illegal_flits, illegal_plans  # noqa: F401  they fill ILLEGAL
 from .checker import LinkChecker
 from .endpoint import Plan
 from .illegalities import ILLEGAL
