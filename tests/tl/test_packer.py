@@ -28,14 +28,14 @@ def all_fits(scene, start=0):
 
 @pytest.mark.req(
     *("TL-005", "TL-006", "TL-008", "TL-009", "TL-010", "TL-011", "TL-012", "TL-013", "TL-014", "TL-022", "TL-023"),
-    *("TL-038", "TL-052", "TL-125", "TL-130", "TL-131", "TL-134", "TL-145"),
+    *("TL-038", "TL-046", "TL-052", "TL-125", "TL-130", "TL-131", "TL-134", "TL-145"),
 )
 @pytest.mark.parametrize("compressed", [0.0, 0.5, 0.9])
 @pytest.mark.parametrize("authentication", [0, 1])
 def test_random_half_flits(compressed, authentication):
     async def body(bench):
         rng = bench.rng
-        for _ in range(120):
+        for _ in range(80):
             fields = random_fields(rng, rng.randint(0, 4), rng.choice((0, 1, 2, 3, 5, 8)), compressed)
             scene = Scene(
                 *fields,
@@ -63,7 +63,7 @@ def test_all_goes_if_it_fits(compressed):
 
     async def body(bench):
         rng = bench.rng
-        for _ in range(250):
+        for _ in range(150):
             scene = Scene(
                 *random_fields(rng, rng.randint(0, 4), rng.randint(0, 5), compressed),
                 fc=rng.choice(([None] * 5, [FC[0], *[None] * 4])),
@@ -78,7 +78,7 @@ def test_all_goes_if_it_fits(compressed):
                 assert formed.fc == [FC[0]]
 
     simulate(body)
-    assert len(fitting) > 50
+    assert len(fitting) > 30
 
 
 @pytest.mark.req("TL-023")
@@ -109,7 +109,6 @@ def test_initial_credit_release_complete_goes_alone(shared_data):
     simulate(body)
 
 
-@pytest.mark.req("TL-046")
 def test_without_the_path_of_tags_there_is_no_authentication():
     async def body(bench):
         scene = Scene(*random_fields(bench.rng, 0, 8, 1.0), authentication=1, swap=1)

@@ -96,7 +96,7 @@ class PackerPlacement(wiring.Component):
         occupied = [Const(0)] * SECTORS
         for sector in range(SECTORS):
             low, high = Const(0, RESPONSES_IN_SIGHT), Const(0, RESPONSES_IN_SIGHT)
-            covering = {}
+            covering: dict[int, list] = {}
             for layout, (base, pairs, start) in zip(self.layout, LAYOUTS):
                 if start & ~1 <= sector < 2 * (base + pairs):
                     covering.setdefault(start, []).append(layout)
