@@ -59,20 +59,21 @@ class Tap(wiring.Component):
 
 
 class Records:
-    """What a tap wrote: ``cycle`` and the members of ``layout``, each as an array with one row per payload.
+    """What a tap wrote: ``cycle`` and the members of ``layout``, each as an array with one row per payload, and the
+    ``words`` that they are taken from.
 
     Members of up to 64 bits are arrays of uint64; wider ones have as many columns as they have words of 64 bits.
     """
 
     def __init__(self, words: np.ndarray, layout: data.Layout):
-        self._words, self._layout = words, layout
+        self.words, self._layout = words, layout
         self.cycle = words[:, -1].astype(np.int64)
 
     def __len__(self) -> int:
-        return len(self._words)
+        return len(self.words)
 
     def __getitem__(self, rows) -> "Records":
-        return Records(self._words[rows], self._layout)
+        return Records(self.words[rows], self._layout)
 
     def __getattr__(self, name: str) -> np.ndarray:
         member = self._layout[name]
@@ -83,9 +84,9 @@ class Records:
 
     def _bits(self, start: int, width: int) -> np.ndarray:
         word, shift = divmod(start, 32)
-        value = self._words[:, word].astype(np.uint64) >> np.uint64(shift)
+        value = self.words[:, word].astype(np.uint64) >> np.uint64(shift)
         for n in range(1, -(-(shift + width) // 32)):
-            value |= self._words[:, word + n].astype(np.uint64) << np.uint64(32 * n - shift)
+            value |= self.words[:, word + n].astype(np.uint64) << np.uint64(32 * n - shift)
         return value & np.uint64((1 << width) - 1)
 
 
