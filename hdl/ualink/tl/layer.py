@@ -64,18 +64,14 @@ class TransactionLayer(wiring.Component):
         m.submodules.drop_mode = drop_mode = DropMode()
         m.submodules.drop_gate = gate = DropGate()
 
-        # A session that Drop Mode has cut cannot be taken up again: the partner counts on what was dropped.
-        cut = Signal()
-        up = Signal()
+        up = drop_mode.up
         authentication = Signal()
-        m.d.sync += cut.eq(self.online & (cut | drop_mode.dropping))
         m.d.comb += [
             drop_mode.control_error.eq(control.control_error),
             drop_mode.drop_on_link_down.eq(control.drop_on_link_down),
             drop_mode.online.eq(self.online),
             drop_mode.clear.eq(control.clear_drop),
             gate.dropping.eq(drop_mode.dropping),
-            up.eq(self.online & ~drop_mode.dropping & ~cut),
             transmit.online.eq(up),
             receive.online.eq(up),
             transmit.authentication.eq(authentication),
@@ -97,9 +93,7 @@ class TransactionLayer(wiring.Component):
         wiring.connect(m, wiring.flipped(self.rx_flit), receive.rx_flit)
         wiring.connect(m, receive.status, transmit.status)
         m.d.comb += [
-            self.error.eq(
-                receive.error_valid | transmit.protocol_error | transmit.cache_error | (cut & ~drop_mode.dropping)
-            ),
+            self.error.eq(receive.error_valid | transmit.protocol_error | transmit.cache_error | drop_mode.restart),
             status.credits_ready.eq(transmit.credits_ready),
             status.transmit_error.eq(transmit.protocol_error),
             status.cache_error.eq(transmit.cache_error),
