@@ -8,7 +8,7 @@ from ualink_sim.bfm.tl.checker import LinkChecker
 from ualink_sim.bfm.tl.observed import Due
 from ualink_sim.bfm.tl.options import TLOptions
 
-# The tables begin in the middle of things: without credits, with loaded caches; what FC fields and byte enables say is made up.
+# The tables begin in the middle of things, with loaded caches; what FC fields and byte enables say is made up.
 CREDITS = {"before_release", "credit_req_cmd", "credit_rsp_cmd", "credit_req_data", "credit_rsp_data"}
 IGNORED = frozenset(CREDITS | {"never_loaded", "byte_enables", "fc_duplicate"})
 RULES = (

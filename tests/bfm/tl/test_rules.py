@@ -10,7 +10,8 @@ from ualink_sim.bfm.tl.illegal import ILLEGAL, IllegalTraffic
 from ualink_sim.bfm.tl.legal import LegalTraffic, Weights
 from ualink_sim.bfm.tl.options import NATURAL_LIMITS, TLOptions
 from ualink_sim.bfm.tl.rules import RULES, TLProtocolError
-from ualink_sim.model.tl_sequence import NOP_MESSAGE, message_half_flit
+from ualink_sim.model.tl_fields import Credit, FlowControl, encode_control_half_flit
+from ualink_sim.model.tl_sequence import INITIAL_CREDIT_RELEASE_COMPLETE, NOP_MESSAGE, message_half_flit
 
 BY_THE_SIGNALS = {"known", "stable"}
 """Rules of the stream, which test_bus.py breaks."""
@@ -81,6 +82,20 @@ def test_illegal_with_authentication(name):
         if link.ends[0].broken is not None:
             break
     assert [error.rule for error in link.found] == [ILLEGAL[name].rule]
+
+
+@pytest.mark.req("TL-155", "TL-166", "TL-168", "TL-169")
+@pytest.mark.parametrize("shared, needed", [(False, ["rsp_data"]), (True, [])])
+def test_initial_credits_of_one_data_class(shared, needed):
+    """All classes but Response data are announced, which is enough with a shared buffer only."""
+    found = []
+    checker = LinkChecker(on_error=found.append)
+    credits = FlowControl(req_cmd=Credit(1), rsp_cmd=Credit(1), req_data=Credit(4))
+    checker.sent(encode_control_half_flit([(0, credits)]) + bytes(32), 0)
+    checker.sent(message_half_flit(INITIAL_CREDIT_RELEASE_COMPLETE, bytes([shared])) + bytes(32), 0b01)
+    assert [(error.rule, str(error).split(": ")[-1]) for error in found] == [
+        ("initial_credits", kind) for kind in needed
+    ]
 
 
 def test_some_rules_need_authentication():
