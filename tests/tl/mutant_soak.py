@@ -1,0 +1,40 @@
+"""A short soak of the version of the transaction layer that ``TL_MUTANT`` names; exit code 3 if it is noticed."""
+
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import tl.mutant_modules  # noqa: F401  the mutant comes before everything that imports its module
+from tl.soak_cases import MODELS, cases
+from tl.soak_tap import TAP_VERILOG
+from tl.soak_top import SoakTop
+from ualink.verilog import to_verilog
+from ualink_sim.simulator import SimulatorError, build
+
+NAME, CASES, CYCLES = "tiny", 8, 12_000
+
+
+def main() -> int:
+    chosen = MODELS[NAME]
+    bench = SoakTop(chosen.configs, chosen.ports, chosen.latency)
+    model = build({"tl_mutant.v": to_verilog(bench, "tl_mutant"), "soak_tap.v": TAP_VERILOG}, "tl_mutant")
+    with tempfile.TemporaryDirectory() as folder:
+        results, log = Path(folder, "results.json"), Path(folder, "log")
+        environment = {"MODEL": NAME, "CASES": json.dumps(cases(NAME, CASES, CYCLES)), "RESULTS": str(results)}
+        # In the simulation only the Verilog is wrong.
+        environment["TL_MUTANT"] = ""
+        try:
+            model.run("tl.soak_bench", environment=environment, log=log)
+        except SimulatorError:
+            text = log.read_text(errors="replace")
+            noticed = [line.strip() for line in text.splitlines() if "AssertionError" in line]
+            print(noticed[-1][-300:] if noticed else text[-2000:])
+            return 3 if noticed else 1
+        return 0 if results.exists() else 1
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("PYTHONHASHSEED", "0")
+    sys.exit(main())

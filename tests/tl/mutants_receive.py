@@ -1,0 +1,156 @@
+"""Wrong versions of the receiver."""
+
+from tl.mutant import Mutant
+
+__all__ = ["RECEIVE_MUTANTS"]
+
+RX_CACHE = "ualink.tl.rx_address_cache"
+REBUILD = "ualink.tl.request_reconstruction"
+RECEIVE = "ualink.tl.receive_sequence"
+CATCH = "ualink.tl.catch_buffer"
+ASSEMBLER = "ualink.tl.data_assembler"
+BUFFER = "ualink.tl.data_buffer"
+UNLOAD = "ualink.tl.request_unload"
+READ_UNLOAD = "ualink.tl.read_response_unload"
+RESPONSES = "ualink.tl.response_reconstruction"
+
+RECEIVE_MUTANTS = (
+    # Rx Address Cache
+    Mutant(
+        "array before the Address CAM",
+        "TL-143",
+        RX_CACHE,
+        "with m.If(self.last_valid & (self.last_row == self.row)",
+        "with m.If(0 & (self.last_row == self.row)",
+        "test_rx_address_cache.py::test_every_use_sees_the_last_load",
+    ),
+    Mutant(
+        "Address CAM of the wrong way",
+        "TL-120",
+        RX_CACHE,
+        " & (self.last_way == self.way)",
+        "",
+        "test_rx_address_cache.py::test_every_use_sees_the_last_load",
+    ),
+    Mutant(
+        "old entries after a restart",
+        "TL-221",
+        RX_CACHE,
+        "write.data.eq(0), write.en.eq(-1)]",
+        "write.data.eq(0), write.en.eq(0)]",
+        "test_rx_address_cache.py::test_nothing_is_known_after_the_sweep",
+    ),
+    Mutant(
+        "rows of the other end",
+        "TL-118",
+        REBUILD,
+        "at_this_end(self.config, self.is_switch, source, destination)",
+        "at_this_end(self.config, self.is_switch, destination, source)",
+        "test_request_reconstruction.py::test_random_fields",
+    ),
+    Mutant(
+        "rebuilt length one short",
+        "TL-186",
+        REBUILD,
+        "beat.len.eq(Cat(Const(0xF, 4), short.len))",
+        "beat.len.eq(Cat(Const(0xE, 4), short.len))",
+        "test_request_reconstruction.py::test_random_fields",
+    ),
+    # Receiving
+    Mutant(
+        "half-flits of the next field first",
+        "TL-038",
+        RECEIVE,
+        "first.eq(mask & (~mask + 1))",
+        "first.eq(mask & ~(mask >> 1))",
+        "test_receive_grids.py",
+    ),
+    Mutant(
+        "MANDATORY NOP unchecked",
+        "TL-220",
+        RECEIVE,
+        "& ~self.message[1] & ~self.upper_is_zero",
+        "& ~self.message[1] & 0",
+        "test_receive_errors.py",
+    ),
+    Mutant(
+        "poison in the place of byte enables",
+        "TL-063",
+        RECEIVE,
+        "~control_slot & ~self.lower.byte_enables",
+        "~control_slot",
+        "test_receive_errors.py",
+    ),
+    Mutant(
+        "catch buffer turned round",
+        "TL-141",
+        CATCH,
+        "before[n + 1].eq(before[n] + self.valid[n])",
+        "before[n + 1].eq(before[n] + self.valid[-1 - n])",
+        "test_catch_buffer.py::test_fields_leave_in_order_and_the_limit_is_exact",
+    ),
+    Mutant(
+        "halves exchanged",
+        "TL-027",
+        ASSEMBLER,
+        "(slot.half == half)",
+        "(slot.half != half)",
+        "test_receive_grids.py",
+    ),
+    Mutant(
+        "poison of the lower half only",
+        "TL-085",
+        BUFFER,
+        "halves[0].poison | halves[1].poison",
+        "halves[0].poison & halves[1].poison",
+        "test_receive_hostile.py",
+    ),
+    Mutant(
+        "data before they have come",
+        "TL-104",
+        UNLOAD,
+        "brings_data & complete.any() & ~self.busy",
+        "brings_data & ~self.busy",
+        "test_receive.py",
+    ),
+    Mutant(
+        "gap in a burst",
+        "TL-210",
+        UNLOAD,
+        "self.busy | (start & ~data_sent)",
+        "(self.busy & self.rx_orig_data.ready & ~index[1]) | (start & ~data_sent)",
+        "test_receive.py",
+    ),
+    Mutant(
+        "byte enables of the block's first quarter",
+        "TL-036",
+        UNLOAD,
+        "current.beat.addr[6:8] + beat_index",
+        "beat_index",
+        "test_receive.py",
+    ),
+    Mutant(
+        "command credit not returned",
+        "TL-163",
+        UNLOAD,
+        "self.release_req_cmd.valid.eq(self.request.ready & ~self.flush)",
+        "self.release_req_cmd.valid.eq(started & ~self.flush)",
+        "test_receive.py",
+    ),
+    Mutant(
+        "last beat marked late",
+        "TL-210",
+        READ_UNLOAD,
+        "beat.last.eq(final)]",
+        "beat.last.eq(index == 3)]",
+        "test_receive.py",
+    ),
+    Mutant(
+        "offset of a single beat lost",
+        "TL-193",
+        RESPONSES,
+        "[read.offset.eq(single.offset), read.last.eq(single.last)]",
+        "read.last.eq(single.last)",
+        "test_receive.py",
+    ),
+)
