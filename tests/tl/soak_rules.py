@@ -94,6 +94,11 @@ def check_flits(case: Case, near: int, session: Session) -> None:
         demand(not (requests.ftype == 3).any() and not requests.cload.any(), "the Tx Address Cache is used")
     if not case.compress_responses:
         demand((responses.ftype == 2).all(), "a Response is compressed")
+    words = np.ascontiguousarray(flits.data).view("<u4")[responses.row, responses.sector]
+    demand(not (words & np.where(responses.ftype == 2, 0xFFFF, 1)).any(), "a SPARE bit is not 0")
+    sent = np.bincount(row, minlength=len(flits))[stream.tagged]
+    unused = np.arange(4) >= sent[:, None]
+    demand(not (flits.data[stream.tagged][:, 4:] * unused).any(), "an unused tag is not 0")
     # ReqMetaData[7:2] must be 0 (ruling D02); all other conditions show when the Request is rebuilt.
     short = requests.ftype == 3
     demand(not (requests.meta_data[short] & 0xFC).any(), "METADATA of a Compressed Request has bit 2 set")
@@ -104,12 +109,14 @@ def check_credits(case: Case, near: int, session: Session, opposite: Session, la
     start = []
     for way, end in ((session, near), (opposite, 1 - near)):
         places = way.stream.messages
-        kinds = way.flits.data.view(np.uint64).reshape(-1, 2, 4)[places // 2, places % 2, 0]
+        content = np.ascontiguousarray(way.flits.data).reshape(-1, 2, 4)[places // 2, places % 2]
+        kinds = content[:, 0]
         demand((kinds & np.uint64(0xFF) == INITIAL_CREDIT_RELEASE_COMPLETE).all(), "unknown message")
         demand(len(kinds) <= 1, "two initial releases")
         demand(len(kinds) == 1 or not last, "no initial release")
         shared = case.configs[end].shared_data_buffer
         demand((kinds >> np.uint64(8) == shared).all(), "wrong flag of Shared Data Buffer mode")
+        demand(not content[:, 1:].any(), "payload of a message that is not 0")
         start.append(int(places[0]) // 2 if len(places) else len(way.flits))
     sent = [spent(fields) for fields in (session.stream.requests, session.stream.responses)]
     back = opposite.stream.returned

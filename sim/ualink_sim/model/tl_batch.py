@@ -35,7 +35,7 @@ class Stream:
     ``half_flits`` are the Data half-flits as four words of 64 bits, ``places`` twice their flit plus 1 for an upper
     one; ``messages`` are places of messages that are not poison; ``half_poisoned`` is set when a beat was poisoned by
     half. ``credit_fields`` has the flit of each Flow Control field, ``repeated`` the first in which two of them count
-    for one account; ``has_tags``: authentication is on.
+    for one account; ``has_tags``: authentication is on, ``tagged``: flits with AuthTags.
     """
 
     flits: int
@@ -51,6 +51,7 @@ class Stream:
     credit_fields: Array
     repeated: int | None
     has_tags: bool
+    tagged: Array
     error: tuple[int, str] | None
 
     def beats(self, fields: Fields) -> Beats:
@@ -127,6 +128,7 @@ def decode(
         credit_fields=parsed.row[here & (parsed.ftype == 0)],
         repeated=repeated,
         has_tags=authentication,
+        tagged=np.asarray(walk.tagged, dtype=np.int64),
         error=min(problems) if problems else None,
     )
 
