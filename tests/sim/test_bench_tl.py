@@ -95,6 +95,18 @@ def test_only_saturated_traffic_has_an_efficiency():
         tl_efficiency.saturated_efficiency({"flits": 21, "cycles": 24, "data": 40})
 
 
+def test_only_what_lasts_is_measured():
+    def end(requests, responses, cycles=1000):
+        return {"requests": requests, "responses": responses, "cycles": cycles}
+
+    steady = [end(200, 100), end(101, 203)]
+    assert tl_efficiency.check_steady(steady) is steady
+    assert tl_efficiency.check_steady([end(200, 0), end(0, 240, cycles=1200)])
+    for unsteady in ([end(200, 100), end(100, 180)], [end(200, 90), end(100, 200)]):
+        with pytest.raises(Unavailable, match="this does not last"):
+            tl_efficiency.check_steady(unsteady)
+
+
 def test_control_levels_are_those_of_the_signature():
     levels = tl_pair.control_levels({"authentication": 1, "limits.compressed_requests": 2})
     assert levels["control__authentication"] == 1

@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 from .rows import Bench, Row
-from .tl_efficiency import saturated_efficiency
+from .tl_efficiency import RESPONSE_AND_CREDITS, check_steady, saturated_efficiency
 from .tl_pair import CONFIG, count
 from .tl_pair_requests import RANDOM_BITS, REGION_BITS, STREAMS
 from .tl_patterns import WRITE_FULL, Kind, Pattern, efficiency
@@ -58,7 +58,7 @@ def benches() -> list[Bench]:
 
 def _bench(name: str, what: str, limit: Fraction, pattern: Pattern) -> Bench:
     where = f"WriteFull of 256 bytes both ways: {what}; window of {FLITS:,} flits"
-    sectors = 4 - 2 * limit + Fraction(6, 5)
+    sectors = 4 - 2 * limit + RESPONSE_AND_CREDITS
     rate = Row(
         name=f"tl.cache.hit_rate.{name}",
         unit="fraction",
@@ -73,7 +73,7 @@ def _bench(name: str, what: str, limit: Fraction, pattern: Pattern) -> Bench:
     )
 
     def measure() -> dict[str, float]:
-        found = count(pattern, FLITS)
+        found = check_steady(count(pattern, FLITS))
         hits = min(end["compressed"] / end["requests"] for end in found)
         return {rate.name: hits, share.name: min(map(saturated_efficiency, found))}
 

@@ -1,6 +1,6 @@
 """Rows that say how much of what two transaction layers send is data."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from ualink.tl.fields import FLOW_CONTROL
@@ -8,16 +8,17 @@ from ualink.tl.fields import FLOW_CONTROL
 from ..model.upli import ReqCmd
 from .rows import Bench, Row, Unavailable
 from .tl_pair import WIRE, count
-from .tl_pair_source import MOST_OUTSTANDING
 from .tl_patterns import BEAT, READ, TABLES, WRITE, WRITE_FULL, Kind, Pattern, efficiency
 
-__all__ = ["LEAST_FLITS", "RESPONSE_AND_CREDITS", "benches", "saturated_efficiency", "window_for"]
+__all__ = ["LEAST_FLITS", "RESPONSE_AND_CREDITS", "benches", "check_steady", "saturated_efficiency", "window_for"]
 
 LEAST_FLITS = 2_000
 LONG = 20_000
 """Flits of a window of random traffic."""
 
 _PAIR = f"two TransactionLayers in Verilator, {WIRE} cycles of wire each way, a window of {{:,}} flits or more"
+_PACE = 0.02
+"""Share of its rate by which traffic may differ between two ends, whose windows are not the same cycles."""
 RESPONSE_AND_CREDITS = Fraction(6, 5)
 """Sectors of a Compressed Response and a fifth of an FC field, of which there is one in two Control half-flits with
 five Requests."""
@@ -30,6 +31,15 @@ _SIZES = (1, 2, 3, 4)
 def window_for(limit: Fraction, least: int = LEAST_FLITS) -> int:
     """Flits, ``least`` or more, in which traffic of efficiency ``limit`` repeats a whole number of times."""
     return -(-least // limit.denominator) * limit.denominator
+
+
+def check_steady(counts: Sequence[Mapping[str, int]]) -> Sequence[Mapping[str, int]]:
+    """``counts`` of both ends; Unavailable if Responses do not keep pace with the Requests of the other end."""
+    for asking, answering in (counts, counts[::-1]):
+        asked, answered = asking["requests"] / asking["cycles"], answering["responses"] / answering["cycles"]
+        if abs(asked - answered) > _PACE * asked:
+            raise Unavailable(f"{asked:.4f} Requests and {answered:.4f} Responses a cycle: this does not last")
+    return counts
 
 
 def saturated_efficiency(counts: Mapping[str, int]) -> float:
@@ -55,7 +65,7 @@ def _bench(
     )
 
     def measure() -> dict[str, float]:
-        found = count(pattern, window_for(limit, least))
+        found = check_steady(count(pattern, window_for(limit, least)))
         return {name: min(saturated_efficiency(found[end]) for end in ends)}
 
     return Bench((row,), measure)
@@ -99,7 +109,7 @@ def _one_way() -> list[Bench]:
                     efficiency(kinds, sectors),
                     f"Requests of one end alone, compressed; limit: {_MOST_COMMANDS} {what} Control "
                     f"half-flit{'s' * (end == 0)}, an FC field returns {_MOST_COMMANDS} credits",
-                    Pattern(kinds=kinds, limits=(MOST_OUTSTANDING, 0)),
+                    Pattern(kinds=kinds, limits=(256, 0)),
                     ends=(end,),
                 )
             )

@@ -21,7 +21,8 @@ CONFIG = TLConfig()
 MEDIA = {"tl_pair": FlitWire, "tl_link_pair": LinkWire}
 WIRE = 4
 """Cycles of each direction of the wire."""
-SETTLE = 4_000
+SETTLE = 10_000
+"""Cycles before a window opens: queues in front of the link grow to their lengths."""
 PATIENCE = 20
 
 

@@ -6,7 +6,6 @@ from fractions import Fraction
 from ualink.tl.fields import has_byte_enables
 
 from ..model.upli import ReqCmd
-from .tl_pair_source import MOST_OUTSTANDING
 
 __all__ = ["BEAT", "READ", "TABLES", "WRITE", "WRITE_FULL", "Kind", "Pattern", "Table", "efficiency"]
 
@@ -50,7 +49,7 @@ class Pattern:
     stay: bool = True
     spread: bool = False
     random: int = 0
-    limits: tuple[int, int] = (MOST_OUTSTANDING, MOST_OUTSTANDING)
+    limits: tuple[int, int] = (256, 256)
     control: dict[str, int] = field(default_factory=dict)
 
     def levels(self) -> dict[str, int]:

@@ -6,6 +6,7 @@ from .dl_link import LATENCY, NEAR
 from .rows import Bench, Options, Row
 from .tl_efficiency import LEAST_FLITS, RESPONSE_AND_CREDITS
 from .tl_pair import count
+from .tl_pair_source import MOST_OUTSTANDING
 from .tl_patterns import BEAT, READ, TABLES, WRITE_FULL, Kind, Pattern, efficiency
 
 __all__ = ["benches"]
@@ -63,7 +64,7 @@ def _distant() -> list[Bench]:
                     efficiency(kinds, 2 + RESPONSE_AND_CREDITS),
                     "both ways, all compressed, as many Requests outstanding as there are credits; limit: five "
                     "Requests, five Responses and an FC field in two Control half-flits",
-                    Pattern(kinds=kinds),
+                    Pattern(kinds=kinds, limits=(MOST_OUTSTANDING, MOST_OUTSTANDING)),
                     LATENCY,
                 )
             )
