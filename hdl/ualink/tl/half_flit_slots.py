@@ -111,7 +111,8 @@ class HalfFlitSlots(wiring.Component):
             m.d.comb += [wanted.eq(1), self.upper.eq(UpperSlot.DATA), after.eq(held)]
         with m.Elif(holds & (held != 0)):
             m.d.comb += [wanted.eq(1), self.upper.eq(UpperSlot.DATA), after.eq(held - 1)]
-        with m.Elif(~holds & tagged):
+        # By itself: in the chain above, ``after`` would seem to depend on what is formed, which depends on ``after``.
+        with m.If(~self.ahead & tagged):
             m.d.comb += self.upper.eq(UpperSlot.TAGS)
         with m.If(owed > 1):
             m.d.comb += self.lower.eq(LowerSlot.DATA)
