@@ -103,7 +103,7 @@ RECEIVE_MUTANTS = (
         BUFFER,
         "halves[0].poison | halves[1].poison",
         "halves[0].poison & halves[1].poison",
-        "test_receive_hostile.py",
+        "test_receive.py::test_one_poisoned_half_poisons_the_beat",
     ),
     Mutant(
         "data before they have come",

@@ -305,7 +305,7 @@ TRANSMIT_MUTANTS = (
         GEARBOX,
         "half_flit.message.eq(error)",
         "half_flit.message.eq(error & (half_flit is lower))",
-        "test_transmit_grids.py",
+        "test_transmit.py::test_grids_of_the_standard",
     ),
     Mutant(
         "Reads carry NUMBEATS",
