@@ -2,7 +2,17 @@
 
 import pytest
 
-from ualink.config import ConfigError, Credits, DLConfig, StationConfig, SwitchConfig, TLConfig, UPLIConfig, from_dict
+from ualink.config import (
+    AddressCacheConfig,
+    ConfigError,
+    Credits,
+    DLConfig,
+    StationConfig,
+    SwitchConfig,
+    TLConfig,
+    UPLIConfig,
+    from_dict,
+)
 
 
 @pytest.mark.parametrize(
@@ -31,6 +41,14 @@ from ualink.config import ConfigError, Credits, DLConfig, StationConfig, SwitchC
             lambda: TLConfig(rsp_cmd=Credits(vc=(1, 1, 0, 0)), rsp_data=Credits(vc=(4, 3, 0, 0))),
             ("tl.rsp_data.vc[1]", "3", "4 or more"),
         ),
+        (
+            lambda: TLConfig(shared_data_buffer=True, req_data=Credits(pool=7), rsp_data=Credits()),
+            ("tl.req_data.pool", "7 credits", "8 or more"),
+        ),
+        (lambda: TLConfig(device="bridge"), ("tl.device", "'bridge'")),
+        (lambda: TLConfig(credit_return_delay=0), ("credit_return_delay", "0")),
+        (lambda: AddressCacheConfig(ways=5), ("ways", "5")),
+        (lambda: AddressCacheConfig(rows=1025), ("rows", "1025", "1024")),
         (lambda: SwitchConfig(stations=64, route_entries=128), ("route_entries", "128", "256")),
         (lambda: DLConfig(replay_depth=True), ("dl.replay_depth", "True")),
     ],
@@ -40,6 +58,14 @@ def test_refusal_names_key_value_and_reason(make, words):
         make()
     assert all(word in str(refusal.value) for word in words)
     assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.req("TL-166")
+def test_a_shared_data_buffer_may_be_announced_as_one_class():
+    config = TLConfig(shared_data_buffer=True, req_data=Credits(), rsp_data=Credits(pool=8))
+    assert config.req_data.total == 0
+    with pytest.raises(ConfigError):
+        config.replace(shared_data_buffer=False)
 
 
 def test_replace_checks_again():

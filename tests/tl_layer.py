@@ -86,15 +86,13 @@ def simulate(body, *configs):
     _bench(*configs).run(body)
 
 
+def short(beat):
+    """A beat of a Response as it arrives: of status OKAY it goes compressed, without its source (UALink_200 §5.9.4)."""
+    return beat if beat["status"] else {**beat, "src_phys_acc_id": 0}
+
+
 def arriving(stimulus):
-    """Beats that must come out at the far end (UALink_200 §5.3, §5.9, rulings D07 and D30).
-
-    Responses of status OKAY go compressed, without their source (UALink_200 §5.9.4).
-    """
-
-    def short(beat):
-        return beat if beat["status"] else {**beat, "src_phys_acc_id": 0}
-
+    """Beats that must come out at the far end (UALink_200 §5.3, §5.9, rulings D07 and D30)."""
     beats = {channel: [] for channel in CHANNELS}
     for req, data in stimulus.requests:
         beats["req"].append(req)

@@ -106,8 +106,10 @@ LARGEST_TRANSFER = 4
 class TLConfig(_Config):
     """Transaction layer of one port (UALink_200 §5).
 
-    ``req_cmd``, ``rsp_cmd`` count fields, ``req_data``, ``rsp_data`` count 64-byte buffers of the receiver; the rulings
-    are those of ``docs/rulings.md``: ``uwm_has_byte_enables`` (D03), ``cmd_counter_bits`` and ``data_counter_bits``.
+    ``req_cmd``, ``rsp_cmd`` count fields, ``req_data``, ``rsp_data`` count 64-byte buffers of the receiver. The
+    defaults carry any transfer size at full rate over 100 cycles of wire each way; ``tl/sizing.py`` tells what others
+    need.
+    ``uwm_has_byte_enables`` (D03), ``cmd_counter_bits`` and ``data_counter_bits`` are rulings of ``docs/rulings.md``.
 
     ``device`` names the end of the link, which decides the rows of the Address Caches (UALink_200 §5.5): an
     "accelerator" sends with ReqDstPhysAccID as row and receives with ReqSrcPhysAccID, a "switch" the other way. Of
@@ -119,10 +121,10 @@ class TLConfig(_Config):
     credit gets a half-flit of its own.
     """
 
-    req_cmd: Credits = Credits(pool=64)
-    rsp_cmd: Credits = Credits(pool=64)
-    req_data: Credits = Credits(pool=256)
-    rsp_data: Credits = Credits(pool=256)
+    req_cmd: Credits = Credits(pool=256)
+    rsp_cmd: Credits = Credits(pool=256)
+    req_data: Credits = Credits(pool=320)
+    rsp_data: Credits = Credits(pool=320)
     uwm_has_byte_enables: bool = True
     cmd_counter_bits: int = 10
     data_counter_bits: int = 10
@@ -145,15 +147,24 @@ class TLConfig(_Config):
             bits = self.cmd_counter_bits if name.endswith("cmd") else self.data_counter_bits
             if max(credits.pool, *credits.vc) >= 1 << bits:
                 raise ConfigError(f"tl.{name} does not fit in counters of {bits} bits")
+            if self.shared_data_buffer and name.endswith("data"):
+                continue
             if max(credits.pool, *credits.vc) < least:
                 raise ConfigError(f"tl.{name} needs {least} or more credits in its pool or in one VC")
+        joint = self.req_data.pool + self.rsp_data.pool
+        if self.shared_data_buffer and 0 < joint < 2 * LARGEST_TRANSFER:
+            raise ConfigError(
+                f"tl.req_data.pool and tl.rsp_data.pool are {joint} credits together; with tl.shared_data_buffer they "
+                f"must be {2 * LARGEST_TRANSFER} or more, so that Requests leave some to Responses"
+            )
         self._check_buckets("req_cmd", "req_data")
         self._check_buckets("rsp_cmd", "rsp_data")
 
     def _check_buckets(self, cmd: str, data: str) -> None:
         """A transfer takes all its credits from one bucket: the Pool, or else each VC in use, must hold the largest."""
         cmds, datas = getattr(self, cmd), getattr(self, data)
-        if cmds.pool and datas.pool >= LARGEST_TRANSFER:
+        pool = self.req_data.pool + self.rsp_data.pool if self.shared_data_buffer else datas.pool
+        if cmds.pool and pool >= LARGEST_TRANSFER:
             return
         for vc, (count, beats) in enumerate(zip(cmds.vc, datas.vc)):
             if count and beats < LARGEST_TRANSFER:

@@ -50,8 +50,8 @@ TRANSMIT_MUTANTS = (
         "Flow Control waits for the Responses' turn",
         "TL-215",
         SHARE,
-        "self.responses_turn | (passed_over == FC_PATIENCE)",
-        "self.responses_turn",
+        "self.fc_due.eq(passed_over == FC_PATIENCE)",
+        "self.fc_due.eq(0)",
         "test_packer_proof.py::test_nothing_that_waits_is_passed_over_twice",
     ),
     Mutant(

@@ -5,8 +5,6 @@ other direction does to it, and all else, is the environment, which does as it l
 keeps the Requests that arrived and their buffers as long as it wants, and takes Responses in the cycle after they came.
 """
 
-import copy
-
 import pytest
 from amaranth.hdl import Assert, Assume, Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
@@ -32,10 +30,8 @@ ROUND = 5 + PATIENCE + NARROW["credit_return_delay"]
 
 def shared(**pools):
     """Shared Data Buffer mode with the given data Pools, none of the others."""
-    config = copy.copy(LEAST.replace(shared_data_buffer=True, req_cmd=Credits(pool=3)))
-    for credit_class in ("req_data", "rsp_data"):
-        object.__setattr__(config, credit_class, Credits(pool=pools.get(credit_class, 0)))
-    return config
+    data = {name: Credits(pool=pools.get(name, 0)) for name in ("req_data", "rsp_data")}
+    return LEAST.replace(shared_data_buffer=True, req_cmd=Credits(pool=3), **data)
 
 
 class ProgressBench(wiring.Component):

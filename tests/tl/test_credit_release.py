@@ -1,6 +1,5 @@
 """Credits for the partner: the initial release, returns to the very bucket, FC fields that may share a half-flit."""
 
-import copy
 import random
 
 import pytest
@@ -277,7 +276,9 @@ def test_the_joint_pool_returns_as_the_class_of_the_transaction():
 @pytest.mark.parametrize("empty", ["req_data", "rsp_data"])
 def test_a_data_class_that_announces_nothing(empty):
     """Its Pool is that of the other class; what its transactions free goes home all the same."""
-    config = without(TLConfig(shared_data_buffer=True, req_data=Credits(pool=16), rsp_data=Credits(pool=16)), empty)
+    config = TLConfig(
+        shared_data_buffer=True, **{"req_data": Credits(pool=16), "rsp_data": Credits(pool=16), empty: Credits()}
+    )
 
     async def body(ctx, dut, bench):
         await finish_release(ctx, dut, bench)
@@ -287,9 +288,3 @@ def test_a_data_class_that_announces_nothing(empty):
         assert bench.owned[empty, None] == 4
 
     simulate(config, body)
-
-
-def without(config, credit_class):
-    config = copy.copy(config)
-    object.__setattr__(config, credit_class, Credits())
-    return config

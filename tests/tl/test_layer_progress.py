@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from tl_layer import SMALL, Side, arriving, check_beats, simulate, step, traffic
+from tl_layer import SMALL, Side, arriving, check_beats, short, simulate, step, traffic
 from tl_transmit import READ, WRITE, read_response, request, write_response
 from ualink.config import Credits
 
@@ -105,7 +105,8 @@ def test_requests_and_their_answers_both_ways(configs, vcs, stalls):
 
     simulate(body, *configs)
     for side, partner, stimulus in zip(sides, sides[::-1], stimuli[::-1]):
-        expected = {**arriving(stimulus), **partner.answers}
+        answers = {channel: [short(beat) for beat in beats] for channel, beats in partner.answers.items()}
+        expected = {**arriving(stimulus), **answers}
         for channel, beats in expected.items():
             assert [{name: beat[name] for name in beats[0]} for beat in side.got[channel]] == beats, channel
 

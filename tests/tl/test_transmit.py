@@ -203,9 +203,7 @@ def test_no_slot_is_lost(kind):
     assert rate == 1.0 and efficiency >= limit - 0.01
 
 
-@pytest.mark.parametrize(
-    "kind, cycles", [("read", 3), ("write_full", 4), ("read_response", 3), ("write_response", 2)]
-)
+@pytest.mark.parametrize("kind, cycles", [("read", 3), ("write_full", 4), ("read_response", 3), ("write_response", 2)])
 def test_cycles_on_an_idle_link(kind, cycles):
     """From acceptance to a flit that is offered: with data one more than without, a Request one for its cache."""
     rng = random.Random(9)

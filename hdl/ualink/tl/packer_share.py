@@ -28,8 +28,8 @@ class PackerShare(wiring.Component):
     left some of them behind and held more Requests than Responses, or as many in their turn already; otherwise it is
     the Requests' turn. So some Request goes whenever one may, and some Response at the latest with the next half-flit.
 
-    A waiting FC field gets a sector before the Responses if it is due: when it is urgent, in the Responses' turn, and
-    when ``FC_PATIENCE`` half-flits in a row had no sector free for it. The Responses stand above the lowest pair of
+    A waiting FC field gets a sector before the Responses if it is due: when it is urgent, and when ``FC_PATIENCE``
+    half-flits in a row had no sector free for it. The Responses stand above the lowest pair of
     the free sectors if they have room there, else above its lowest sector if they have room there or FC is due.
 
     Attributes
@@ -87,7 +87,7 @@ class PackerShare(wiring.Component):
         passed_over = Signal(range(FC_PATIENCE + 1))
         due = Signal()
         m.d.comb += [
-            self.fc_due.eq(self.responses_turn | (passed_over == FC_PATIENCE)),
+            self.fc_due.eq(passed_over == FC_PATIENCE),
             due.eq(self.fc_waiting & (self.fc_due | self.fc_urgent)),
         ]
 
