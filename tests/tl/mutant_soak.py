@@ -14,15 +14,20 @@ from ualink.verilog import to_verilog
 from ualink_sim.simulator import SimulatorError, build
 
 NAME, CASES, CYCLES = "tiny", 8, 12_000
+OFTEN = {"restart": 30_000, "coupled": 1, "take": 20_000, "req": 0xFFFF, "reads": 5000}
+"""Links that restart every few hundred cycles, amid writes; the second half of the cases is so."""
 
 
 def main() -> int:
     chosen = MODELS[NAME]
     bench = SoakTop(chosen.configs, chosen.ports, chosen.latency)
     model = build({"tl_mutant.v": to_verilog(bench, "tl_mutant"), "soak_tap.v": TAP_VERILOG}, "tl_mutant")
+    made = cases(NAME, CASES, CYCLES)
+    for case in made[CASES // 2 :]:
+        case.update(OFTEN)
     with tempfile.TemporaryDirectory() as folder:
         results, log = Path(folder, "results.json"), Path(folder, "log")
-        environment = {"MODEL": NAME, "CASES": json.dumps(cases(NAME, CASES, CYCLES)), "RESULTS": str(results)}
+        environment = {"MODEL": NAME, "CASES": json.dumps(made), "RESULTS": str(results)}
         # In the simulation only the Verilog is wrong.
         environment["TL_MUTANT"] = ""
         try:
