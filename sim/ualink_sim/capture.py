@@ -19,6 +19,8 @@ PACKET_BLOCK = 6
 """Type of an Enhanced Packet Block."""
 DROP_COUNT = struct.Struct("<2HQI")
 """Option epb_dropcount (4, 8 bytes: packets lost on the interface since the one before) and the end of options."""
+AUTHENTICATION = "authentication"
+"""if_description of an interface whose TL flits have AuthTags half-flits (UALink_200 §5.1.1)."""
 PICOSECONDS = 12
 """if_tsresol: time stamps count units of 10**-12 s."""
 
@@ -28,25 +30,29 @@ class CaptureError(ValueError):
 
 
 class CapturedFlit(NamedTuple):
-    """One packet: where it was seen, when, its 640 bytes in wire order, and how many flits were lost before it."""
+    """One packet: where it was seen, when, its 640 bytes in wire order, how many flits were lost before it, and whether
+    its interface is one with authentication."""
 
     number: int
     interface: str
     time_ps: int
     flit: bytes
     lost: int = 0
+    authentication: bool = False
 
 
 class CaptureWriter:
-    """Writes ``stream``; all taps are named at the start, as ``acc0.0>sw0.0/tx``."""
+    """Writes ``stream``; all taps are named at the start, as ``acc0.0>sw0.0/tx``, with or without authentication."""
 
-    def __init__(self, stream: BinaryIO, interfaces: list[str], clock_mhz: float):
+    def __init__(self, stream: BinaryIO, interfaces: list[str], clock_mhz: float, authentication: bool = False):
         self._stream = stream
         self._period_ps = Fraction(10**6) / Fraction(str(clock_mhz))
         self._packets = 0
         section = SectionHeader(options={"shb_userappl": "ualink"})
         for name in interfaces:
             options = {"if_name": name, "if_tsresol": bytes([PICOSECONDS])}
+            if authentication:
+                options["if_description"] = AUTHENTICATION
             section.new_member(InterfaceDescription, link_type=LINK_TYPE, snaplen=FLIT_BYTES, options=options)
         FileWriter(stream, section)
         self._numbers = {name: number for number, name in enumerate(interfaces)}
@@ -151,4 +157,5 @@ def _packet(path: str | Path, number: int, block: EnhancedPacket) -> CapturedFli
     time_ps = int(units * Fraction(interface.timestamp_resolution).limit_denominator(10**15) * 10**12)
     name = interface.options.get("if_name", str(block.interface_id))
     lost = int(block.options.get("epb_dropcount", 0))
-    return CapturedFlit(number, name, time_ps, bytes(block.packet_data), lost)
+    authentication = interface.options.get("if_description") == AUTHENTICATION
+    return CapturedFlit(number, name, time_ps, bytes(block.packet_data), lost, authentication)

@@ -54,7 +54,7 @@ def decoded_rows(path: str | Path) -> Iterator[dict[str, Any]]:
     tracker = TransactionTracker()
     for packet in read_capture(path):
         if packet.interface not in decoders:
-            decoders[packet.interface] = interface_decoder(packet.interface)
+            decoders[packet.interface] = interface_decoder(packet)
         decoded = decoders[packet.interface].feed(packet.flit, packet.lost)
         yield _flit_row(packet, decoded)
         for transaction in tracker.see(packet, decoded):
@@ -63,9 +63,10 @@ def decoded_rows(path: str | Path) -> Iterator[dict[str, Any]]:
         yield _transaction_row(transaction)
 
 
-def interface_decoder(name: str) -> Decoder:
-    """A decoder for the interface ``name``; a switch keeps its address caches by source (UALink_200 §5.6)."""
-    return Decoder(row_member="src_acc_id" if name.startswith("sw") else "dst_acc_id")
+def interface_decoder(packet: CapturedFlit) -> Decoder:
+    """A decoder for the interface of ``packet``; a switch keeps its address caches by source (UALink_200 §5.6)."""
+    row_member = "src_acc_id" if packet.interface.startswith("sw") else "dst_acc_id"
+    return Decoder(authentication=packet.authentication, row_member=row_member)
 
 
 def _flit_row(packet: CapturedFlit, decoded: DecodedFlit) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from .bfm.completer import UPLICompleter
 from .bfm.memory_handler import to_beat
 from .bfm.originator import Transaction, UPLIOriginator
 from .model import upli
-from .predict import Outcome
+from .predict import Outcome, difference
 from .request import Request
 from .topology import Topology
 
@@ -23,12 +23,40 @@ READY_REQUESTS = 4
 
 @dataclass(eq=False)
 class Journey:
-    """A request under way: its bus transaction, and what its completer did with it (None until then)."""
+    """A request under way: its bus transaction, and what its completer did with it (None until then).
+
+    ``response_tag`` is the authentication tag that the completer gave its Response; ``fault`` what was wrong by then.
+    """
 
     request: Request
     transaction: Transaction
     expected: Outcome | None = None
+    response_tag: int = 0
     fault: str = ""
+
+    def arrive(self, received: Beat, data: list[Beat]) -> None:
+        """Compare what has come to the completer with what was sent."""
+        sent = self.transaction
+        changed = [
+            name for name in received if name not in ("pool", "port_id") and received[name] != sent.request.get(name, 0)
+        ]
+        if changed:
+            self.fault = f"the Request arrived with other {', '.join(changed)}"
+        if self.expected is not None:
+            self.fault = "the Request was executed twice"
+        for beat, original in zip(data, sent.data):
+            if any(beat[name] != original[name] for name in ("data", "byte_en", "error")):
+                self.fault = "the Request's data arrived changed"
+
+    @property
+    def mismatch(self) -> str:
+        """What is wrong with the whole of a journey that has ended; empty when nothing is."""
+        if self.expected is None:
+            return "answered although nobody executed it"
+        wrong = self.fault or difference(self.request, self.expected, self.outcome)
+        if not wrong and any(beat["auth_tag"] != self.response_tag for beat in self.transaction.response):
+            return "the Response arrived with another auth_tag"
+        return wrong
 
     @property
     def outcome(self) -> Outcome:
@@ -59,7 +87,8 @@ class Accelerator:
     """Accelerator ``number``: two bus models, one per UPLI interface of its station, called once per cycle.
 
     ``find`` gives the journey of an outstanding Request by (source, port, tag); ``perform`` executes one on the
-    destination's memory and gives the response beats of the executable model.
+    destination's memory and gives the response beats of the executable model. ``draw_tag`` gives the authentication
+    tag of each Request and of each Response; every beat of a Response has the same.
     """
 
     def __init__(
@@ -70,6 +99,7 @@ class Accelerator:
         completer_bus: UPLIBus,
         perform: Callable[[Journey, Beat, list[Beat]], list],
         find: Callable[[tuple[int, int, int]], Journey | None],
+        draw_tag: Callable[[], int] = lambda: 0,
     ):
         self.number = number
         self.topology = topology
@@ -78,6 +108,7 @@ class Accelerator:
         self.outstanding: dict[tuple[int, int, int], Journey] = {}
         self._perform = perform
         self._find = find
+        self._draw_tag = draw_tag
         self._waiting: dict[int, deque[Request]] = {}
         self._in_flight: dict[Transaction, Journey] = {}
         self._turn = 0
@@ -132,7 +163,7 @@ class Accelerator:
 
     def _start(self, request: Request) -> None:
         transaction = Transaction(
-            request=to_beat(upli_request(request)),
+            request=to_beat(upli_request(request)) | {"auth_tag": self._draw_tag()},
             data=[to_beat(beat) for beat in orig_data_beats(request)],
             port=self.topology.port_for(request.addr),
         )
@@ -145,4 +176,5 @@ class Accelerator:
             raise AssertionError(f"accelerator {self.number} received a Request that nobody has outstanding: {request}")
         response = self._perform(journey, request, data)
         channel = "rd_rsp" if isinstance(response[0], upli.RdRspBeat) else "wr_rsp"
-        return channel, [to_beat(beat) for beat in response]
+        journey.response_tag = self._draw_tag()
+        return channel, [to_beat(beat) | {"auth_tag": journey.response_tag} for beat in response]

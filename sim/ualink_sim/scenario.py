@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from ualink.config import DLConfig, StationConfig, SwitchConfig, TLConfig
@@ -77,12 +77,18 @@ class Workload:
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
-    """Everything a simulation of a pod depends on; ``vpods`` are the virtual pods' members."""
+    """Everything a simulation of a pod depends on.
+
+    ``compression`` and ``authentication`` are decided on all links alike while the pod runs (UALink_200 §5.10, §5.1.1);
+    ``vpods`` are the virtual pods' members.
+    """
 
     path: Path
     pod: Pod
     link: Link
     switch: SwitchConfig
+    compression: bool = True
+    authentication: bool = False
     vpods: tuple[tuple[int, ...], ...]
     workloads: tuple[Workload, ...]
 
@@ -132,6 +138,8 @@ def parse_scenario(text: str, path: str | Path) -> Scenario:
         pod=pod,
         link=link,
         switch=_switch(switch, station),
+        compression=tl.boolean("compression", True),
+        authentication=tl.boolean("authentication", False),
         vpods=_vpods(root, pod.accelerators),
         workloads=tuple(_workload(table) for table in root.tables("workload", required=True)),
     )
@@ -158,19 +166,22 @@ def _link(table: Table) -> Link:
 
 
 def _tl(table: Table) -> TLConfig:
-    """What a pod does not say is chosen for it: Address Caches with a row for each accelerator, no authentication."""
-    compression = table.values.get("compression", True)
-    if not isinstance(compression, bool):
-        raise table.fail("compression", f"is {compression!r}; it must be true or false")
-    caches = {"rows": STATIONS if compression else 0}
-    given = {key: value for key, value in table.values.items() if key != "compression"}
+    """What is built: Address Caches, with a row for each accelerator if nothing else is said, and the path of tags."""
+    keys = [field.name for field in fields(TLConfig) if field.name not in ("device", "authentication")]
+    table.known("compression", "authentication", *keys)
+    given = {key: value for key, value in table.values.items() if key in keys}
     for key in ("tx_cache", "rx_cache"):
-        if not compression and key in given:
-            raise table.fail(key, "is given, but compression is false")
-    if "device" in given:
-        raise table.fail("device", "follows from the place in the pod")
-    values = {"device": "either", "tx_cache": caches, "rx_cache": caches, "authentication": False, **given}
-    return Table(given, table.where, table.path, table.lines).config(TLConfig, values)
+        value = given.get(key, {})
+        given[key] = {"rows": STATIONS, **value} if isinstance(value, dict) else value
+    built = {"device": "either", "authentication": True}
+    config: TLConfig = Table(given, table.where, table.path, table.lines).config(TLConfig, built)
+    tx, rx = config.tx_cache, config.rx_cache
+    if tx.rows > rx.rows or tx.ways > rx.ways:
+        reason = (
+            f"tx_cache of {tx.rows} rows, {tx.ways} ways does not fit into rx_cache of {rx.rows} rows, {rx.ways} ways"
+        )
+        raise table.fail("tx_cache" if "tx_cache" in table.values else "rx_cache", reason)
+    return config
 
 
 def _switch(table: Table, station: StationConfig) -> SwitchConfig:

@@ -68,6 +68,13 @@ class Table:
             raise self.fail(key, f"is {value!r}; it must be a number from {low:g} to {high:g}")
         return float(value)
 
+    def boolean(self, key: str, default: bool) -> bool:
+        """True or false."""
+        value = self._value(key, default)
+        if not isinstance(value, bool):
+            raise self.fail(key, f"is {value!r}; it must be true or false")
+        return value
+
     def choice(self, key: str, default: str | None, choices: tuple[str, ...]) -> str:
         """One of ``choices``."""
         value = self._value(key, default)

@@ -34,6 +34,18 @@ def test_round_trip(capture):
     assert [f.flit for f in flits] == [flit(n) for n in range(6)]
 
 
+@pytest.mark.parametrize("authentication", [False, True])
+def test_interfaces_say_whether_they_have_authentication(tmp_path, authentication):
+    path = tmp_path / "tags.pcapng"
+    with path.open("wb") as stream:
+        CaptureWriter(stream, NAMES, 1562.5, authentication).write(1, 0, flit(0))
+    assert next(read_capture(path)).authentication is authentication
+    if shutil.which("tshark"):
+        command = ["tshark", "-r", path, "-T", "fields", "-e", "frame.interface_description"]
+        run = subprocess.run(command, capture_output=True, text=True)
+        assert run.stdout.splitlines() == ["authentication" if authentication else ""]
+
+
 def test_late_times_and_odd_clocks_keep_their_picoseconds(tmp_path):
     path = tmp_path / "late.pcapng"
     with path.open("wb") as stream:
@@ -55,8 +67,8 @@ def test_tap_gathers_beats_in_wire_order_and_leaves_control_out(tmp_path):
                 tap.lose()
                 tap.lose()
     first, second = read_capture(path)
-    assert first == (1, NAMES[2], 110_000, flit(7), 2)
-    assert second == (2, NAMES[2], 120_000, flit(7), 0)
+    assert first == (1, NAMES[2], 110_000, flit(7), 2, False)
+    assert second == (2, NAMES[2], 120_000, flit(7), 0, False)
     if shutil.which("tshark"):
         run = subprocess.run(
             ["tshark", "-r", path, "-T", "fields", "-e", "frame.drop_count"], capture_output=True, text=True

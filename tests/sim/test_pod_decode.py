@@ -39,7 +39,7 @@ def decode(packets):
     for packet in packets:
         name = packet.interface
         if name not in decoders:
-            decoders[name] = interface_decoder(name)
+            decoders[name] = interface_decoder(packet)
         flit = decoders[name].feed(packet.flit, packet.lost)
         decoded.flits[name].append((packet, flit))
         received = [item for tl_flit in flit.tl_flits for item in tl_flit.received]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ualink.config import Credits
+from ualink.config import AddressCacheConfig, Credits
 from ualink_sim.scenario import Mix, ScenarioError, load_scenario, parse_scenario
 from ualink_sim.toml_lines import KeyLines
 
@@ -21,6 +21,7 @@ seed = 11
 
 [tl]
 compression = false
+authentication = true
 req_cmd = { pool = 8, vc = [1, 2, 3, 4] }
 
 [dl]
@@ -50,6 +51,7 @@ def test_everything_a_scenario_says_is_kept():
     assert (scenario.pod.accelerators, scenario.pod.bifurcation, scenario.pod.clock_mhz) == (3, "x4", 156.25)
     link = scenario.link
     assert (link.latency_cycles, link.bit_error_rate, link.burst, link.drop_rate, link.seed) == (7, 1e-6, 4, 0.001, 11)
+    assert (scenario.compression, scenario.authentication) == (False, True)
     assert scenario.station.tl.req_cmd == Credits(pool=8, vc=(1, 2, 3, 4))
     assert scenario.station.dl.replay_depth == 32
     assert (scenario.switch.stations, scenario.switch.route_entries) == (4, 64)
@@ -68,6 +70,20 @@ def test_defaults():
     assert scenario.vpods == ((0, 1),)
     assert scenario.station.ports == 1
     assert (scenario.link.bit_error_rate, scenario.link.burst, scenario.link.drop_rate) == (0, 1, 0)
+
+
+def test_compression_and_authentication_are_decided_while_one_pod_runs():
+    def tl(text):
+        return parse_scenario(f"{LEAST}[tl]\n{text}", "tl.toml")
+
+    scenarios = [tl(""), tl("compression = false"), tl("authentication = true")]
+    assert [(s.compression, s.authentication) for s in scenarios] == [(True, False), (False, False), (True, True)]
+    assert len({s.switch for s in scenarios}) == 1
+    built = scenarios[0].station.tl
+    assert (built.device, built.authentication) == ("either", True)
+    assert built.tx_cache == built.rx_cache == AddressCacheConfig(rows=4, ways=4)
+    given = tl("tx_cache = { ways = 1 }\nrx_cache = { rows = 8 }\ncompression = false").station.tl
+    assert (given.tx_cache, given.rx_cache) == (AddressCacheConfig(rows=4, ways=1), AddressCacheConfig(rows=8, ways=4))
 
 
 @pytest.mark.parametrize(("name", "ports"), [("x4", 1), ("2x2", 2), ("4x1", 4)])
@@ -95,54 +111,69 @@ CASES = [
     ("bit_error_rate = 1e-6", "bit_error_rate = nan", 8, "link.bit_error_rate: is nan"),
     ("burst = 4", "burst = 1.5", 9, "link.burst: is 1.5"),
     ("drop_rate = 0.001", "drop_rate = -1", 10, "link.drop_rate: is -1"),
-    ("compression = false", "compression = false\ntx_cache = {rows = 4}", 15, "tl.tx_cache: is given, but compression"),
+    ("compression = false", 'compression = "no"', 14, "tl.compression: is 'no'; it must be true or false"),
+    ("authentication = true", "authentication = 1", 15, "tl.authentication: is 1; it must be true or false"),
+    ("compression = false", 'device = "switch"', 14, "tl.device: unknown key; known are compression, authentication, "),
+    (
+        "compression = false",
+        "tx_cache = {rows = 5}",
+        14,
+        "tl.tx_cache: tx_cache of 5 rows, 4 ways does not fit",
+    ),
+    (
+        "compression = false",
+        "rx_cache = {ways = 2}",
+        14,
+        "tl.rx_cache: tx_cache of 4 rows, 4 ways does not fit",
+    ),
+    ("compression = false", "rx_cache = 4", 14, "tl.rx_cache: is 4; it must be a table"),
     ("compression = false", "rx_cache = {rows = 2000}", 14, "tl.rx_cache: address cache.rows is 2000"),
     ("compression = false", "compression = 0", 14, "tl.compression: is 0; it must be true or false"),
-    ("pool = 8", "pool = 9999", 15, "tl.req_cmd: credits.pool is 9999"),
-    ("pool = 8", "pol = 8", 15, "tl.req_cmd: unknown key 'pol'"),
-    ("vc = [1, 2, 3, 4]", "vc = [1]", 15, "tl.req_cmd: credits.vc is (1,)"),
-    ("{ pool = 8, vc = [1, 2, 3, 4] }", "8", 15, "tl.req_cmd: is 8; it must be a table"),
-    ("replay_depth = 32", "replay_depth = 1", 18, "dl.replay_depth: dl.replay_depth is 1"),
-    ("replay_depth = 32", "replay_dept = 32", 18, "dl.replay_dept: unknown key 'replay_dept'"),
-    ("route_entries = 64", "route_entries = 8", 21, "switch.route_entries: is 8"),
-    ("route_entries = 64", "stations = 8", 21, "switch.stations: unknown key"),
-    ("[0, 2]", "[0, 3]", 24, "vpod.members: 3 is outside the pod of accelerators 0 to 2"),
-    ("[0, 2]", "[0, 0]", 24, "vpod.members: 0 is a member already"),
-    ("[0, 2]", '["0"]', 24, "vpod.members: '0' is not an accelerator number"),
-    ("[0, 2]", "[]", 24, "vpod.members: is []"),
-    ("[0, 2]", "[\n  0,\n  7,\n]", 24, "vpod.members: 7 is outside the pod"),
-    ("members", "member", 24, "vpod.member: unknown key"),
+    ("pool = 8", "pool = 9999", 16, "tl.req_cmd: credits.pool is 9999"),
+    ("pool = 8", "pol = 8", 16, "tl.req_cmd: unknown key 'pol'"),
+    ("vc = [1, 2, 3, 4]", "vc = [1]", 16, "tl.req_cmd: credits.vc is (1,)"),
+    ("{ pool = 8, vc = [1, 2, 3, 4] }", "8", 16, "tl.req_cmd: is 8; it must be a table"),
+    ("replay_depth = 32", "replay_depth = 1", 19, "dl.replay_depth: dl.replay_depth is 1"),
+    ("replay_depth = 32", "replay_dept = 32", 19, "dl.replay_dept: unknown key 'replay_dept'"),
+    ("route_entries = 64", "route_entries = 8", 22, "switch.route_entries: is 8"),
+    ("route_entries = 64", "stations = 8", 22, "switch.stations: unknown key"),
+    ("[0, 2]", "[0, 3]", 25, "vpod.members: 3 is outside the pod of accelerators 0 to 2"),
+    ("[0, 2]", "[0, 0]", 25, "vpod.members: 0 is a member already"),
+    ("[0, 2]", '["0"]', 25, "vpod.members: '0' is not an accelerator number"),
+    ("[0, 2]", "[]", 25, "vpod.members: is []"),
+    ("[0, 2]", "[\n  0,\n  7,\n]", 25, "vpod.members: 7 is outside the pod"),
+    ("members", "member", 25, "vpod.member: unknown key"),
     (
         '"neighbour"',
         '"hotspot"',
-        27,
+        28,
         "workload.kind: is 'hotspot'; it must be one of uniform, neighbour, alltoall, trace",
     ),
-    ('"neighbour"', '"allreduce"', 27, "workload.kind: is 'allreduce'"),
-    ('kind = "neighbour"\n', "", 26, "workload.kind: is missing"),
-    ("transactions = 10", "transactions = 0", 28, "workload.transactions: is 0"),
-    ("sizes = [4, 64]", "sizes = [4, 65]", 29, "workload.sizes: 65 is not a multiple of 4"),
-    ("sizes = [4, 64]", "sizes = 64", 29, "workload.sizes: is 64; it must list sizes"),
-    ("write = 0.75", "write = 0.5", 30, "workload.mix: the fractions add up to 0.75, not to 1"),
-    ("write = 0.75", "wrte = 0.75", 30, "workload.mix.wrte: unknown key"),
-    ("outstanding = 3", "outstanding = 4096", 31, "workload.outstanding: is 4096"),
-    ('"0x1000"', '"0x1001"', 32, "workload.base: is '0x1001'; it must be a 57-bit address"),
-    ('"0x1000"', '"0x200000000000000"', 32, "workload.base: is '0x200000000000000'"),
-    ('"0x1000"', '"here"', 32, "workload.base: is 'here'"),
-    ("footprint = 4096", "footprint = 16", 33, "workload.footprint: is 16"),
+    ('"neighbour"', '"allreduce"', 28, "workload.kind: is 'allreduce'"),
+    ('kind = "neighbour"\n', "", 27, "workload.kind: is missing"),
+    ("transactions = 10", "transactions = 0", 29, "workload.transactions: is 0"),
+    ("sizes = [4, 64]", "sizes = [4, 65]", 30, "workload.sizes: 65 is not a multiple of 4"),
+    ("sizes = [4, 64]", "sizes = 64", 30, "workload.sizes: is 64; it must list sizes"),
+    ("write = 0.75", "write = 0.5", 31, "workload.mix: the fractions add up to 0.75, not to 1"),
+    ("write = 0.75", "wrte = 0.75", 31, "workload.mix.wrte: unknown key"),
+    ("outstanding = 3", "outstanding = 4096", 32, "workload.outstanding: is 4096"),
+    ('"0x1000"', '"0x1001"', 33, "workload.base: is '0x1001'; it must be a 57-bit address"),
+    ('"0x1000"', '"0x200000000000000"', 33, "workload.base: is '0x200000000000000'"),
+    ('"0x1000"', '"here"', 33, "workload.base: is 'here'"),
+    ("footprint = 4096", "footprint = 16", 34, "workload.footprint: is 16"),
     (
         '"0x1000"',
         '"0x1ffffffffffff00"',
-        33,
+        34,
         "workload.footprint: 4096 bytes at 0x1ffffffffffff00 do not fit in 57 bits",
     ),
-    ("seed = 5", "seed = 5\nspeed = 1", 35, "workload.speed: unknown key"),
+    ("seed = 5", "seed = 5\nspeed = 1", 36, "workload.speed: unknown key"),
     ("[link]", "[lnk]", 6, "lnk: unknown key; known are pod, link, tl, dl, switch, vpod, workload"),
     ("[link]", "[[link]]", 6, "link: must be one table, [link]"),
-    ("[[vpod]]", "[vpod]", 23, "vpod: must be an array of tables, [[vpod]]"),
+    ("[[vpod]]", "[vpod]", 24, "vpod: must be an array of tables, [[vpod]]"),
     ("clock_mhz = 156.25", "clock_mhz =", 4, "not TOML: Invalid value"),
     ("seed = 11", "seed = 11\nseed = 12", 12, "not TOML: Cannot overwrite a value"),
-    ("seed = 5", 'seed = "', 34, "not TOML: "),
+    ("seed = 5", 'seed = "', 35, "not TOML: "),
 ]
 
 

@@ -3,16 +3,19 @@
 --
 -- Nothing inside a half-flit says what it is, so every interface is followed in file order on the first pass: sequence
 -- numbers, TL flits that cross DL flits, and the count of owed data half-flits. Where a capture starts in mid-stream, all
--- possible counts are followed until one is left. Authentication is taken to be off.
+-- possible counts are followed until one is left. Links have authentication where the interface's description says so,
+-- or all of them by preference.
 
 local ualink = Proto("ualink", "UALink_200 DL flit")
 local bit = bit or bit32
 
 ualink.prefs.covers = Pref.bool("CRC covers its own field as zeros", true, "Ruling A-05 (DL)")
+ualink.prefs.authentication = Pref.bool("Authentication on every link", false,
+  "Expect AuthTags half-flits also where the interface's description does not say \"authentication\"")
 
 local FLIT_BYTES, RESET_SEQ, WINDOW = 640, 511, 256
 local AMBIGUOUS_AFTER, RESTART_NOPS, NEAR_RESET = 7, 8, 16
-local MOST_OWED, CREDIT_RELEASE_COMPLETE = 64, 0x01
+local MOST_OWED, MOST_TAGS, CREDIT_RELEASE_COMPLETE = 64, 4, 0x01
 local SEGMENT_SECTORS, SEGMENT_START = {32, 32, 32, 31, 30}, {0, 32, 64, 96, 127}
 local SH_OFFSET, FH_OFFSET, CRC_OFFSET = {67, 195, 323, 451, 579}, 624, 636
 local READ, WRITE_FULL = 0x03, 0x29
@@ -65,6 +68,7 @@ local f = {
   data = ProtoField.bytes("ualink.tl.data", "Data"),
   byte_enables = ProtoField.bytes("ualink.tl.byte_enables", "Byte enables"),
   poisoned = ProtoField.bool("ualink.tl.poisoned", "Poisoned"),
+  auth_tag = ProtoField.string("ualink.tl.auth_tag", "Authentication tag"),
   tl_message = ProtoField.uint8("ualink.tl.message", "TL message", base.HEX, TL_MESSAGES),
   ftype = ProtoField.uint8("ualink.tl.ftype", "FTYPE", base.HEX),
   problem = ProtoField.string("ualink.problem", "Problem"),
@@ -95,6 +99,7 @@ local noted = ProtoExpert.new("ualink.noted", "State of the stream", expert.grou
 ualink.experts = {bad_crc, broken, noted}
 
 local interface_id, drop_count = Field.new("frame.interface_id"), Field.new("frame.drop_count")
+local description = Field.new("frame.interface_description")
 
 -- CRC (UALink_200 §6.3.7): the bits of CRC-32 in reverse order, so that x^0 is bit 0 of CRC0.
 local crc_table, reversed = {}, {}

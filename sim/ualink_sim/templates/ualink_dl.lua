@@ -144,7 +144,7 @@ local function place(state, record)
 end
 
 local states, records = {}, {}
-local function follow(raw, lost, state_key)
+local function follow(raw, lost, state_key, authentication)
   local record = {flits = {}, messages = {}, problems = {}, notes = {}}
   local header = raw:sub(FH_OFFSET + 1, FH_OFFSET + 3)
   record.crc_ok = crc_bytes(raw, ualink.prefs.covers) == raw:sub(CRC_OFFSET + 1)
@@ -153,7 +153,7 @@ local function follow(raw, lost, state_key)
   record.ack = bits(header, 11, 9)
   local state = states[state_key]
   if not state then
-    state = {bad_run = 0, reset_run = 0, started = false}
+    state = {bad_run = 0, reset_run = 0, started = false, authentication = authentication}
     forget(state)
     states[state_key] = state
   end

@@ -26,15 +26,15 @@ local function other_message(tl, half, out)
   end
 end
 
--- The half-flits of one TL flit (UALink_200 §5.1.1 and §5.1.2).
-local function tl_flit(tl, flit, m0, m1)
+-- The half-flits of one TL flit (UALink_200 §5.1.1 and §5.1.2), on a link with or without authentication.
+local function tl_flit(tl, flit, m0, m1, authentication)
   local out, lower, upper = {}, flit:sub(1, 32), flit:sub(33, 64)
   if #tl.owed >= 2 then
     data_half(tl, lower, m0, out)
     if not tl.failed then data_half(tl, upper, m1, out) end
     return out
   end
-  local new, swap = {}, #tl.owed == 1
+  local new, swap, tagged = {}, #tl.owed == 1, 0
   if m0 == 1 then
     other_message(tl, lower, out)
   else
@@ -43,15 +43,22 @@ local function tl_flit(tl, flit, m0, m1)
     out[#out + 1] = {kind = "control"}
     for _, field in ipairs(fields or {}) do
       local count, enables, tag = owed_by(field[2], field[3])
+      if authentication and field[2] ~= 0 then tagged = tagged + 1 end
       for n = 1, count do
         new[#new + 1] = {tag = tag, index = n - 1, be = enables and n == count, id = field[3] .. n}
       end
     end
   end
+  if not tl.failed and tagged > (swap and 0 or MOST_TAGS) then
+    tl.failed = string.format("%d tagged fields in one Control half-flit%s", tagged, swap and " of a swap flit" or "")
+  end
   if tl.failed then return out end
   local function owe() for _, half in ipairs(new) do tl.owed[#tl.owed + 1] = half end end
   if not swap then owe() end
-  if #tl.owed > 0 then
+  if tagged > 0 then
+    if m1 == 1 then tl.failed = "a message stands in the place of authentication tags"
+    else out[#out + 1] = {kind = "tags", count = tagged} end
+  elseif #tl.owed > 0 then
     data_half(tl, upper, m1, out)
   elseif m1 == 1 then
     other_message(tl, upper, out)
@@ -104,7 +111,7 @@ local function decode_tl_flit(state, bytes, m0, m1, record)
       noted("the TL is in step from the Initial Credit Release Complete message on")
     else
       state.tl = narrow(state.sequences, function(tl)
-        tl_flit(tl, bytes, m0, m1)
+        tl_flit(tl, bytes, m0, m1, state.authentication)
         if tl.failed then return nil end
         local ids = {}
         for n, half in ipairs(tl.owed) do ids[n] = half.id .. (half.be and "b" or "d") end
@@ -117,7 +124,7 @@ local function decode_tl_flit(state, bytes, m0, m1, record)
       return {{kind = "unknown"}, {kind = "unknown"}}
     end
   end
-  local halves = tl_flit(state.tl, bytes, m0, m1)
+  local halves = tl_flit(state.tl, bytes, m0, m1, state.authentication)
   if state.tl.failed then
     told(state.tl.failed)
     noted("the TL is not decoded until it is in step again")

@@ -48,6 +48,14 @@ local function add_tl_flit(tree, number, flit)
       add_control(twig, part, flit.bytes:sub(1, 32))
     elseif half.kind == "message" then
       twig:add(f.tl_message, part, half.type)
+    elseif half.kind == "tags" then
+      for tag = 0, half.count - 1 do
+        local words = {}
+        for byte = 32 * n - 24 + 8 * tag, 32 * n - 31 + 8 * tag, -1 do
+          words[#words + 1] = string.format("%02x", flit.bytes:byte(byte))
+        end
+        twig:add(f.auth_tag, part(8 * tag, 8), table.concat(words))
+      end
     elseif half.kind ~= "NOP" and half.kind ~= "unknown" then
       twig:append_text(string.format(" %d of tag %d%s", half.index, half.tag, half.poisoned and ", poisoned" or ""))
       if half.poisoned then twig:add(f.poisoned, part, true)
@@ -62,8 +70,10 @@ function ualink.dissector(buffer, pinfo, root)
   if buffer:len() ~= FLIT_BYTES then return 0 end
   local raw = buffer:raw(0, FLIT_BYTES)
   if not pinfo.visited or not records[pinfo.number] then
-    local id, lost = interface_id(), drop_count()
-    records[pinfo.number] = follow(raw, lost and tonumber(tostring(lost.value)) or 0, id and id.value or 0)
+    local id, lost, words = interface_id(), drop_count(), description()
+    local authentication = ualink.prefs.authentication or words ~= nil and words.value == "authentication"
+    local number = lost and tonumber(tostring(lost.value)) or 0
+    records[pinfo.number] = follow(raw, number, id and id.value or 0, authentication)
   end
   local record = records[pinfo.number]
   local tree = root:add(ualink, buffer())
