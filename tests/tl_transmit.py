@@ -313,13 +313,14 @@ def run(
     stall=None,
     also=0,
     control=None,
+    firmware=None,
 ):
     """Send ``stimulus``; stop when all has arrived and ``drain`` cycles have passed, or after ``cycles``.
 
     ``releases`` is called as releases(cycle, partner) and gives (name, pool, vc, count) of buffers freed; ``online`` as
     online(cycle), None being always. ``hold(channel, waiting, cycle, partner)`` keeps a beat from being offered.
     ``stall(cycle, partner)`` keeps the DL from taking a flit. ``also`` cycles are run at least. ``control`` has members
-    of ``TLControlSignature``.
+    of ``TLControlSignature``, ``firmware(cycle)`` gives some that change.
     """
     rng = random.Random(seed)
     partner = partner or Partner(buffers or PLENTY, rng=rng)
@@ -337,6 +338,8 @@ def run(
             ctx.set(getattr(dut.control, name), value)
         for cycle in range(cycles):
             result.cycles = cycle
+            for name, value in (firmware(cycle) if firmware else {}).items():
+                ctx.set(getattr(dut.control, name), value)
             up = online is None or online(cycle)
             ctx.set(dut.online, up)
             for channel, port in streams.items():

@@ -1,0 +1,98 @@
+"""TL transmitter as a whole: compressed and uncompressed fields, clearing of the cache, tags."""
+
+import random
+
+import pytest
+
+from tl_transmit import (
+    CLASSES,
+    PLENTY,
+    Partner,
+    Stimulus,
+    check,
+    near_request,
+    random_traffic,
+    read_response,
+    run,
+    write_response,
+)
+from ualink.config import AddressCacheConfig, Credits, TLConfig
+from ualink_sim.model.tl_fields import (
+    CompressedReadResponse,
+    CompressedRequest,
+    CompressedResponse,
+    UncompressedRequest,
+    UncompressedResponse,
+)
+
+SMALL = TLConfig(**{name: Credits(pool=4) for name in CLASSES})
+
+
+@pytest.mark.req("TL-185", "TL-193", "TL-194", "TL-195", "TL-196", "TL-197", "TL-198")
+@pytest.mark.parametrize("disabled", [False, True])
+def test_forms_of_responses(disabled):
+    """Compressed only with status OKAY: one beat alone as FTYPE 4h, a burst or a Write Response as 5h."""
+    rng = random.Random(17)
+    reads = [read_response(beats, rng=rng, status=status) for beats in (1, 2, 4) for status in (0, 2)]
+    writes = [write_response(rng=rng, status=status) for status in (0, 6)]
+    control = {"disable_response_compression": disabled}
+    partner = run(SMALL, Stimulus(reads=reads, writes=writes), control=control).partner
+    check(Stimulus(reads=reads, writes=writes), partner, compressed=not disabled)
+    forms = {}
+    for _, field in partner.fields:
+        forms.setdefault(field.is_read, []).append(type(field))
+    plain = UncompressedResponse
+    if disabled:
+        assert forms == {True: [plain] * 6, False: [plain] * 2}
+    else:
+        one, more = CompressedReadResponse, CompressedResponse
+        assert forms == {True: [one, plain, more, plain, more, plain], False: [more, plain]}
+
+
+@pytest.mark.req("TL-091", "TL-094", "TL-095", "TL-123", "TL-124", "TL-126", "TL-206")
+@pytest.mark.parametrize("seed", range(3))
+def test_cache_is_cleared_amid_traffic(seed):
+    """Whatever is cleared or invalidated while Requests wait for their half-flit, each has its own address at the
+    partner, whose cache follows the order of the sectors."""
+    rng = random.Random(seed)
+    requests = [near_request(rng, regions=6, accelerators=2) for _ in range(60)]
+
+    def firmware(cycle):
+        return {
+            "clear_tx_cache": rng.random() < 0.02,
+            "invalidate_tx_entry": rng.random() < 0.1,
+            "invalidate_row": rng.randrange(2),
+            "invalidate_way": rng.randrange(4),
+        }
+
+    stimulus = Stimulus(requests, valid=0.8, ready=0.5)
+    config = SMALL.replace(tx_cache=AddressCacheConfig(rows=2, ways=4))
+    partner = run(config, stimulus, seed=seed, firmware=firmware).partner
+    check(stimulus, partner)
+    forms = [isinstance(field, CompressedRequest) for _, field in partner.fields]
+    assert any(forms) and not all(forms)
+
+
+@pytest.mark.req("TL-090", "TL-206")
+@pytest.mark.parametrize("left_out", [False, True])
+def test_without_cache_requests_stay_uncompressed(left_out):
+    rng = random.Random(18)
+    stimulus = Stimulus([near_request(rng, regions=1, accelerators=1) for _ in range(12)])
+    config = SMALL.replace(tx_cache=AddressCacheConfig(rows=0 if left_out else 4))
+    partner = run(config, stimulus, control={"disable_tx_cache": not left_out}).partner
+    check(stimulus, partner)
+    assert all(isinstance(field, UncompressedRequest) and not field.cload for _, field in partner.fields)
+
+
+@pytest.mark.req("TL-047", "TL-048", "TL-049", "TL-050", "TL-053", "TL-213")
+def test_tags_go_with_their_fields():
+    """Random traffic with authentication: every field brings the tag that UPLI gave it."""
+    rng = random.Random(19)
+    stimulus = random_traffic(rng, 40, errors=0.1, ready=0.8)
+    beats = [req for req, _ in stimulus.requests] + [burst[0] for burst in stimulus.reads] + stimulus.writes
+    for beat in beats:
+        beat["auth_tag"] = rng.getrandbits(64)
+    partner = Partner(PLENTY, authentication=True, rng=rng)
+    run(SMALL, stimulus, partner=partner, seed=19)
+    check(stimulus, partner)
+    assert len(partner.tags) == len(beats)
