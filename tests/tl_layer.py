@@ -6,16 +6,7 @@ from collections import deque
 from amaranth.hdl import Elaboratable, Module, Signal
 from amaranth.sim import Simulator
 
-from tl_transmit import (
-    CHANNELS,
-    COMMANDS,
-    WRITE_FULL,
-    Stimulus,
-    near_request,
-    read_response,
-    request,
-    write_response,
-)
+from tl_stimulus import CHANNELS, COMMANDS, WRITE_FULL, Stimulus, near_request, read_response, request, write_response
 from ualink.config import AddressCacheConfig, Credits, TLConfig
 from ualink.dl.interface import TL_FLIT_LAYOUT
 from ualink.tl.layer import TransactionLayer

@@ -8,7 +8,7 @@ from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data
 from amaranth.sim import Simulator
 
-from tl_transmit import (
+from tl_stimulus import (
     COMMANDS,
     READ,
     WRITE,

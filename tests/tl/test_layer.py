@@ -6,7 +6,7 @@ from collections import deque
 import pytest
 
 from tl_layer import SMALL, Side, arriving, check_beats, simulate, step, traffic
-from tl_transmit import CHANNELS
+from tl_stimulus import CHANNELS
 
 
 @pytest.mark.req(

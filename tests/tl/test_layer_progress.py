@@ -5,7 +5,7 @@ import random
 import pytest
 
 from tl_layer import SMALL, Side, arriving, check_beats, short, simulate, step, traffic
-from tl_transmit import READ, WRITE, read_response, request, write_response
+from tl_stimulus import READ, WRITE, read_response, request, write_response
 from ualink.config import Credits
 
 READS = (READ, 0x08, 0x0F)

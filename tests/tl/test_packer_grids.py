@@ -13,7 +13,7 @@ from tl_packer import (
     uncompressed_request,
     uncompressed_response,
 )
-from tl_transmit import ATOMIC_NR, ATOMIC_R, READ, WRITE, WRITE_FULL
+from tl_stimulus import ATOMIC_NR, ATOMIC_R, READ, WRITE, WRITE_FULL
 
 COMMAND = {"R": READ, "W": WRITE, "WF": WRITE_FULL, "AR": ATOMIC_R, "AN": ATOMIC_NR}
 

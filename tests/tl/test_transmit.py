@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from tl_transmit import (
+from tl_stimulus import (
     ATOMIC_NR,
     ATOMIC_R,
     CLASSES,
@@ -13,17 +13,15 @@ from tl_transmit import (
     READ,
     WRITE,
     WRITE_FULL,
-    Partner,
     Stimulus,
-    check,
     random_traffic,
     read_response,
     request,
     request_field,
     response_field,
-    run,
     write_response,
 )
+from tl_transmit import Partner, check, run
 from ualink.config import Credits, TLConfig
 from ualink_sim.model.tl_byte_enables import encode_byte_enables
 from ualink_sim.model.tl_sequence import (

@@ -4,22 +4,20 @@ import random
 
 import pytest
 
-from tl_transmit import (
+from tl_stimulus import (
     CLASSES,
     PLENTY,
     READ,
     WRITE,
     WRITE_FULL,
-    Partner,
     Stimulus,
-    check,
     random_traffic,
     read_response,
     request,
     request_field,
-    run,
     write_response,
 )
+from tl_transmit import Partner, check, run
 from ualink.config import Credits, TLConfig
 from ualink_sim.model.tl_credits import BUCKETS
 from ualink_sim.model.tl_fields import FlowControl

@@ -4,18 +4,8 @@ import random
 
 import pytest
 
-from tl_transmit import (
-    CLASSES,
-    PLENTY,
-    Partner,
-    Stimulus,
-    check,
-    near_request,
-    random_traffic,
-    read_response,
-    run,
-    write_response,
-)
+from tl_stimulus import CLASSES, PLENTY, Stimulus, near_request, random_traffic, read_response, write_response
+from tl_transmit import Partner, check, run
 from ualink.config import AddressCacheConfig, Credits, TLConfig
 from ualink_sim.model.tl_fields import (
     CompressedReadResponse,

@@ -6,22 +6,20 @@ from itertools import accumulate
 import pytest
 
 from packing_grids import AUTHENTICATED, control_items, is_control, rows
-from tl_transmit import (
+from tl_stimulus import (
     ATOMIC_NR,
     ATOMIC_R,
     PLENTY,
     READ,
     WRITE,
     WRITE_FULL,
-    Partner,
     Stimulus,
-    check,
     read_response,
     request,
     request_field,
-    run,
     write_response,
 )
+from tl_transmit import Partner, check, run
 from ualink.config import AddressCacheConfig, Credits, TLConfig
 
 COMMANDS = {"R": READ, "W": WRITE, "WF": WRITE_FULL, "AR": ATOMIC_R, "AN": ATOMIC_NR}
