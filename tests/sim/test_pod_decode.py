@@ -173,7 +173,9 @@ def test_from_the_middle_on_nothing_is_decoded_wrongly(decoded, packets, fractio
     assert len(late.transactions) > 0.3 * (1 - fraction) * len(whole)
     for found in late.transactions:
         key = found.interface, found.request.src_phys_acc_id, found.request.tag, found.responded_ps
-        assert found == whole[key]
+        # Of a Compressed Request only the place in its region is told, as the region was loaded before; here it is 0.
+        assert replace(found, address_known=True) == whole[key]
+    assert {found.address_known for found in late.transactions} == {False, True}
     for flits in late.flits.values():
         assert sum("in step" in note for _, flit in flits for note in flit.notes) <= 2
         assert not any(flit.problems for _, flit in flits if flit.state is not FlitState.BAD_CRC)
