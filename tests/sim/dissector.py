@@ -12,7 +12,7 @@ __all__ = ["assert_dissector_agrees", "joined", "tshark"]
 TRUE = ("1", "True")
 
 
-def tshark(path, tmp_path, fields):
+def tshark(path, tmp_path, fields, preferences=()):
     if shutil.which("tshark") is None:
         pytest.skip("tshark is not installed")
     script = tmp_path / "ualink.lua"
@@ -29,6 +29,7 @@ def tshark(path, tmp_path, fields):
         "-E",
         "aggregator=;",
         *arguments,
+        *(part for preference in preferences for part in ("-o", preference)),
     ]
     run = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert "Lua" not in run.stderr, run.stderr
@@ -39,9 +40,10 @@ def joined(values):
     return ";".join(str(value) for value in values)
 
 
-def assert_dissector_agrees(path, tmp_path):
-    """Compare every field of every packet of a capture without broken rules."""
-    rows = [row for row in decoded_rows(path) if row["type"] == "flit"]
+def assert_dissector_agrees(path, tmp_path, alike=None, preferences=()):
+    """Compare every field of every packet of a capture without broken rules with what the decoder says of it, or of
+    one that is ``alike``."""
+    rows = [row for row in decoded_rows(alike or path) if row["type"] == "flit"]
     names = [
         "crc_ok",
         "seq",
@@ -65,9 +67,9 @@ def assert_dissector_agrees(path, tmp_path):
         "tl.data",
         "tl.byte_enables",
     ]
-    names += ["tl.command", "tl.status", "tl.poisoned", "tl.message"]
+    names += ["tl.command", "tl.status", "tl.poisoned", "tl.message", "tl.auth_tag"]
     fields = [f"ualink.{name}" for name in names]
-    seen = tshark(path, tmp_path, fields)
+    seen = tshark(path, tmp_path, fields, preferences)
     assert len(seen) == len(rows)
     for row, line in zip(rows, seen):
         get = {name: line[f"ualink.{name}"] for name in names}
@@ -89,6 +91,7 @@ def assert_dissector_agrees(path, tmp_path):
         ]
         found = [control for half in halves if half["kind"] == "control" for control in half["fields"]]
         tagged = [control for control in found if "tag" in control]
+        assert get["tl.auth_tag"] == joined(tag for half in halves if half["kind"] == "tags" for tag in half["tags"])
         assert get["tl.tag"] == joined(control["tag"] for control in tagged)
         assert get["tl.dst_acc_id"] == joined(control["dst_acc_id"] for control in tagged)
         assert get["tl.len"] == joined(control["len"] for control in tagged if "len" in control)

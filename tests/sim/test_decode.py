@@ -30,11 +30,13 @@ DL_MESSAGES = [0x7A120100, 0x80050140, 0x00480120, 0x08000004, 0xDEADBEEF, 0x123
 
 
 class Direction:
-    """A transmitter that turns issues into flits and knows what a decoder must find in them."""
+    """A transmitter that turns issues into flits and knows what a decoder must find in them; ``tags`` are the
+    authentication tags that it gave its fields, in order."""
 
-    def __init__(self, rng):
+    def __init__(self, rng, authentication=False):
         self.rng = rng
-        self.sequence, self.packer = TransmitSequence(), Packer()
+        self.sequence, self.packer = TransmitSequence(authentication), Packer()
+        self.tags = []
         self.seq, self.flits = 511, []
         self.issues, self.messages, self.dl_messages = [], [], []
 
@@ -45,17 +47,22 @@ class Direction:
 
     def tl_flit(self):
         rng = self.rng
-        issues, sector = [], 0
+        issues, sector, tagged = [], 0, 0
         while self.sequence.control_slot and self.issues and rng.random() < 0.8:
             size = self.issues[0].field.sectors
             sector = -(-sector // size) * size
-            if sector + size > 8:
+            with_tag = self.sequence.authentication and not isinstance(self.issues[0].field, FlowControl)
+            if sector + size > 8 or (with_tag and (tagged == 4 or self.sequence.swap)):
                 break
             issue = self.issues.pop(0)
-            issues.append(Issue(sector, issue.field, issue.data, issue.byte_enables, issue.poisoned))
+            if with_tag:
+                tagged += 1
+                self.tags.append(rng.getrandbits(64))
+            tag = self.tags[-1] if with_tag else 0
+            issues.append(Issue(sector, issue.field, issue.data, issue.byte_enables, issue.poisoned, tag))
             sector += size
         lower = message_half_flit(0) if not issues and rng.random() < 0.1 else None
-        upper = message_half_flit(0, b"\1") if rng.random() < 0.1 else None
+        upper = message_half_flit(0, b"\1") if not tagged and rng.random() < 0.1 else None
         return self.sequence.send(issues, lower, upper)
 
     def dl_message(self):
@@ -86,10 +93,12 @@ def header(rng, seq, replay="", first=False):
     return CommandHeader(True, rng.random() < 0.1, rng.randrange(1, 512), seq & 7)
 
 
-def traffic(path, seed=1, errors=True):
-    """A capture of both directions with requests, responses, messages, NOP flits, errors and replays."""
+def traffic(path, seed=1, errors=True, authentication=False, described=True, tags=None):
+    """A capture of both directions with requests, responses, messages, NOP flits, errors and replays.
+
+    With ``authentication`` it says so if it is ``described``; ``tags`` takes those of each direction."""
     rng = random.Random(seed)
-    up, down = Direction(rng), Direction(rng)
+    up, down = Direction(rng, authentication), Direction(rng, authentication)
     asked = []
     for tag in range(40):
         cmd, beats, length = rng.choice([(0x03, 0, 64), (0x28, 2, 32), (0x29, 4, 64), (0x30, 1, 2), (0x32, 1, 2)])
@@ -121,7 +130,7 @@ def traffic(path, seed=1, errors=True):
             down.issue(rng.choice([CompressedResponse(**common, len=3, rd_wr=1), full]))
     up.dl_messages = list(DL_MESSAGES)
     with path.open("wb") as stream:
-        writer = CaptureWriter(stream, NAMES, 1562.5)
+        writer = CaptureWriter(stream, NAMES, 1562.5, authentication and described)
         cycle = 0
         for tx, direction in ((0, up), (2, down)):
             first = True
@@ -153,6 +162,8 @@ def traffic(path, seed=1, errors=True):
                     writer.write(tx, cycle, nop)
                     writer.write(tx + 1, cycle + 40, nop)
                     cycle += 10
+    if tags is not None:
+        tags |= {UP: up.tags, DOWN: down.tags}
     return asked
 
 
@@ -246,21 +257,53 @@ def test_a_restarted_link_is_followed(tmp_path):
     assert [control["tag"] for control in controls(rows, f"{UP}/tx")] == [0, 1]
 
 
+@pytest.mark.req("TL-047", "TL-048", "TL-049")
+def test_tags_are_printed_where_a_capture_says_that_there_are_some(tmp_path):
+    path, sent = tmp_path / "tags.pcapng", {}
+    traffic(path, 5, authentication=True, tags=sent)
+    rows = list(decoded_rows(path))
+    for name in NAMES:
+        flits = [flit for row in rows if row.get("interface") == name for flit in row.get("tl_flits", ())]
+        halves = [half for flit in flits for half in flit["half_flits"] if half["kind"] == "tags"]
+        expected = [f"{tag:016x}" for tag in sent[name.partition("/")[0]]]
+        assert [tag for half in halves for tag in half["tags"]] == expected
+        assert len(expected) >= 39
+    assert not any(row["problems"] for row in rows if row["type"] == "flit" and row["crc_ok"])
+    assert f"tags      {sent[UP][0]:016x}" in "\n".join(decode_lines(path))
+
+
+def test_a_capture_without_the_description_is_decoded_without_tags(tmp_path):
+    path = tmp_path / "bare.pcapng"
+    traffic(path, 5, errors=False, authentication=True, described=False)
+    rows = [row for row in decoded_rows(path) if row["type"] == "flit"]
+    assert any(row["problems"] for row in rows)
+    assert not any(half["kind"] == "tags" for row in rows for flit in row["tl_flits"] for half in flit["half_flits"])
+
+
+@pytest.mark.parametrize("authentication", [False, True])
 @pytest.mark.parametrize("seed", [1, 2])
-def test_the_dissector_agrees_with_the_model(tmp_path, seed):
+def test_the_dissector_agrees_with_the_model(tmp_path, seed, authentication):
     path = tmp_path / "capture.pcapng"
-    traffic(path, seed)
+    traffic(path, seed, authentication=authentication)
     assert_dissector_agrees(path, tmp_path)
 
 
+def test_the_dissector_expects_tags_by_preference(tmp_path):
+    described, bare = tmp_path / "described.pcapng", tmp_path / "bare.pcapng"
+    for path in (described, bare):
+        traffic(path, 6, authentication=True, described=path is described)
+    assert_dissector_agrees(bare, tmp_path, alike=described, preferences=["ualink.authentication:TRUE"])
+
+
+@pytest.mark.parametrize("authentication", [False, True])
 @pytest.mark.parametrize("start", [25, 31])
-def test_the_dissector_agrees_in_mid_stream_and_on_lost_flits(tmp_path, start):
+def test_the_dissector_agrees_in_mid_stream_and_on_lost_flits(tmp_path, start, authentication):
     whole, late = tmp_path / "whole.pcapng", tmp_path / "late.pcapng"
-    traffic(whole, 3)
+    traffic(whole, 3, authentication=authentication)
     packets = list(read_capture(whole))[start:]
     rng = random.Random(start)
     with late.open("wb") as stream:
-        writer = CaptureWriter(stream, NAMES, 1562.5)
+        writer = CaptureWriter(stream, NAMES, 1562.5, authentication)
         lost = dict.fromkeys(NAMES, 0)
         for packet in packets:
             if packet.interface.endswith("/rx") and rng.random() < 0.2:
