@@ -229,4 +229,6 @@ def test_examples_are_valid(root):
     assert (scenario.pod.accelerators, scenario.link.bit_error_rate) == (4, 1e-6)
     assert sum(workload.transactions for workload in scenario.workloads) >= 2000
     assert {size for workload in scenario.workloads for size in workload.sizes} == {64, 128, 192, 256}
-    assert load_scenario(root / "examples" / "handwritten.toml").workloads[0].kind == "trace"
+    others = [load_scenario(root / "examples" / f"{name}.toml") for name in ("handwritten", "line_rate")]
+    assert others[0].workloads[0].kind == "trace"
+    assert all((other.pod, other.switch) == (scenario.pod, scenario.switch) for other in others), "compiled once"
