@@ -34,7 +34,6 @@ def test_what_arrives_unchanged_matches(request_):
     assert journey(request_).mismatch == ""
 
 
-@pytest.mark.req("TL-213")
 @pytest.mark.parametrize("request_", [READ, WRITE], ids=["read", "write"])
 @pytest.mark.parametrize("field", ["auth_tag", "addr", "len", "attr", "cmd", "dst_phys_acc_id"])
 def test_a_changed_request_is_told(request_, field):
@@ -47,7 +46,6 @@ def test_a_changed_request_is_told(request_, field):
         assert found.mismatch == f"the Request arrived with other {field}"
 
 
-@pytest.mark.req("TL-213")
 @pytest.mark.parametrize("request_", [READ, WRITE], ids=["read", "write"])
 @pytest.mark.parametrize("bit", [0, 31, 63])
 def test_a_changed_response_tag_is_told_on_every_beat(request_, bit):
