@@ -17,7 +17,10 @@ from ualink_sim.simulator import tools
 
 STATION = {
     "upli": {"req": {"pool": 2}, "orig_data": {"pool": 4}, "rd_rsp": {"pool": 4}, "wr_rsp": {"pool": 2}},
-    "tl": {name: {"pool": 4} for name in ("req_cmd", "rsp_cmd", "req_data", "rsp_data")},
+    "tl": {
+        **{name: {"pool": 4} for name in ("req_cmd", "rsp_cmd", "req_data", "rsp_data")},
+        **{name: {"rows": 4} for name in ("tx_cache", "rx_cache")},
+    },
     "dl": {"replay_depth": 8},
 }
 DESIGNS = {

@@ -3,7 +3,7 @@
 from functools import reduce
 from operator import or_
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -48,6 +48,9 @@ DECODED_LAYOUT = data.StructLayout(
 of ``data_fields``: a Response, a Data Request Field (with ``data_field[s]``) has its top in sector s. ``tagged``: there
 is a Request or Response; ``too_many_tagged``: more than four, the tags of an AuthTags half-flit; ``tag_slot[s]``: which
 of them belongs to the one with its top in sector s. ``error`` is NONE if all fields are legal."""
+
+TAGGED = tuple(ftype for ftype in FType if ftype is not FType.FLOW_CONTROL)
+"""Fields that have an authentication tag: Requests and Responses."""
 
 TAGS = 4
 """Tags in an AuthTags half-flit."""
@@ -112,7 +115,7 @@ class ControlDecoder(wiring.Component):
         for sector in range(SECTORS):
             self._decode_response(m, sector, tops_with)
         self._decode_credits(m, tops_with)
-        self._count_tagged(m)
+        self._count_tagged(m, tops_with)
 
         with m.If(unknown.any()):
             m.d.comb += self.decoded.error.eq(ReceiveError.FTYPE)
@@ -209,19 +212,13 @@ class ControlDecoder(wiring.Component):
                         m.d.comb += update[credit_class].pool.eq(credit["count"])
         m.d.comb += self.decoded.credits.eq(reduce(or_, (update.as_value() for update in returned)))
 
-    def _count_tagged(self, m):
+    def _count_tagged(self, m, tops_with):
         """The k-th Request or Response from the lowest sector has tag k (UALink_200 §5.1.1)."""
-        tagged = Signal(SECTORS)
-        for sector in range(SECTORS):
-            request = self.decoded.requests[sector // 2] if sector % 2 else 0
-            m.d.comb += tagged[sector].eq(self.decoded.responses[sector] | request)
-        below = [Signal(range(sector + 1), name=f"tagged_below_{sector}") for sector in range(SECTORS + 1)]
-        for sector in range(SECTORS):
-            m.d.comb += [
-                below[sector + 1].eq(below[sector] + tagged[sector]),
-                self.decoded.tag_slot[sector].eq(below[sector]),
-            ]
+        # Each is counted by itself: a simulator could take shared counts, parts of one output, for a loop.
+        for sector, slot in enumerate(self.decoded.tag_slot):
+            m.d.comb += slot.eq(sum((tops_with(below, *TAGGED) for below in range(sector)), start=Const(0)))
+        count = sum((tops_with(sector, *TAGGED) for sector in range(SECTORS)), start=Const(0))
         m.d.comb += [
-            self.decoded.tagged.eq(tagged.any()),
-            self.decoded.too_many_tagged.eq(below[SECTORS] > TAGS),
+            self.decoded.tagged.eq(Cat(tops_with(sector, *TAGGED) for sector in range(SECTORS)).any()),
+            self.decoded.too_many_tagged.eq(count > TAGS),
         ]

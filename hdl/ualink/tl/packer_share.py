@@ -93,21 +93,21 @@ class PackerShare(wiring.Component):
 
         # All Responses that may go have room in so many pairs of sectors, from the first or from the second sector on.
         low, high = (stack(m, self.response_compressed, start) for start in (0, 1))
-        fit_low, fit_high = Signal(PAIRS + 1), Signal(PAIRS + 1)
+        fit_low, fit_high = Signal(PAIRS + 1), Signal(PAIRS)
         m.d.comb += [
             fit_low.eq(Cat(~(held & responses).any() for held in low)),
-            fit_high.eq(Cat(~(held & responses).any() for held in high)),
+            fit_high.eq(Cat(~(held & responses).any() for held in high[1:])),
         ]
 
         # For each number of pairs it is known how the Responses would use them before the Requests are chosen.
-        regions = self._share(m, requests, due, Mux(due, fit_high & ~1, fit_low))
+        regions = self._share(m, requests, due, Mux(due, Cat(0, fit_high), fit_low))
         layout, room = [], Const(0, RESPONSES_IN_SIGHT)
         for region, (_, pairs) in zip(regions, REGIONS):
             leave_two = fit_low[pairs - 1] if pairs > 1 else Const(0)
-            leave_one = ~leave_two & (due | fit_high[pairs])
-            leave_none = ~leave_two & ~due & ~fit_high[pairs]
+            leave_one = ~leave_two & (due | fit_high[pairs - 1])
+            leave_none = ~leave_two & ~due & ~fit_high[pairs - 1]
             layout += [region & leave_none, region & leave_one, *([region & leave_two] if pairs > 1 else [])]
-            if_so = Mux(due | fit_high[pairs], _first(high[pairs]), _first(low[pairs]))
+            if_so = Mux(due | fit_high[pairs - 1], _first(high[pairs]), _first(low[pairs]))
             room |= region.replicate(RESPONSES_IN_SIGHT) & if_so
         m.d.comb += [self.layout.eq(Cat(layout)), self.responses.eq(responses & room)]
 
