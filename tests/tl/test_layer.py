@@ -2,6 +2,7 @@
 
 import random
 from collections import deque
+from itertools import chain
 
 import pytest
 
@@ -155,3 +156,42 @@ def test_drop_mode():
     simulate(body, SMALL, SMALL)
     for side, stimulus in zip(sides, after[::-1]):
         check_beats(side.got, stimulus)
+
+
+@pytest.mark.req("TL-046", "TL-047", "TL-213")
+def test_authentication_changes_with_the_link_only():
+    """Turned on amid traffic it changes nothing; after the next link down all tags arrive."""
+    rng = random.Random(5)
+    untagged, tagged = ([traffic(rng, 8, auth_tag=rng.getrandbits(64)) for _ in range(2)] for _ in range(2))
+    sides, found = [], []
+
+    async def run_for(ctx, cycles):
+        for _ in range(cycles):
+            await step(ctx, sides)
+
+    async def body(ctx, link):
+        sides.extend(Side(end, rng, 1.0, 1.0) for end in link.ends)
+        for stimuli in (untagged, tagged):
+            for side, stimulus in zip(sides, stimuli):
+                ctx.set(side.end.online, 1)
+                side.got = {channel: [] for channel in CHANNELS}
+                side.waiting = stimulus.beats()
+            await run_for(ctx, 60)
+            for side in sides:
+                ctx.set(side.end.control.authentication, 1)
+            await run_for(ctx, 220)
+            found.append([side.got for side in sides])
+            for side in sides:
+                ctx.set(side.end.online, 0)
+            await run_for(ctx, 5)
+
+    simulate(body, SMALL, SMALL)
+    for got, stimulus in zip(found[0], untagged[::-1]):
+        for beats in (got["req"], got["rd_rsp"], got["wr_rsp"]):
+            assert beats and not any(beat["auth_tag"] for beat in beats)
+        requests, bursts = (req for req, _ in stimulus.requests), chain.from_iterable(stimulus.reads)
+        for beat in chain(requests, bursts, stimulus.writes):
+            beat["auth_tag"] = 0
+        check_beats(got, stimulus)
+    for got, stimulus in zip(found[1], tagged[::-1]):
+        check_beats(got, stimulus)
