@@ -173,3 +173,9 @@ async def step(ctx, sides):
     for side in sides:
         side.sample(ctx)
     await ctx.tick()
+
+
+async def run_for(ctx, sides, cycles):
+    """So many cycles of both sides."""
+    for _ in range(cycles):
+        await step(ctx, sides)

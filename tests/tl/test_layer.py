@@ -6,7 +6,7 @@ from itertools import chain
 
 import pytest
 
-from tl_layer import SMALL, Side, arriving, check_beats, simulate, step, traffic
+from tl_layer import SMALL, Side, arriving, check_beats, run_for, simulate, step, traffic
 from tl_stimulus import CHANNELS
 
 
@@ -62,42 +62,38 @@ def test_restart_of_both_ends(blocked):
     before, after = ([traffic(rng, count) for _ in range(2)] for count in (12, 6))
     sides = []
 
-    async def run_for(ctx, cycles):
-        for _ in range(cycles):
-            await step(ctx, sides)
-
     async def body(ctx, link):
         sides.extend(Side(end, rng, 1.0, 0.7) for end in link.ends)
         for side, stimulus in zip(sides, before):
             ctx.set(side.end.online, 1)
             side.waiting = stimulus.beats()
-        await run_for(ctx, 60)
+        await run_for(ctx, sides, 60)
         if blocked:
             burst = sides[0].end.rx_rd_rsp
             for _ in range(50):
-                await run_for(ctx, 1)
+                await run_for(ctx, sides, 1)
                 if ctx.get(burst.valid) and ctx.get(burst.p.num_beats) and ctx.get(burst.p.offset):
                     break
             else:
                 raise AssertionError("no burst to block")
             sides[0].blocked = CHANNELS
-        await run_for(ctx, 5)
+        await run_for(ctx, sides, 5)
         for side in sides:
             ctx.set(side.end.online, 0)
             # No more transfers from here on; the rest of those begun is still offered.
             side.waiting = {channel: rest_of_transfer(side, channel) for channel in CHANNELS}
-        await run_for(ctx, 10)
+        await run_for(ctx, sides, 10)
         for side in sides:
             ctx.set(side.end.online, 1)
-        await run_for(ctx, 40)
+        await run_for(ctx, sides, 40)
         assert [ctx.get(side.end.status.credits_ready) for side in sides] == [int(not blocked)] * 2
         sides[0].blocked = ()
-        await run_for(ctx, 40)
+        await run_for(ctx, sides, 40)
         for side, stimulus in zip(sides, after):
             assert not any(side.waiting.values()) and ctx.get(side.end.status.credits_ready)
             side.got = {channel: [] for channel in CHANNELS}
             side.waiting = stimulus.beats()
-        await run_for(ctx, 200)
+        await run_for(ctx, sides, 200)
 
     simulate(body, SMALL, SMALL)
     for side, stimulus in zip(sides, after[::-1]):
@@ -112,19 +108,15 @@ def test_drop_mode():
     before, dropped, after = ([traffic(rng, 8) for _ in range(2)] for _ in range(3))
     sides = []
 
-    async def run_for(ctx, cycles):
-        for _ in range(cycles):
-            await step(ctx, sides)
-
     async def body(ctx, link):
         sides.extend(Side(end, rng, 1.0, 1.0) for end in link.ends)
         for side, stimulus in zip(sides, before):
             ctx.set(side.end.online, 1)
             side.waiting = stimulus.beats()
-        await run_for(ctx, 50)
+        await run_for(ctx, sides, 50)
         first = sides[0].end
         ctx.set(first.control.control_error, 1)
-        await run_for(ctx, 40)
+        await run_for(ctx, sides, 40)
         assert ctx.get(first.status.dropping) and not ctx.get(first.error)
         assert ctx.get(first.status.drop_cause.control_error)
         sides[0].got = {channel: [] for channel in CHANNELS}
@@ -134,23 +126,23 @@ def test_drop_mode():
             assert not ctx.get(first.tx_flit.valid)
         assert not any(sides[0].waiting.values()) and not any(sides[0].got.values())
         ctx.set(first.control.clear_drop, 1)
-        await run_for(ctx, 1)
+        await run_for(ctx, sides, 1)
         ctx.set(first.control.clear_drop, 0)
-        await run_for(ctx, 3)
+        await run_for(ctx, sides, 3)
         assert ctx.get(first.error) and not ctx.get(first.status.dropping)
         for side in sides:
             ctx.set(side.end.online, 0)
             side.waiting = {channel: rest_of_transfer(side, channel) for channel in CHANNELS}
-        await run_for(ctx, 12)
+        await run_for(ctx, sides, 12)
         assert not ctx.get(first.error)
         for side in sides:
             ctx.set(side.end.online, 1)
-        await run_for(ctx, 80)
+        await run_for(ctx, sides, 80)
         for side, stimulus in zip(sides, after):
             assert not any(side.waiting.values()) and ctx.get(side.end.status.credits_ready)
             side.got = {channel: [] for channel in CHANNELS}
             side.waiting = stimulus.beats()
-        await run_for(ctx, 200)
+        await run_for(ctx, sides, 200)
         assert not ctx.get(first.status.dropping)
 
     simulate(body, SMALL, SMALL)
@@ -165,10 +157,6 @@ def test_authentication_changes_with_the_link_only():
     untagged, tagged = ([traffic(rng, 8, auth_tag=rng.getrandbits(64)) for _ in range(2)] for _ in range(2))
     sides, found = [], []
 
-    async def run_for(ctx, cycles):
-        for _ in range(cycles):
-            await step(ctx, sides)
-
     async def body(ctx, link):
         sides.extend(Side(end, rng, 1.0, 1.0) for end in link.ends)
         for stimuli in (untagged, tagged):
@@ -176,14 +164,14 @@ def test_authentication_changes_with_the_link_only():
                 ctx.set(side.end.online, 1)
                 side.got = {channel: [] for channel in CHANNELS}
                 side.waiting = stimulus.beats()
-            await run_for(ctx, 60)
+            await run_for(ctx, sides, 60)
             for side in sides:
                 ctx.set(side.end.control.authentication, 1)
-            await run_for(ctx, 220)
+            await run_for(ctx, sides, 220)
             found.append([side.got for side in sides])
             for side in sides:
                 ctx.set(side.end.online, 0)
-            await run_for(ctx, 5)
+            await run_for(ctx, sides, 5)
 
     simulate(body, SMALL, SMALL)
     for got, stimulus in zip(found[0], untagged[::-1]):
