@@ -6,6 +6,7 @@ from amaranth.lib import wiring
 from amaranth.sim import Simulator
 
 import ualink.dl.links
+import ualink.station
 from ualink.config import ConfigError, DLConfig, StationConfig, SwitchConfig, TLConfig
 from ualink.dl.layer import DataLink
 from ualink.lib.blackbox import Blackbox
@@ -151,6 +152,34 @@ def test_each_port_sees_its_own_faults(run, ports):
 
 
 @pytest.mark.req("UPLI-023")
+def alarmed(agent):
+    """A class of agents that do nothing but report a control error."""
+
+    class Alarmed(wiring.Component):
+        def __init__(self, config, ports):
+            super().__init__(agent(config, ports).signature)
+
+        def elaborate(self, platform):
+            m = Module()
+            m.d.comb += self.control_error.eq(1)
+            return m
+
+    return Alarmed
+
+
+@PORTS
+@pytest.mark.parametrize("side", [None, "Completer", "Originator"])
+def test_a_control_error_of_either_agent_puts_all_ports_into_drop_mode(run, monkeypatch, ports, side):
+    if side:
+        monkeypatch.setattr(ualink.station, side, alarmed(getattr(ualink.station, side)))
+
+    async def bench(ctx, station):
+        await ctx.tick().repeat(3 * ports + 2)
+        assert [ctx.get(status.dropping) for status in station.tl_status] == [int(bool(side))] * ports
+
+    run(ports, bench)
+
+
 def test_one_upli_interface_for_each_kind_of_local_agent():
     """The local Originator drives requests into the station, and the station drives them into the local Completer."""
     directions = {row["path"]: row["direction"] for row in port_table(Station(StationConfig()))}
