@@ -151,7 +151,6 @@ def test_each_port_sees_its_own_faults(run, ports):
     run(ports, bench)
 
 
-@pytest.mark.req("UPLI-023")
 def alarmed(agent):
     """A class of agents that do nothing but report a control error."""
 
@@ -180,6 +179,7 @@ def test_a_control_error_of_either_agent_puts_all_ports_into_drop_mode(run, monk
     run(ports, bench)
 
 
+@pytest.mark.req("UPLI-023")
 def test_one_upli_interface_for_each_kind_of_local_agent():
     """The local Originator drives requests into the station, and the station drives them into the local Completer."""
     directions = {row["path"]: row["direction"] for row in port_table(Station(StationConfig()))}
