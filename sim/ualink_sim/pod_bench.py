@@ -24,12 +24,14 @@ from ualink.tl.control import TLControlSignature
 from .bfm.bus import UPLIBus
 from .bfm.channel import Beat
 from .capture import CaptureWriter
+from .link_fault import LinkEndState, fault_of
 from .model import upli
 from .pod_accelerator import Accelerator, Journey
 from .pod_link import BeatPort, LinkDirection
 from .predict import Reference
+from .records import Transaction
 from .request import Request
-from .results import Results, Transaction
+from .results import Results
 from .scenario import Scenario
 from .topology import STATIONS, Topology
 from .wire import Wire
@@ -37,7 +39,8 @@ from .wire import Wire
 __all__ = ["Job"]
 
 RESET_CYCLES = 16
-LINK_UP_CYCLES = 20_000
+LINK_UP_CYCLES = 8_000
+"""Cycles per port of a station after which a link that is not online is given up; grows with the links' latency."""
 PATIENCE_CYCLES = 30_000
 """Cycles without a completion or an issue after which the rest is given up; grows with the links' latency."""
 
@@ -61,6 +64,7 @@ class PodBench:
         self.topology = Topology(scenario.pod.accelerators, scenario.pod.ports, scenario.vpods)
         self.reference = Reference(scenario.pod.accelerators)
         self.cycle = 0
+        self.links_up: int | None = None
         self.completed: set[int] = set()
         self.finished: dict[int, Journey] = {}
         self._under_way: dict[int, Journey] = {}
@@ -136,7 +140,7 @@ class PodBench:
                     name,
                 )
                 taps = (capture.tap(f"{name}/tx"), capture.tap(f"{name}/rx")) if capture else None
-                pair.append(LinkDirection(name, wire, taps))
+                pair.append(LinkDirection(name, wire, taps, self.topology.ports))
             up, down = pair
             up.reverse, down.reverse = down, up
             self.directions += pair
@@ -199,19 +203,36 @@ class PodBench:
                 up.carried(64 * (originator.orig_data.beats[port] + completer.rd_rsp.beats[port]))
                 down.carried(64 * (originator.rd_rsp.beats[port] + completer.orig_data.beats[port]))
 
+    def status(self, end: tuple[str, int, int], name: str) -> int:
+        """Member ``name`` of ``DLStatusSignature`` at one end of a link."""
+        kind, device, port = end
+        prefix = f"acc__{device}__dl_status__{port}" if kind == "acc" else f"sw__dl_status__{device}__{port}"
+        return int(getattr(self.dut, f"{prefix}__{name}").value)
+
     def up(self) -> bool:
         """Every wired port is online."""
-        for kind, device, port in self.ends:
-            prefix = f"acc__{device}__dl_status__{port}" if kind == "acc" else f"sw__dl_status__{device}__{port}"
-            if not int(getattr(self.dut, f"{prefix}__online").value):
-                return False
-        return True
+        return all(self.status(end, "online") for end in self.ends)
+
+    def _find_faults(self) -> None:
+        """Name what keeps the links down that are not online at both ends."""
+        state = {
+            end: LinkEndState(bool(self.status(end, "online")), self.status(end, "link_state")) for end in self.ends
+        }
+        for acc, switch in self.topology.links():
+            ends = ("acc", acc.device, acc.port), ("sw", switch.device, switch.port)
+            if not all(state[end].online for end in ends):
+                for sender, receiver in (ends, ends[::-1]):
+                    direction = self.ends[sender][0]
+                    direction.result.fault = fault_of(
+                        direction.wire, self.job.scenario.link, self.cycle, state[receiver], self.links_up
+                    )
 
     def results(self, seconds: float) -> Results:
         """Everything that was found."""
-        for (kind, device, port), (_, received) in self.ends.items():
-            prefix = f"acc__{device}__dl_status__{port}" if kind == "acc" else f"sw__dl_status__{device}__{port}"
-            received.result.crc_errors = int(getattr(self.dut, f"{prefix}__crc_errors").value)
+        for end, (_, received) in self.ends.items():
+            received.result.crc_errors = self.status(end, "crc_errors")
+        if len(self.completed) < len(self.job.requests):
+            self._find_faults()
         self._under_way = {
             journey.request.line: journey
             for accelerator in self.accelerators
@@ -224,11 +245,12 @@ class PodBench:
             transactions=[self._fate(request) for request in self.job.requests],
             links=[direction.close(self.cycle) for direction in self.directions],
             memory=self.reference.memory(),
+            links_up=self.links_up,
         )
 
     def _fate(self, request: Request) -> Transaction:
         journey = self.finished.get(request.line)
-        common = {name: getattr(request, name) for name in ("line", "src", "dst", "op", "addr", "len")}
+        common = {name: getattr(request, name) for name in ("line", "src", "dst", "op", "addr", "len", "workload")}
         if journey is None:
             under_way = self._under_way.get(request.line)
             issued = under_way.transaction.issued if under_way else None
@@ -262,9 +284,11 @@ async def program_routes(bench: PodBench, fall) -> None:
 
 
 async def bring_up(bench: PodBench, fall) -> None:
-    """Wait until every link is online."""
-    for _ in range(LINK_UP_CYCLES + 10 * bench.job.scenario.link.latency_cycles):
+    """Wait until every link is online, or long enough to know that one will not be."""
+    patience = LINK_UP_CYCLES * bench.topology.ports + 10 * bench.job.scenario.link.latency_cycles
+    for _ in range(patience):
         if bench.up():
+            bench.links_up = bench.cycle
             return
         await fall
         bench.tick()
@@ -317,5 +341,6 @@ async def pod(dut):
         dut.rst.value = 0
         await program_routes(bench, fall)
         await bring_up(bench, fall)
-        await run(bench, fall, path.with_suffix(".progress"))
+        if bench.links_up is not None:
+            await run(bench, fall, path.with_suffix(".progress"))
     path.with_suffix(".results").write_bytes(pickle.dumps(bench.results(time.monotonic() - started)))

@@ -3,14 +3,15 @@
 from dataclasses import replace
 
 from .capture import Tap
-from .results import Bucket, LinkResult, Replay
+from .link_result import LinkResult
+from .records import COUNTS, Bucket, Replay
 from .wire import BAD, CONTROL, DATA, GOOD, Wire
 
 __all__ = ["BeatPort", "LinkDirection"]
 
 BEAT_MASK = (1 << 512) - 1
 BUCKET_CYCLES = 256
-MOST_BUCKETS = 160
+MOST_BUCKETS = 4096
 
 OP_EXPLICIT_REPLAY, OP_REPLAY_REQUEST = 1, 3
 SEQUENCE_NUMBERS = 511
@@ -62,17 +63,17 @@ class BeatPort:
 
 
 class LinkDirection:
-    """From one end of a link to the other, with what a person wants to know of it.
+    """From one end of a link of a station with ``ports`` ports to the other, with what a person wants to know of it.
 
     ``taps`` are the captures at the transmitter and at the receiver. ``reverse`` must be set to the other direction of
     the link before the first cycle: Replay Requests for this direction travel there.
     """
 
-    def __init__(self, name: str, wire: Wire, taps: tuple[Tap, Tap] | None):
+    def __init__(self, name: str, wire: Wire, taps: tuple[Tap, Tap] | None, ports: int = 1):
         self.name = name
         self.wire = wire
         self.reverse: LinkDirection | None = None
-        self.result = LinkResult(name=name)
+        self.result = LinkResult(name=name, ports=ports)
         self.arrival: tuple[int, bool, bool, int] | None = None
         self.fault_shown = False
         self._data_bytes = 0
@@ -96,9 +97,8 @@ class LinkDirection:
             self._observe(cycle, *arrival)
 
     def begin(self, cycle: int) -> None:
-        """Count from now on: the links are up and traffic starts."""
-        self.result.buckets.clear()
-        self._bucket = Bucket(start=cycle)
+        """The links are up and traffic starts: what is counted from now on is kept apart from what was before."""
+        self._turn_over(cycle)
 
     def close(self, cycle: int) -> LinkResult:
         """End the last bucket and hand over what was found; buckets are merged until few enough are left."""
@@ -137,7 +137,6 @@ class LinkDirection:
         self._beat += 1
         if not last:
             return
-        bucket.slots += 1
         if kind != DATA:
             self._newest = self._current = SEQUENCE_NUMBERS
             return
@@ -186,5 +185,4 @@ class LinkDirection:
 def _merge(first: Bucket, second: Bucket | None = None) -> Bucket:
     if second is None:
         return first
-    counts = ("cycles", "slots", "flits", "payload_flits", "replayed", "tl_flits", "data_bytes")
-    return replace(first, **{name: getattr(first, name) + getattr(second, name) for name in counts})
+    return replace(first, **{name: getattr(first, name) + getattr(second, name) for name in ("cycles", *COUNTS)})

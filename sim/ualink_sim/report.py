@@ -7,14 +7,17 @@ from typing import Any
 
 import jinja2
 
+from .link_result import LinkResult
+from .measure import KINDS, latencies
 from .report_charts import histogram, link_chart, timeline, topology
-from .results import LinkResult, Results, write_atomically
+from .results import Results, write_atomically
 
 __all__ = ["render_report", "write_report"]
 
-KINDS = ("read", "write", "atomic")
 TIMELINE_TRANSACTIONS = 160
 CHART_POINTS = 120
+CHART_CYCLES = 64
+"""A shorter span has no rate worth an axis."""
 
 
 def write_report(results: Results, path: str | Path) -> None:
@@ -36,42 +39,32 @@ def render_report(results: Results) -> str:
 def _view(results: Results) -> dict[str, Any]:
     pod = results.scenario.pod
     gbps = 8 * pod.clock_mhz / 1000  # Gb/s of one byte a cycle
-    peak = max((b.data_bytes / b.cycles for link in results.links for b in link.buckets if b.cycles), default=0) * gbps
-    top = _round_up(peak)
+    long = [b for link in results.links for b in link.buckets if b.cycles >= CHART_CYCLES]
+    top = _round_up(max((b.data_bytes / b.cycles for b in long), default=0) * gbps)
     summary = results.summary()
-    latencies = {kind: results.latencies(kind) for kind in KINDS}
+    by_kind = {kind: latencies(results.transactions, kind) for kind in KINDS}
     return {
         "title": results.scenario.path.stem,
         "results": results,
         "scenario": results.scenario,
         "summary": summary,
         "microseconds": results.cycles / pod.clock_mhz,
-        "goodput": sum(_returned(results).values()) / results.cycles * gbps if results.cycles else 0.0,
         "line_rate": 64 * gbps / pod.ports,
         "top": top,
-        "topology": topology(results, gbps),
-        "links": [_link(link, results, gbps, top) for link in results.links],
-        "kinds": [(kind, len(latencies[kind]), summary["latency_cycles"][kind]) for kind in KINDS if latencies[kind]],
-        "histogram": histogram(latencies),
+        "topology": topology(results, summary["links"]),
+        "links": [_link(*both, results, gbps, top) for both in zip(results.links, summary["links"])],
+        "kinds": [(kind, len(by_kind[kind]), summary["latency_cycles"][kind]) for kind in KINDS if by_kind[kind]],
+        "histogram": histogram(by_kind),
         "timeline": timeline(results, TIMELINE_TRANSACTIONS),
         "faults": [t for t in results.transactions if t.mismatch or t.completed is None][:20],
     }
 
 
-def _returned(results: Results) -> dict[str, int]:
-    """Bytes that completed transactions moved, by kind of operation."""
-    moved = dict.fromkeys(KINDS, 0)
-    for t in results.transactions:
-        if t.completed is not None:
-            moved[t.op.split("_")[0]] += t.len
-    return moved
-
-
-def _link(link: LinkResult, results: Results, gbps: float, top: float) -> dict[str, Any]:
+def _link(link: LinkResult, row: dict[str, Any], results: Results, gbps: float, top: float) -> dict[str, Any]:
     waits = sorted(replay.cycles for replay in link.replays if replay.cycles is not None)
     return {
-        **link.summary(),
-        "gbps": link.total("data_bytes") / results.cycles * gbps if results.cycles else 0.0,
+        **row,
+        "rates": row["steady_state"] or row["run"],
         "replayed": link.total("replayed"),
         "recovery": (waits[len(waits) // 2], waits[-1]) if waits else None,
         "chart": link_chart(link, results.cycles, gbps, top, CHART_POINTS),

@@ -3,11 +3,15 @@
 import math
 from typing import Any
 
-from .results import Bucket, LinkResult, Results
+from .link_result import LinkResult
+from .records import COUNTS, Bucket
+from .results import Results
 
 __all__ = ["histogram", "link_chart", "timeline", "topology"]
 
 LINK_WIDTH, LINK_HEIGHT = 320, 72
+LINK_SPAN = 40
+"""Width of all links of an accelerator together."""
 BARS = 48
 FEW_FLITS = 16
 
@@ -49,36 +53,47 @@ def _merge(buckets: list[Bucket], most: int) -> list[Bucket]:
     merged = []
     for first in range(0, len(buckets), group):
         parts = buckets[first : first + group]
-        counts = {key: sum(getattr(part, key) for part in parts) for key in vars(parts[0]) if key != "start"}
+        counts = {key: sum(getattr(part, key) for part in parts) for key in ("cycles", *COUNTS)}
         merged.append(Bucket(start=parts[0].start, **counts))
     return merged
 
 
-def topology(results: Results, gbps: float) -> dict[str, Any]:
-    """Places of the accelerators around the switch, and per accelerator the rates of its links together."""
-    count = results.scenario.pod.accelerators
-    vpods = results.scenario.vpods
+def topology(results: Results, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Places of the accelerators around the switch, a line for each direction of each link with its rate in steady
+    state (``rows`` are the links of the summary), and per accelerator the rates of its links together."""
+    pod, vpods = results.scenario.pod, results.scenario.vpods
     nodes: list[dict[str, Any]] = []
-    for number in range(count):
-        angle = math.pi * (2 * number / count + (0.75 if count == 4 else 1.0 if count == 2 else 0.5) + 0.5)
-        x, y = 210 * math.cos(angle), (118 if count == 4 else 112) * math.sin(angle)
-        if count == 4:
-            x, y = math.copysign(205, x), math.copysign(92, y)
-        rates = {}
-        for way, ends in (("up", (f"acc{number}.", ">sw")), ("down", (">acc", f">acc{number}."))):
-            links = [link for link in results.links if all(end in link.name for end in ends)]
-            if way == "up":
-                links = [link for link in links if link.name.startswith(ends[0])]
-            total = sum(link.total("data_bytes") for link in links)
-            rates[way] = total / results.cycles * gbps if results.cycles else 0.0
+    for number in range(pod.accelerators):
+        x, y = _place(number, pod.accelerators)
+        mine: dict[str, list[dict[str, Any]]] = {"up": [], "down": []}
+        for row in rows:
+            sender, receiver = row["name"].split(">")
+            for way, end in (("up", sender), ("down", receiver)):
+                if end.startswith(f"acc{number}."):
+                    rate = (row["steady_state"] or row["run"])["gbps"]
+                    mine[way].append({"name": row["name"], "way": way, "port": int(end.split(".")[1]), "gbps": rate})
         member_of = next((index for index, members in enumerate(vpods) if number in members), None)
-        nodes.append({"number": number, "x": round(x, 1), "y": round(y, 1), "vpod": member_of, **rates})
-    busiest = max((max(node["up"], node["down"]) for node in nodes), default=0) or 1
+        rates = {way: sum(line["gbps"] for line in lines) for way, lines in mine.items()}
+        lines = mine["up"] + mine["down"]
+        nodes.append({"number": number, "x": round(x, 1), "y": round(y, 1), "vpod": member_of, "lines": lines, **rates})
+    busiest = max((line["gbps"] for node in nodes for line in node["lines"]), default=0) or 1
+    gap = LINK_SPAN / pod.ports
     for node in nodes:
-        node["up_width"], node["down_width"] = (round(1.5 + 6 * node[way] / busiest, 1) for way in ("up", "down"))
         length = math.hypot(node["x"], node["y"])
-        node["nx"], node["ny"] = round(-node["y"] / length, 4), round(node["x"] / length, 4)
+        across = -node["y"] / length, node["x"] / length
+        for line in node["lines"]:
+            place = (line["port"] - (pod.ports - 1) / 2) * gap + (gap / 4 if line["way"] == "up" else -gap / 4)
+            line["dx"], line["dy"] = (round(place * part, 1) for part in across)
+            line["width"] = round(1 + (0.3 * gap - 1) * line["gbps"] / busiest, 1)
     return {"nodes": nodes, "vpods": len(vpods)}
+
+
+def _place(number: int, count: int) -> tuple[float, float]:
+    """Centre of an accelerator in the drawing."""
+    angle = math.pi * (2 * number / count + (0.75 if count == 4 else 1.0 if count == 2 else 0.5) + 0.5)
+    if count == 4:
+        return math.copysign(205, math.cos(angle)), math.copysign(92, math.sin(angle))
+    return 210 * math.cos(angle), 112 * math.sin(angle)
 
 
 def histogram(latencies: dict[str, list[int]]) -> dict[str, Any]:

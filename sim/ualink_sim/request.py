@@ -39,6 +39,7 @@ class Request:
     at : cycle before which the request is not issued.
     after : lines that must have completed before it is issued.
     window : the source issues it only while fewer than ``window`` of its requests are outstanding.
+    workload : place of its workload in the scenario, from 0.
     """
 
     line: int
@@ -53,6 +54,7 @@ class Request:
     at: int = 0
     after: tuple[int, ...] = ()
     window: int = 256
+    workload: int = 0
 
     @property
     def cmd(self) -> ReqCmd:

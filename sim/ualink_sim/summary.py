@@ -1,40 +1,88 @@
 """What ``ualink sim`` prints."""
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from .measure import PERCENTILES
 from .results import Results
 
 __all__ = ["show_summary"]
 
+MOST_FAULTS = 4
 
-def show_summary(results: Results, folder: Path) -> None:
-    """Print the verdict, a line per link direction, the latencies and where the files are."""
-    console = Console(highlight=False)
+
+def show_summary(results: Results, folder: Path, console: Console | None = None) -> None:
+    """Print the verdict, throughput and errors by link direction, throughput by workload, latencies, and where the
+    files are. Every table keeps all its columns at 80 characters; what does not fit folds."""
+    console = console or Console(highlight=False)
+    summary = results.summary()
     verdict = "[green]every byte matched[/]" if results.passed else "[red]failed[/]"
     console.print(
         f"{len(results.transactions)} transactions, {results.mismatches} mismatches, {results.incomplete} incomplete: "
         f"{verdict}; {results.cycles} cycles in {results.seconds:.1f} s",
         soft_wrap=True,
     )
-    links = Table()
-    links.add_column("link", no_wrap=True)
-    for heading in ("TL eff.", "DL util.", "flits", "payload", "replays", "CRC", "lost"):
-        links.add_column(heading, justify="right", no_wrap=True)
-    for link in results.links:
-        row = link.summary()
-        links.add_row(
-            row["name"],
-            f"{row['tl_efficiency']:.2%}",
-            f"{row['dl_utilisation']:.2%}",
-            *(str(row[key]) for key in ("flits", "payload_flits", "replays", "crc_errors", "lost_flits")),
+    _show_faults(console, results.faults)
+    steady, run = summary["steady_state"], summary["run"]
+    if steady is not None:
+        console.print(
+            f"steady state: {steady['gbps']:,.1f} Gb/s, cycles {steady['from']} to {steady['to']} ({steady['window']})",
+            f"whole run:    {run['gbps']:,.1f} Gb/s, cycles {run['from']} to {run['to']} ({run['window']})",
+            sep="\n",
+            soft_wrap=True,
         )
-    console.print(links)
-    latencies = Table("latency, cycles", "p50", "p99", "max")
-    for kind, row in results.summary()["latency_cycles"].items():
-        if row["max"] is not None:
-            latencies.add_row(kind, *(str(row[key]) for key in ("p50", "p99", "max")))
-    console.print(latencies)
+        _show(console, ("link, steady state", "Gb/s", "data/wire", "TL eff.", "DL util.", "run Gb/s"), _rates(summary))
+    if len(summary["workloads"]) > 1:
+        _show(console, ("workload", "transactions", "steady Gb/s", "from", "to", "run Gb/s"), _workloads(summary))
+    _show(console, ("link, since reset", "flits", "payload", "replays", "CRC", "lost"), _counts(summary))
+    rows = [(kind, *row.values()) for kind, row in summary["latency_cycles"].items() if row["max"] is not None]
+    if rows:
+        _show(console, ("latency, cycles", *PERCENTILES), rows)
     console.print(f"report:  {folder / 'report.html'}\ncapture: {folder / 'capture.pcapng'}", soft_wrap=True)
+
+
+def _show_faults(console: Console, faults: list[str]) -> None:
+    for fault in faults[:MOST_FAULTS]:
+        console.print(f"[red]{fault}[/]", soft_wrap=True)
+    if len(faults) > MOST_FAULTS:
+        console.print(f"[red]and {len(faults) - MOST_FAULTS} more directions of links[/]", soft_wrap=True)
+
+
+def _show(console: Console, headings: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> None:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for number, heading in enumerate(headings):
+        table.add_column(heading, justify="right" if number else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*map(str, row))
+    console.print(table)
+
+
+def _rates(summary: dict[str, Any]) -> Iterable[tuple[Any, ...]]:
+    for link in summary["links"]:
+        row = link["steady_state"]
+        shares = (f"{row[key]:.2%}" for key in ("wire_efficiency", "tl_efficiency", "dl_utilisation"))
+        yield link["name"], f"{row['gbps']:,.1f}", *shares, f"{link['run']['gbps']:,.1f}"
+
+
+def _workloads(summary: dict[str, Any]) -> Iterable[tuple[Any, ...]]:
+    for row in summary["workloads"]:
+        steady = row["steady_state"] or {"gbps": 0.0, "from": "-", "to": "-"}
+        name = f"{row['workload']} {row['kind']}"
+        yield (
+            name,
+            row["transactions"],
+            f"{steady['gbps']:,.1f}",
+            steady["from"],
+            steady["to"],
+            f"{row['run']['gbps']:,.1f}",
+        )
+
+
+def _counts(summary: dict[str, Any]) -> Iterable[tuple[Any, ...]]:
+    for link in summary["links"]:
+        yield tuple(link[key] for key in ("name", "flits", "payload_flits", "replays", "crc_errors", "lost_flits"))

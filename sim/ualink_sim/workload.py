@@ -1,6 +1,7 @@
 """Workloads to requests: generated ones are the same for the same seed on every machine."""
 
 import random
+from dataclasses import replace
 
 from .request import Request, read_attr
 from .scenario import Scenario, ScenarioError, Workload
@@ -15,13 +16,14 @@ ADD_32 = 0x00
 def build_requests(scenario: Scenario) -> list[Request]:
     """All requests of ``scenario`` in order; ``line`` counts on from one workload to the next."""
     requests: list[Request] = []
-    for workload in scenario.workloads:
+    for number, workload in enumerate(scenario.workloads):
         first_line = requests[-1].line + 1 if requests else 1
         if workload.trace is not None:
             accelerators = scenario.pod.accelerators
-            requests += load_trace(workload.trace, accelerators, first_line=first_line, window=workload.outstanding)
+            made = load_trace(workload.trace, accelerators, first_line=first_line, window=workload.outstanding)
         else:
-            requests += _generate(scenario, workload, first_line)
+            made = _generate(scenario, workload, first_line)
+        requests += [replace(request, workload=number) for request in made]
     return requests
 
 

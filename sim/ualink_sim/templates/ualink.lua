@@ -99,7 +99,7 @@ local noted = ProtoExpert.new("ualink.noted", "State of the stream", expert.grou
 ualink.experts = {bad_crc, broken, noted}
 
 local interface_id, drop_count = Field.new("frame.interface_id"), Field.new("frame.drop_count")
-local description = Field.new("frame.interface_description")
+local description, interface_name = Field.new("frame.interface_description"), Field.new("frame.interface_name")
 
 -- CRC (UALink_200 §6.3.7): the bits of CRC-32 in reverse order, so that x^0 is bit 0 of CRC0.
 local crc_table, reversed = {}, {}

@@ -116,11 +116,18 @@ function ualink.dissector(buffer, pinfo, root)
   end
   for number, flit in ipairs(record.flits) do add_tl_flit(tree, number - 1, flit) end
 
+  -- Interfaces are named acc0.0>sw0.0/tx: sender, receiver, and the end of the link at which the flit was seen.
+  local interface = interface_name()
+  local sender, receiver, tap = (interface and tostring(interface.value) or ""):match("^([^>]+)>([^/]+)/?(.*)$")
+  if sender then
+    pinfo.cols.src, pinfo.cols.dst = sender, receiver
+  end
   pinfo.cols.protocol = "UALink"
   local what = record.payload == 1 and "payload" or "NOP"
   local command = record.op < 2 and OPS[record.op] or string.format("%s %d", OPS[record.op] or "reserved", record.ack)
   pinfo.cols.info = record.crc_ok
     and string.format("%s #%s %s, %d TL flits", what, tostring(record.seq or "?"), command, #record.flits) or "CRC does not match"
+  if tap and tap ~= "" then pinfo.cols.info:append(", seen at " .. tap) end
   return FLIT_BYTES
 end
 
