@@ -16,6 +16,7 @@ from ualink.station import Station
 from ualink.verilog import hierarchy
 
 from .pod_top import PodTop
+from .progress import lines, working
 from .report import write_report
 from .results import Results, write_results
 from .scenario import Scenario, load_scenario
@@ -106,7 +107,7 @@ def simulate(
     console = Console(stderr=True, quiet=not progress)
     with tempfile.TemporaryDirectory(prefix="ualink-") as scratch:
         started = time.monotonic()
-        with console.status("compiling the pod (once per configuration, a minute or two)"):
+        with working(console, "compiling the pod (once per configuration, a minute or two)"):
             model = build_pod(scenario.pod.accelerators, scenario.switch, trace=wave)
         console.print(f"model ready after {time.monotonic() - started:.0f} s")
         columns = (
@@ -115,7 +116,7 @@ def simulate(
             MofNCompleteColumn(),
             TextColumn("{task.fields[cycle]} cycles"),
         )
-        with Progress(*columns, TimeElapsedColumn(), console=console) as bar:
+        with Progress(*columns, TimeElapsedColumn(), console=console) as bar, lines(console, lambda _: _so_far(bar)):
             task = bar.add_task("", total=None, cycle=0)
             results = run_pod(
                 model,
@@ -132,6 +133,11 @@ def simulate(
     write_results(results, folder)
     write_report(results, folder / "report.html")
     return results, folder
+
+
+def _so_far(bar: Progress) -> str:
+    task = bar.tasks[0]
+    return f"simulating: {task.completed:.0f} of {task.total or 0:.0f}, {task.fields['cycle']} cycles"
 
 
 def _move(source: Path, target: Path) -> None:

@@ -16,8 +16,6 @@ __all__ = ["render_report", "write_report"]
 
 TIMELINE_TRANSACTIONS = 160
 CHART_POINTS = 120
-CHART_CYCLES = 64
-"""A shorter span has no rate worth an axis."""
 
 
 def write_report(results: Results, path: str | Path) -> None:
@@ -39,8 +37,10 @@ def render_report(results: Results) -> str:
 def _view(results: Results) -> dict[str, Any]:
     pod = results.scenario.pod
     gbps = 8 * pod.clock_mhz / 1000  # Gb/s of one byte a cycle
-    long = [b for link in results.links for b in link.buckets if b.cycles >= CHART_CYCLES]
-    top = _round_up(max((b.data_bytes / b.cycles for b in long), default=0) * gbps)
+    line_rate = 64 * gbps / pod.ports
+    peak = max((b.data_bytes / b.cycles for link in results.links for b in link.buckets if b.cycles), default=0) * gbps
+    # In a bucket of a few cycles a single beat is more than the wire can carry.
+    top = _round_up(min(peak, line_rate))
     summary = results.summary()
     by_kind = {kind: latencies(results.transactions, kind) for kind in KINDS}
     return {
@@ -49,7 +49,7 @@ def _view(results: Results) -> dict[str, Any]:
         "scenario": results.scenario,
         "summary": summary,
         "microseconds": results.cycles / pod.clock_mhz,
-        "line_rate": 64 * gbps / pod.ports,
+        "line_rate": line_rate,
         "top": top,
         "topology": topology(results, summary["links"]),
         "links": [_link(*both, results, gbps, top) for both in zip(results.links, summary["links"])],

@@ -67,7 +67,7 @@ def make_results(*, transactions=2400, cycles=9000, accelerators=4, faults=False
                 tl_flits = int(busy * rng.randrange(24, 46))
                 replayed = int(busy and rng.random() < 0.05) * rng.randrange(3, 9)
                 data_bytes = int(tl_flits * 64 * rng.uniform(0.7, 0.9))
-                bucket = Bucket(start=start, cycles=50, slots=5, flits=5, payload_flits=5 * busy, replayed=replayed)
+                bucket = Bucket(start=start, cycles=50, flits=5, payload_flits=5 * busy, replayed=replayed)
                 bucket.tl_flits, bucket.data_bytes = tl_flits, data_bytes
                 buckets.append(bucket)
             marks = sorted(rng.randrange(400, cycles - 1000) for _ in range(rng.randrange(4)))

@@ -1,6 +1,7 @@
 """Captures: what is written is read back, by us and by tshark; foreign and damaged files are refused in one line."""
 
 import io
+import re
 import shutil
 import struct
 import subprocess
@@ -8,6 +9,7 @@ import subprocess
 import pytest
 
 from ualink_sim.capture import CaptureError, CaptureWriter, read_capture
+from ualink_sim.decode_cli import lua_dissector
 
 NAMES = ["acc0.0>sw0.0/tx", "acc0.0>sw0.0/rx", "sw0.0>acc0.0/tx"]
 
@@ -86,6 +88,19 @@ def test_tshark_reads_it(capture):
     assert [row[0] for row in rows] == NAMES * 2
     assert [row[2] for row in rows] == ["640"] * 6
     assert len({row[3] for row in rows}) == 1
+
+
+def test_wireshark_columns_show_sender_and_receiver(capture, tmp_path):
+    columns = 'gui.column.format:"Source","%s","Destination","%d","Info","%i"'
+    script = tmp_path / "ualink.lua"
+    script.write_text(lua_dissector())
+    if shutil.which("tshark") is None:
+        pytest.skip("tshark is not installed")
+    command = ["tshark", "-X", f"lua_script:{script}", "-r", capture, "-o", columns, "-T", "tabs"]
+    run = subprocess.run(command, capture_output=True, text=True)
+    rows = [[word.strip() for word in re.split("\t|→", line) if word.strip()] for line in run.stdout.splitlines()]
+    assert [row[:2] for row in rows] == [name.split("/")[0].split(">") for name in NAMES * 2]
+    assert [row[2].split()[-1] for row in rows] == [name.split("/")[1] for name in NAMES * 2]
 
 
 def test_every_cut_is_noticed(capture, tmp_path):

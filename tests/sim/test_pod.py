@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 
 import pytest
 
@@ -178,6 +179,46 @@ replay_depth = 2
 """
     run = run_scenario(tmp_path, head(ber=1e-5) + credits + MIXED.format(count=60, seed=8))
     assert run.results.passed
+
+
+@pytest.fixture(scope="module")
+def dead_run(tmp_path_factory):
+    """A pod whose wires lose nearly every slot: no link comes up."""
+    rows = [{"src": 0, "dst": 1, "op": "read", "addr": "0x0", "len": 64}] * 20
+    return run_scenario(tmp_path_factory.mktemp("dead"), head(latency=20, drop=0.5, burst=1000) + TRACE, rows)
+
+
+def test_a_link_that_never_comes_up_is_named_with_its_cause(dead_run):
+    summary = dead_run.summary
+    assert not dead_run.results.passed and summary["incomplete"] == 20
+    assert summary["steady_state"] is None
+    assert len(summary["faults"]) == 8
+    for link, told in zip(summary["links"], summary["faults"]):
+        assert told == f"{link['name']} {link['fault']}"
+        assert re.search(r"never came up in [\d,]+ cycles: [\d,]+ of [\d,]+ flit slots were lost \(drop_rate 0.5", told)
+    assert summary["cycles"] < 10_000, "requests that cannot leave are not waited for"
+
+
+def test_no_more_flits_are_bad_or_lost_than_there_are(dead_run, pod_run):
+    for summary in (dead_run.summary, pod_run.summary):
+        for link in summary["links"]:
+            assert link["crc_errors"] + link["lost_flits"] <= link["flits"]
+    assert all(link["lost_flits"] > 0.5 * link["flits"] for link in dead_run.summary["links"])
+
+
+def test_throughput_adds_up(pod_run):
+    """By pair, workload and virtual pod as much as in all; links carry the beats of it."""
+    summary, transactions = pod_run.summary, pod_run.results.transactions
+    total = sum(t.len for t in transactions)
+    assert summary["run"]["bytes"] == total
+    for part in ("pairs", "workloads", "vpods"):
+        assert sum(row["run"]["bytes"] for row in summary[part]) == total
+        assert sum(row["run"]["gbps"] for row in summary[part]) == pytest.approx(summary["run"]["gbps"], abs=0.01)
+    steady = sum(row["steady_state"]["bytes"] for row in summary["pairs"])
+    assert steady == summary["steady_state"]["bytes"]
+    assert summary["run"]["from"] > 1000, "the time to bring links up is no part of the run"
+    for row, transaction in zip(pod_run.responses, transactions):
+        assert (int(row["addr"], 16), row["len"], row["workload"]) == (transaction.addr, transaction.len, 0)
 
 
 def test_examples_run(tmp_path, root):

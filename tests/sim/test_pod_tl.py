@@ -10,6 +10,7 @@ from ualink_sim.capture import read_capture
 from ualink_sim.decode_cli import decoded_rows, interface_decoder
 from ualink_sim.model.decode import FlitState
 from ualink_sim.model.tl_reassembly import ReceivedRequest
+from ualink_sim.windows import ALL_BUSY
 
 pytestmark = POD
 
@@ -137,8 +138,17 @@ def test_saturated_wires_carry_as_much_data_as_the_standard_says(tmp_path, op, s
     """All DL flits have payload, and 157 of their 160 sectors are TL flits, ``efficiency`` of which are data."""
     run = run_scenario(tmp_path, SATURATED.format(settings=SETTINGS[setting], op=op))
     assert run.results.passed
+    steady = run.results.steady_state
+    assert steady.basis == ALL_BUSY
     # Towards accelerators data are counted when they have arrived, so that none stand in a queue.
-    busy = [b for link in run.results.links if link.name.startswith("sw") for b in link.buckets[3:-2]]
+    links = [link for link in run.results.links if link.name.startswith("sw")]
+    busy = [b for link in links for b in link.buckets if steady.start <= b.start <= steady.end - b.cycles]
     assert sum(b.payload_flits for b in busy) == sum(b.flits for b in busy) > 0
-    share = sum(b.data_bytes for b in busy) / sum(64 * b.cycles for b in busy)
+    for link in run.summary["links"]:
+        if link["name"].startswith("sw"):
+            told = link["steady_state"]
+            assert told["wire_efficiency"] == pytest.approx(efficiency * 157 / 160, abs=0.01)
+            assert told["dl_utilisation"] == pytest.approx(157 / 160, abs=0.01)
+            assert told["gbps"] == pytest.approx(800 * told["wire_efficiency"], rel=1e-3)
+    share = run.summary["steady_state"]["gbps"] / 3200
     assert share == pytest.approx(efficiency * 157 / 160, abs=0.01)

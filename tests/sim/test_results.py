@@ -5,7 +5,8 @@ import os
 
 import pytest
 
-from ualink_sim.results import LinkResult, Results, Transaction, write_atomically, write_results
+from ualink_sim.results import Bucket, LinkResult, Results, Transaction, write_atomically, write_results
+from ualink_sim.windows import WHOLE_RUN, Window
 
 
 def record(line, op="read", **changes):
@@ -31,10 +32,16 @@ def test_the_three_files(results, tmp_path):
         "transactions",
         "mismatches",
         "incomplete",
+        "faults",
         "cycles",
         "clock_mhz",
         "seconds",
+        "run",
+        "steady_state",
         "links",
+        "pairs",
+        "workloads",
+        "vpods",
         "latency_cycles",
         "config",
     ]
@@ -47,9 +54,16 @@ def test_the_three_files(results, tmp_path):
         "replays",
         "crc_errors",
         "lost_flits",
+        "fault",
+        "run",
+        "steady_state",
     ]
+    for span in ("run", "steady_state"):
+        assert list(summary["links"][0][span]) == [
+            *("data_bytes", "gbps", "tl_efficiency", "dl_utilisation", "wire_efficiency"),
+        ]
     assert {kind: list(values) for kind, values in summary["latency_cycles"].items()} == {
-        kind: ["p50", "p99", "max"] for kind in ("read", "write", "atomic")
+        kind: ["p50", "p90", "p99", "p99.9", "max"] for kind in ("read", "write", "atomic")
     }
     assert summary["config"]["pod"]["accelerators"] == 4
     lines = [json.loads(line) for line in (tmp_path / "out" / "responses.jsonl").read_text().splitlines()]
@@ -70,12 +84,26 @@ def test_response_lines_follow_the_contract(results):
             "src": 0,
             "dst": 1,
             "op": "read",
+            "addr": "0x1000",
+            "len": 4,
+            "workload": 0,
             "status": "OKAY",
             "data": "01020304",
             "issued": 10,
             "completed": 11,
         },
-        {"line": 2, "src": 0, "dst": 1, "op": "write", "status": "OKAY", "issued": 10, "completed": 12},
+        {
+            "line": 2,
+            "src": 0,
+            "dst": 1,
+            "op": "write",
+            "addr": "0x1000",
+            "len": 4,
+            "workload": 0,
+            "status": "OKAY",
+            "issued": 10,
+            "completed": 12,
+        },
     ]
 
 
@@ -85,9 +113,10 @@ def _with(results, transactions):
 
 
 def test_percentiles_are_nearest_ranks(results):
-    summary = _with(results, [record(n) for n in range(1, 201)]).summary()
-    assert summary["latency_cycles"]["read"] == {"p50": 100, "p99": 198, "max": 200}
-    assert summary["latency_cycles"]["write"] == {"p50": None, "p99": None, "max": None}
+    summary = _with(results, [record(n) for n in range(1, 2001)]).summary()
+    told = summary["latency_cycles"]
+    assert told["read"] == {"p50": 1000, "p90": 1800, "p99": 1980, "p99.9": 1998, "max": 2000}
+    assert set(told["write"].values()) == {None}
 
 
 def test_operations_of_one_kind_are_counted_together(results):
@@ -106,12 +135,17 @@ def test_verdict(results, change, counts):
     assert results.passed == (counts == (0, 0))
 
 
-def test_efficiencies_are_those_of_the_standard(results):
-    full = LinkResult(name="acc0.0>sw0.0")
-    full.buckets = [results.links[0].buckets[0].__class__(start=0, cycles=160, slots=16)]
-    full.buckets[0].tl_flits, full.buckets[0].data_bytes = 157, 1280 * 157 // 21
-    assert full.dl_utilisation == 0.98125
-    assert LinkResult(name="idle").summary()["tl_efficiency"] == 0
+def test_efficiencies_are_those_of_the_standard():
+    """Table 5-18: 20 of 21 TL flits are data; 157 of 160 sectors are TL flits. A port of four has a quarter."""
+    run = Window(start=1000, end=1000 + 3360, basis=WHOLE_RUN)
+    for ports in (1, 4):
+        bucket = Bucket(start=1000, cycles=3360, tl_flits=3297 // ports, data_bytes=64 * 3140 // ports)
+        told = LinkResult(name="full", ports=ports, buckets=[Bucket(start=0, cycles=1000), bucket]).rates(run, 1562.5)
+        assert told["dl_utilisation"] == pytest.approx(157 / 160, rel=1e-3)
+        assert told["tl_efficiency"] == pytest.approx(20 / 21, rel=1e-3)
+        assert told["wire_efficiency"] == pytest.approx(20 / 21 * 157 / 160, rel=1e-3)
+        assert told["gbps"] == pytest.approx(800 / ports * told["wire_efficiency"], rel=1e-3)
+    assert LinkResult(name="idle").rates(run, 1562.5)["tl_efficiency"] == 0
 
 
 def test_a_failed_write_leaves_the_old_file(tmp_path):
