@@ -13,7 +13,7 @@ ALL_BUSY = "all sources busy"
 TRAFFIC = "first issue to last completion"
 
 FEWEST_CYCLES = 1024
-LEAST_SHARE = 0.5
+LEAST_SHARE = 1 / 3
 """A span in which all sources are busy is the steady state if it lasts ``FEWEST_CYCLES`` and ``LEAST_SHARE`` of all
 bytes complete in it; else it would be an accident of where the sources begin and end."""
 
@@ -52,9 +52,10 @@ def gigabits(count: float, window: Window, clock_mhz: float) -> float:
 def steady_state(transactions: Iterable[Transaction]) -> Window | None:
     """Where ``transactions`` are in steady state; None when none completed.
 
-    It begins when every source has had its first Response, so that all pipelines are full, and ends when the first
-    source issues its last request, so that all have something to send. Where that is too short or holds too little
-    (see ``LEAST_SHARE``), it is the time from the first issue to the last completion, and ``basis`` says so.
+    It begins when every source has been answered what it issued before its first Response came: by then queues hold
+    what they will hold. It ends when the first source issues its last request, so that all have something to send.
+    Where that is too short or holds too little (see ``LEAST_SHARE``), it is the time from the first issue to the last
+    completion, and ``basis`` says so.
     """
     by_source: dict[int, list[Transaction]] = defaultdict(list)
     for transaction in transactions:
@@ -62,14 +63,19 @@ def steady_state(transactions: Iterable[Transaction]) -> Window | None:
     done = [t for records in by_source.values() for t in records if t.completed is not None]
     if not done:
         return None
-    firsts = [
-        min((t.completed for t in records if t.completed is not None), default=None) for records in by_source.values()
-    ]
-    lasts = [max((t.issued for t in records if t.issued is not None), default=0) for records in by_source.values()]
-    if None not in firsts:
-        busy = Window(start=max(first for first in firsts if first is not None), end=min(lasts), basis=ALL_BUSY)
+    starts = [_warm(records) for records in by_source.values()]
+    if None not in starts:
+        lasts = [max(t.issued for t in records if t.issued is not None) for records in by_source.values()]
+        busy = Window(start=max(start for start in starts if start is not None), end=min(lasts), basis=ALL_BUSY)
         moved = sum(t.len for t in done if busy.holds(t.completed))
         if busy.cycles >= FEWEST_CYCLES and moved >= LEAST_SHARE * sum(t.len for t in done):
             return busy
     first_issue = min(t.issued for t in done if t.issued is not None)
     return Window(start=first_issue, end=max(t.completed for t in done if t.completed is not None), basis=TRAFFIC)
+
+
+def _warm(records: Iterable[Transaction]) -> int | None:
+    """When all has been answered that one source issued before its first Response; None when it never had one."""
+    done = [(t.issued, t.completed) for t in records if t.issued is not None and t.completed is not None]
+    first = min((completed for _, completed in done), default=None)
+    return None if first is None else max(completed for issued, completed in done if issued < first)

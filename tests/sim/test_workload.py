@@ -36,6 +36,16 @@ def test_every_request_is_legal_and_of_an_asked_size():
     assert min(pairs.values()) > 150
 
 
+def test_requests_know_their_workload(tmp_path):
+    (tmp_path / "trace.jsonl").write_text('\n{"src": 0, "dst": 1, "op": "read", "addr": "0x0", "len": 4}\n')
+    generated = '[[workload]]\nkind = "uniform"\ntransactions = 3\n'
+    text = f'[pod]\naccelerators = 2\n{generated}[[workload]]\nkind = "trace"\ntrace = "trace.jsonl"\n{generated}'
+    requests = build_requests(parse_scenario(text, tmp_path / "w.toml"))
+    assert [(request.line, request.workload) for request in requests] == [
+        *((1, 0), (2, 0), (3, 0), (5, 1), (6, 2), (7, 2), (8, 2)),
+    ]
+
+
 def test_seed_fixes_the_requests():
     def requests(seed):
         return build_requests(scenario("uniform", workload=f"transactions = 50\nseed = {seed}"))
