@@ -10,7 +10,8 @@ from .wire import BAD, CONTROL, DATA, GOOD, Wire
 __all__ = ["BeatPort", "LinkDirection"]
 
 BEAT_MASK = (1 << 512) - 1
-BUCKET_CYCLES = 256
+BUCKET_CYCLES = 240
+"""A whole number of flit slots with 1, 2 and 4 ports, so that each bucket has as many."""
 MOST_BUCKETS = 4096
 
 OP_EXPLICIT_REPLAY, OP_REPLAY_REQUEST = 1, 3
