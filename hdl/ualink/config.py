@@ -7,6 +7,8 @@ belongs to. Uncertain readings of the standard that are build choices are here t
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self
 
+from ualink.wording import shown
+
 __all__ = [
     "AddressCacheConfig",
     "ConfigError",
@@ -25,12 +27,12 @@ class ConfigError(ValueError):
 
 def _check_range(owner: str, key: str, value: Any, low: int, high: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise ConfigError(f"{owner}.{key} is {value!r}; it must be a whole number from {low} to {high}")
+        raise ConfigError(f"{owner}.{key} is {shown(value)}; it must be a whole number from {low} to {high}")
 
 
 def _check_choice(owner: str, key: str, value: Any, choices: tuple) -> None:
     if not any(type(value) is type(choice) and value == choice for choice in choices):
-        raise ConfigError(f"{owner}.{key} is {value!r}; it must be one of {', '.join(map(repr, choices))}")
+        raise ConfigError(f"{owner}.{key} is {shown(value)}; it must be one of {', '.join(map(repr, choices))}")
 
 
 class _Config:
@@ -49,7 +51,7 @@ class Credits(_Config):
     def __post_init__(self):
         _check_range("credits", "pool", self.pool, 0, 1023)
         if not isinstance(self.vc, tuple) or len(self.vc) != 4:
-            raise ConfigError(f"credits.vc is {self.vc!r}; it must hold four counts, one per VC")
+            raise ConfigError(f"credits.vc is {shown(self.vc)}; it must hold four counts, one per VC")
         for n, count in enumerate(self.vc):
             _check_range("credits", f"vc[{n}]", count, 0, 1023)
 
@@ -266,16 +268,16 @@ def from_dict(kind: type, values: dict, where: str) -> Any:
     arguments = {}
     for key, value in values.items():
         if key not in known:
-            raise ConfigError(f"{where}: unknown key {key!r}; known are {', '.join(known)}")
+            raise ConfigError(f"{where}: unknown key {shown(key)}; known are {', '.join(known)}")
         default = getattr(kind(), key)
         if isinstance(default, _Config):
             if not isinstance(value, dict):
-                raise ConfigError(f"{where}.{key} is {value!r}; it must be a table")
+                raise ConfigError(f"{where}.{key} is {shown(value)}; it must be a table")
             value = from_dict(type(default), value, f"{where}.{key}")
         elif isinstance(default, tuple):
             value = tuple(value) if isinstance(value, list) else value
         elif isinstance(default, bool) and not isinstance(value, bool):
-            raise ConfigError(f"{where}.{key} is {value!r}; it must be true or false")
+            raise ConfigError(f"{where}.{key} is {shown(value)}; it must be true or false")
         arguments[key] = value
     try:
         return kind(**arguments)

@@ -1,22 +1,25 @@
 """Scenario files: TOML text to a frozen, validated ``Scenario``; a complaint is one line with file and line number."""
 
-import re
-import tomllib
-from dataclasses import dataclass, fields, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ualink.config import DLConfig, StationConfig, SwitchConfig, TLConfig
+from ualink.config import StationConfig, SwitchConfig
+from ualink.description.file import load_description, parse_description
+from ualink.description.hardware import BIFURCATIONS, TABLES, check_simulated, read_hardware
+from ualink.description.table import ScenarioError, Table
+from ualink.wording import shown
 
 from .model.memory import ADDRESS_BITS
 from .request import BLOCK_BYTES, MAX_OUTSTANDING, OPERATIONS
-from .toml_lines import KeyLines
-from .toml_table import ScenarioError, Table
 
-__all__ = ["Link", "Mix", "Pod", "Scenario", "ScenarioError", "Workload", "load_scenario", "parse_scenario"]
+__all__ = ["Link", "Mix", "Pod", "Run", "Scenario", "ScenarioError", "Workload", "load_scenario", "parse_scenario"]
 
 KINDS = ("uniform", "neighbour", "alltoall", "trace")
-BIFURCATIONS = {"x4": 1, "2x2": 2, "4x1": 4}
-STATIONS = 4
+
+
+MOST_CYCLES = 10**13
+"""At the slowest clock, 1 MHz, the picoseconds of more would not fit into a capture's time stamps."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +49,13 @@ class Link:
     burst: int = 1
     drop_rate: float = 0.0
     seed: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """How far to go: the simulation ends at cycle ``max_cycles``, whatever is left to do."""
+
+    max_cycles: int = 1_000_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,6 +96,7 @@ class Scenario:
     path: Path
     pod: Pod
     link: Link
+    run: Run = Run()
     switch: SwitchConfig
     compression: bool = True
     authentication: bool = False
@@ -107,50 +118,44 @@ class Scenario:
         return next((members for members in self.vpods if accelerator in members), ())
 
 
-def load_scenario(path: str | Path) -> Scenario:
-    """Read and check the scenario at ``path``; raise ``ScenarioError``."""
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise ScenarioError(f"{path}: cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise ScenarioError(f"{path}: is not UTF-8 text") from None
-    return parse_scenario(text, path)
+def load_scenario(path: str | Path, overrides: Sequence[str] = ()) -> Scenario:
+    """Read and check the scenario at ``path`` with ``overrides``, ``key=value`` each; raise ``ScenarioError``."""
+    return _scenario(load_description(path, overrides))
 
 
-def parse_scenario(text: str, path: str | Path) -> Scenario:
+def parse_scenario(text: str, path: str | Path, overrides: Sequence[str] = ()) -> Scenario:
     """Check the scenario ``text``; ``path`` is named in complaints, and traces are looked for beside it."""
-    try:
-        values = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        place = re.search(r"\(at line (\d+), column \d+\)$", str(error))
-        line = int(place[1]) if place else max(1, len(text.splitlines()))
-        reason = re.sub(r"\s*\(at .*\)$", "", str(error))
-        raise ScenarioError(f"{path}:{line}: not TOML: {reason}") from None
-    root = Table(values, (), path, KeyLines(text))
-    root.known("pod", "link", "tl", "dl", "switch", "vpod", "workload")
-    pod = _pod(root.table("pod", required=True))
-    link = _link(root.table("link"))
-    tl, dl, switch = (root.table(name) for name in ("tl", "dl", "switch"))
-    station = StationConfig(ports=pod.ports, tl=_tl(tl), dl=dl.config(DLConfig, {}))
+    return _scenario(parse_description(text, path, overrides))
+
+
+def _scenario(root: Table) -> Scenario:
+    root.known(*TABLES)
+    pod = root.table("pod", required=True)
+    if "accelerators" not in pod.values:
+        raise pod.fail("accelerators", "is missing")
+    hardware = read_hardware(root)
+    check_simulated(root, hardware)
+    accelerators: int = pod.values["accelerators"]
+    tl, run = root.table("tl"), root.table("run")
+    run.known("max_cycles")
     return Scenario(
-        path=Path(path),
-        pod=pod,
-        link=link,
-        switch=_switch(switch, station),
+        path=root.places.path,
+        pod=_pod(pod),
+        link=_link(root.table("link")),
+        run=Run(max_cycles=run.integer("max_cycles", Run.max_cycles, 1, MOST_CYCLES)),
+        switch=hardware.switch,
         compression=tl.boolean("compression", True),
         authentication=tl.boolean("authentication", False),
-        vpods=_vpods(root, pod.accelerators),
+        vpods=_vpods(root, accelerators),
         workloads=tuple(_workload(table) for table in root.tables("workload", required=True)),
     )
 
 
 def _pod(table: Table) -> Pod:
-    table.known("accelerators", "bifurcation", "clock_mhz")
     return Pod(
-        accelerators=table.integer("accelerators", None, 2, STATIONS),
-        bifurcation=table.choice("bifurcation", "x4", tuple(BIFURCATIONS)),
-        clock_mhz=table.number("clock_mhz", 1562.5, 1, 10_000),
+        accelerators=table.values["accelerators"],
+        bifurcation=table.values.get("bifurcation", Pod.bifurcation),
+        clock_mhz=table.number("clock_mhz", Pod.clock_mhz, 1, 10_000),
     )
 
 
@@ -165,31 +170,6 @@ def _link(table: Table) -> Link:
     )
 
 
-def _tl(table: Table) -> TLConfig:
-    """What is built: Address Caches, with a row for each accelerator if nothing else is said, and the path of tags."""
-    keys = [field.name for field in fields(TLConfig) if field.name not in ("device", "authentication")]
-    table.known("compression", "authentication", *keys)
-    given = {key: value for key, value in table.values.items() if key in keys}
-    for key in ("tx_cache", "rx_cache"):
-        value = given.get(key, {})
-        given[key] = {"rows": STATIONS, **value} if isinstance(value, dict) else value
-    built = {"device": "either", "authentication": True}
-    config: TLConfig = Table(given, table.where, table.path, table.lines).config(TLConfig, built)
-    tx, rx = config.tx_cache, config.rx_cache
-    if tx.rows > rx.rows or tx.ways > rx.ways:
-        reason = (
-            f"tx_cache of {tx.rows} rows, {tx.ways} ways does not fit into rx_cache of {rx.rows} rows, {rx.ways} ways"
-        )
-        raise table.fail("tx_cache" if "tx_cache" in table.values else "rx_cache", reason)
-    return config
-
-
-def _switch(table: Table, station: StationConfig) -> SwitchConfig:
-    table.known("route_entries")
-    entries = table.integer("route_entries", 1024, STATIONS * 4, 1024)
-    return SwitchConfig(stations=STATIONS, route_entries=entries, station=station)
-
-
 def _vpods(root: Table, accelerators: int) -> tuple[tuple[int, ...], ...]:
     tables = root.tables("vpod")
     if not tables:
@@ -199,12 +179,14 @@ def _vpods(root: Table, accelerators: int) -> tuple[tuple[int, ...], ...]:
         table.known("members")
         members = table.values.get("members")
         if not isinstance(members, list) or not members:
-            raise table.fail("members", f"is {members!r}; it must list accelerators")
+            raise table.fail("members", f"is {shown(members)}; it must list accelerators")
         for member in members:
             if isinstance(member, bool) or not isinstance(member, int):
-                raise table.fail("members", f"{member!r} is not an accelerator number")
+                raise table.fail("members", f"{shown(member)} is not an accelerator number")
             if not 0 <= member < accelerators:
-                raise table.fail("members", f"{member} is outside the pod of accelerators 0 to {accelerators - 1}")
+                raise table.fail(
+                    "members", f"{shown(member)} is outside the pod of accelerators 0 to {accelerators - 1}"
+                )
             if member in seen:
                 raise table.fail("members", f"{member} is a member already; virtual pods are disjoint")
             seen.add(member)
@@ -244,10 +226,14 @@ def _trace(table: Table) -> Workload:
         raise table.fail("trace", "is missing")
     name = table.values["trace"]
     if not isinstance(name, str) or not name:
-        raise table.fail("trace", f"is {name!r}; it must name a file")
-    path = Path(table.path).parent / name
-    if not path.is_file():
-        raise table.fail("trace", f"there is no file {path}")
+        raise table.fail("trace", f"is {shown(name)}; it must name a file")
+    path = table.places.path.parent / name
+    try:
+        is_file = path.is_file()
+    except OSError as error:
+        raise table.fail("trace", f"{shown(name)} cannot be read: {error.strerror}") from None
+    if not is_file:
+        raise table.fail("trace", f"there is no file {path if str(path).isprintable() else shown(str(path))}")
     outstanding = table.integer("outstanding", 256, 1, MAX_OUTSTANDING)
     return Workload(kind="trace", line=table.line("kind"), outstanding=outstanding, trace=path)
 
@@ -255,10 +241,10 @@ def _trace(table: Table) -> Workload:
 def _sizes(table: Table) -> tuple[int, ...]:
     sizes = table.values.get("sizes", list(Workload.sizes))
     if not isinstance(sizes, list) or not sizes:
-        raise table.fail("sizes", f"is {sizes!r}; it must list sizes in bytes")
+        raise table.fail("sizes", f"is {shown(sizes)}; it must list sizes in bytes")
     for size in sizes:
         if isinstance(size, bool) or not isinstance(size, int) or size % 4 or not 4 <= size <= BLOCK_BYTES:
-            raise table.fail("sizes", f"{size!r} is not a multiple of 4 from 4 to {BLOCK_BYTES}")
+            raise table.fail("sizes", f"{shown(size)} is not a multiple of 4 from 4 to {BLOCK_BYTES}")
     return tuple(sizes)
 
 
@@ -277,5 +263,7 @@ def _base(table: Table) -> int:
     except ValueError:
         base = None
     if isinstance(base, bool) or not isinstance(base, int) or base < 0 or base >> ADDRESS_BITS or base % BLOCK_BYTES:
-        raise table.fail("base", f"is {value!r}; it must be a {ADDRESS_BITS}-bit address, a multiple of {BLOCK_BYTES}")
+        raise table.fail(
+            "base", f"is {shown(value)}; it must be a {ADDRESS_BITS}-bit address, a multiple of {BLOCK_BYTES}"
+        )
     return base

@@ -10,39 +10,45 @@ means all. Reads can leave out bytes of their first and last doubleword only, fo
 the trace may give a read's ``attr`` instead, or both if they agree (0 gives nothing). Writes take ``attr`` as it is
 (metadata). In atomics it is OpType and OpSize, and ``byte_en`` selects whole elements; 0 adds 32-bit words. An OpType
 of one operand works on ``len`` bytes at ``addr``; one of two operands has ``len`` 64, Op1 in the first and Op2 in the
-last 32 bytes of ``data``, and works on 32 bytes. ``after`` names earlier lines. Empty lines count but ask for nothing.
+last 32 bytes of ``data``, and works on 32 bytes. ``after`` names earlier lines. Empty lines count but ask for nothing;
+lines end with a line feed and with nothing else that Unicode has. A trace without a request is refused.
 """
 
 import json
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
+from ualink.description.file import read_text
+from ualink.wording import named, shown
+
 from .model.memory import ADDRESS_BITS
 from .request import OPERATIONS, Request, check, read_attr, read_byte_en
-from .scenario import ScenarioError
+from .scenario import Run, ScenarioError
 
 __all__ = ["load_trace"]
+
+JSON_SPACE = " \t\r"
 
 KEYS = ("src", "dst", "op", "addr", "len", "data", "byte_en", "attr", "at", "after")
 
 
-def load_trace(path: str | Path, accelerators: int, *, first_line: int = 1, window: int = 256) -> list[Request]:
-    """The requests of the trace at ``path`` for a pod of ``accelerators``; line n of the file becomes line
-    ``first_line`` + n - 1. Raises ``ScenarioError``.
+def load_trace(
+    path: str | Path, accelerators: int, *, first_line: int = 1, window: int = 256, max_cycles: int = Run.max_cycles
+) -> list[Request]:
+    """The requests of the trace at ``path`` for a pod of ``accelerators``, which ends at ``max_cycles``; line n of the
+    file becomes line ``first_line`` + n - 1. Raises ``ScenarioError``.
     """
-    try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise ScenarioError(f"{path}: cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise ScenarioError(f"{path}: is not UTF-8 text") from None
     requests: list[Request] = []
     numbers: set[int] = set()
-    for number, text in enumerate(lines, 1):
-        if text.strip():
-            requests.append(_Line(path, number, text).request(accelerators, numbers, first_line - 1, window))
+    for number, text in enumerate(read_text(path).split("\n"), 1):
+        if text.strip(JSON_SPACE):
+            line = _Line(path, number, text)
+            requests.append(line.request(accelerators, numbers, first_line - 1, window, max_cycles))
             numbers.add(number)
+    if not requests:
+        raise ScenarioError(f"{path}:1: asks for nothing; a trace has one request or more")
     return requests
 
 
@@ -51,8 +57,14 @@ class _Line:
         self.path, self.number = path, number
         try:
             self.values = json.loads(text, object_pairs_hook=self._object)
-        except (json.JSONDecodeError, RecursionError) as error:
-            raise self.fail(f"not JSON: {getattr(error, 'msg', 'nested too deeply')}") from None
+        except json.JSONDecodeError as error:
+            raise self.fail(f"not JSON: {error.msg}") from None
+        except RecursionError:
+            raise self.fail("not JSON: nested too deeply") from None
+        except ScenarioError:
+            raise
+        except ValueError:
+            raise self.fail(f"holds a number of more than {sys.get_int_max_str_digits()} digits") from None
         if not isinstance(self.values, dict):
             raise self.fail("must be one JSON object")
 
@@ -60,18 +72,20 @@ class _Line:
         return ScenarioError(f"{self.path}:{self.number}: {reason}")
 
     def _object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        for key, _ in pairs:
-            if sum(other == key for other, _ in pairs) > 1:
-                raise self.fail(f"{key}: is given twice")
-        return dict(pairs)
+        values: dict[str, Any] = {}
+        for key, value in pairs:
+            if key in values:
+                raise self.fail(f"{named(key)}: is given twice")
+            values[key] = value
+        return values
 
-    def request(self, accelerators: int, earlier: set[int], offset: int, window: int) -> Request:
+    def request(self, accelerators: int, earlier: set[int], offset: int, window: int, end: int) -> Request:
         for key in self.values:
             if key not in KEYS:
-                raise self.fail(f"{key}: unknown key; known are {', '.join(KEYS)}")
+                raise self.fail(f"{named(key)}: unknown key; known are {', '.join(KEYS)}")
         op = self._given("op")
         if not isinstance(op, str) or op not in OPERATIONS:
-            raise self.fail(f"op: is {op!r}; it must be one of {', '.join(OPERATIONS)}")
+            raise self.fail(f"op: is {shown(op)}; it must be one of {', '.join(OPERATIONS)}")
         length = self._integer("len", None, 4, 256)
         byte_en, attr = self._enables(op, length)
         request = Request(
@@ -84,7 +98,7 @@ class _Line:
             data=self._data(op),
             byte_en=byte_en,
             attr=attr,
-            at=self._integer("at", 0, 0, 1 << 62),
+            at=self._at(end),
             after=tuple(offset + line for line in self._after(earlier)),
             window=window,
         )
@@ -101,24 +115,30 @@ class _Line:
     def _integer(self, key: str, default: int | None, low: int, high: int) -> int:
         value = self._given(key) if default is None else self.values.get(key, default)
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            raise self.fail(f"{key}: is {value!r}; it must be a whole number from {low} to {high}")
+            raise self.fail(f"{key}: is {shown(value)}; it must be a whole number from {low} to {high}")
         return value
+
+    def _at(self, end: int) -> int:
+        at = self.values.get("at", 0)
+        if isinstance(at, int) and at >= end:
+            raise self.fail(f"at: is {shown(at)}; the simulation ends at run.max_cycles = {end}")
+        return self._integer("at", 0, 0, end - 1)
 
     def _accelerator(self, key: str, accelerators: int) -> int:
         value = self._given(key)
         if isinstance(value, bool) or not isinstance(value, int):
-            raise self.fail(f"{key}: is {value!r}; it must be an accelerator number")
+            raise self.fail(f"{key}: is {shown(value)}; it must be an accelerator number")
         if not 0 <= value < accelerators:
-            raise self.fail(f"{key}: {value} is outside the pod of accelerators 0 to {accelerators - 1}")
+            raise self.fail(f"{key}: {shown(value)} is outside the pod of accelerators 0 to {accelerators - 1}")
         return value
 
     def _address(self) -> int:
         value = self._given("addr")
         if not isinstance(value, str) or not re.fullmatch(r"0[xX][0-9a-fA-F]+", value):
-            raise self.fail(f'addr: is {value!r}; it must be a string such as "0x1000"')
+            raise self.fail(f'addr: is {shown(value)}; it must be a string such as "0x1000"')
         addr = int(value, 16)
         if addr >> ADDRESS_BITS:
-            raise self.fail(f"addr: {value} does not fit in {ADDRESS_BITS} bits")
+            raise self.fail(f"addr: {named(value)} does not fit in {ADDRESS_BITS} bits")
         return addr
 
     def _hex(self, key: str, text: Any) -> str:
@@ -150,15 +170,15 @@ class _Line:
         elif op == "read":
             from_attr = read_byte_en(attr, length)
             if "byte_en" in self.values and byte_en != from_attr:
-                raise self.fail(f"attr: {attr} says byte_en {from_attr:x}, but byte_en is {byte_en:x}")
+                raise self.fail(f"attr: {attr} says byte_en {from_attr:x}, but byte_en is {named(f'{byte_en:x}')}")
             byte_en = from_attr
         return byte_en, attr
 
     def _after(self, earlier: set[int]) -> list[int]:
         after = self.values.get("after", [])
         if not isinstance(after, list):
-            raise self.fail(f"after: is {after!r}; it must list earlier lines")
+            raise self.fail(f"after: is {shown(after)}; it must list earlier lines")
         for line in after:
             if isinstance(line, bool) or not isinstance(line, int) or line not in earlier:
-                raise self.fail(f"after: {line!r} is not the line of an earlier request")
+                raise self.fail(f"after: {shown(line)} is not the line of an earlier request")
         return after

@@ -19,8 +19,13 @@ def build_requests(scenario: Scenario) -> list[Request]:
     for number, workload in enumerate(scenario.workloads):
         first_line = requests[-1].line + 1 if requests else 1
         if workload.trace is not None:
-            accelerators = scenario.pod.accelerators
-            made = load_trace(workload.trace, accelerators, first_line=first_line, window=workload.outstanding)
+            made = load_trace(
+                workload.trace,
+                scenario.pod.accelerators,
+                first_line=first_line,
+                window=workload.outstanding,
+                max_cycles=scenario.run.max_cycles,
+            )
         else:
             made = _generate(scenario, workload, first_line)
         requests += [replace(request, workload=number) for request in made]

@@ -3,8 +3,8 @@
 import pytest
 
 from ualink.config import AddressCacheConfig, Credits
+from ualink.description.lines import KeyLines
 from ualink_sim.scenario import Mix, ScenarioError, load_scenario, parse_scenario
-from ualink_sim.toml_lines import KeyLines
 
 FULL = """\
 [pod]
@@ -113,7 +113,17 @@ CASES = [
     ("drop_rate = 0.001", "drop_rate = -1", 10, "link.drop_rate: is -1"),
     ("compression = false", 'compression = "no"', 14, "tl.compression: is 'no'; it must be true or false"),
     ("authentication = true", "authentication = 1", 15, "tl.authentication: is 1; it must be true or false"),
-    ("compression = false", 'device = "switch"', 14, "tl.device: unknown key; known are compression, authentication, "),
+    ("compression = false", 'device = "switch"', 14, "tl.device: is 'switch'; an accelerator cannot be one"),
+    ("compression = false", "uncompressed = true", 14, "tl.uncompressed: unknown key; known are compression, "),
+    ("compression = false", "build_authentication = false", 15, "tl.authentication: is true; tl.build_authentication"),
+    ('"x4"', '"x4"\nseparate_upli_clock = true', 4, "pod.separate_upli_clock: is true; a simulated pod has one clock"),
+    (
+        "[link]",
+        "[run]\nmax_cycles = 0\n[link]",
+        7,
+        "run.max_cycles: is 0; it must be a whole number from 1 to 1000",
+    ),
+    ("[link]", "[upli]\nreq = { pool = 0 }\n[link]", 7, "upli.req: upli.req has 0 credits; it needs 1 or more"),
     (
         "compression = false",
         "tx_cache = {rows = 5}",
@@ -136,7 +146,7 @@ CASES = [
     ("replay_depth = 32", "replay_depth = 1", 19, "dl.replay_depth: dl.replay_depth is 1"),
     ("replay_depth = 32", "replay_dept = 32", 19, "dl.replay_dept: unknown key 'replay_dept'"),
     ("route_entries = 64", "route_entries = 8", 22, "switch.route_entries: is 8"),
-    ("route_entries = 64", "stations = 8", 22, "switch.stations: unknown key"),
+    ("route_entries = 64", "stations = 8", 22, "switch.stations: is 8; the switch of a pod of 3 has 4"),
     ("[0, 2]", "[0, 3]", 25, "vpod.members: 3 is outside the pod of accelerators 0 to 2"),
     ("[0, 2]", "[0, 0]", 25, "vpod.members: 0 is a member already"),
     ("[0, 2]", '["0"]', 25, "vpod.members: '0' is not an accelerator number"),
@@ -168,12 +178,37 @@ CASES = [
         "workload.footprint: 4096 bytes at 0x1ffffffffffff00 do not fit in 57 bits",
     ),
     ("seed = 5", "seed = 5\nspeed = 1", 36, "workload.speed: unknown key"),
-    ("[link]", "[lnk]", 6, "lnk: unknown key; known are pod, link, tl, dl, switch, vpod, workload"),
+    ("[link]", "[lnk]", 6, "lnk: unknown key; known are pod, link, upli, tl, dl, switch, run, vpod, workload"),
     ("[link]", "[[link]]", 6, "link: must be one table, [link]"),
     ("[[vpod]]", "[vpod]", 24, "vpod: must be an array of tables, [[vpod]]"),
     ("clock_mhz = 156.25", "clock_mhz =", 4, "not TOML: Invalid value"),
     ("seed = 11", "seed = 11\nseed = 12", 12, "not TOML: Cannot overwrite a value"),
     ("seed = 5", 'seed = "', 35, "not TOML: "),
+]
+
+DIGITS = "9" * 5000
+HEX = "0x1" + "0" * 5000
+CASES += [
+    ("accelerators = 3", f"accelerators = {DIGITS}", 2, "holds a number of more than 4300 digits"),
+    ("accelerators = 3", f"accelerators = {HEX}", 2, "pod.accelerators: is a number of about 6021 digits"),
+    ("sizes = [4, 64]", f"sizes = [4,\n{DIGITS}]", 31, "holds a number of more than 4300 digits"),
+    ("sizes = [4, 64]", f"sizes = [{HEX}]", 30, "workload.sizes: a number of about 6021 digits is not a multiple"),
+    ("[0, 2]", f"[{HEX}]", 25, "vpod.members: a number of about 6021 digits is outside the pod"),
+    ("bit_error_rate = 1e-6", f"bit_error_rate = {HEX}", 8, "link.bit_error_rate: is a number of about 6021 digits"),
+    ('"0x1000"', f'"{HEX}"', 33, "workload.base: is '0x1000"),
+    ('"0x1000"', f'"{DIGITS}"', 33, "workload.base: is '999"),
+    ("pool = 8", f"pool = {HEX}", 16, "tl.req_cmd: credits.pool is a number of about 6021 digits"),
+    ("replay_depth = 32", f"replay_depth = {HEX}", 19, "dl.replay_depth: dl.replay_depth is a number of about 6021"),
+    ("replay_depth = 32", "k" * 5000 + " = 1", 19, "dl.'kkk"),
+    ("seed = 11", f"seed = {'[' * 100_000}", 11, "is nested deeper than 100 levels"),
+    ("seed = 11", f"seed = {'{a=' * 100_000}", 11, "is nested deeper than 100 levels"),
+    ("seed = 11", f"seed{'.a' * 100_000} = 1", 11, "is nested deeper than 100 levels"),
+    ("[tl]", f"[tl{'.a' * 100_000}]", 13, "is nested deeper than 100 levels"),
+    ("seed = 11", f"seed{'.a' * 90} = 1", 11, "link.seed: is {'a': {"),
+    ("seed = 11", "seed = 0 # a\u2028 line\nburst = 0", 12, "not TOML: Cannot overwrite a value"),
+    ("seed = 11", "# a\u2028 line\nseed = -1", 12, "link.seed: is -1"),
+    ('"neighbour"', '"neigh\u2028bour"', 28, "workload.kind: is 'neigh\\u2028bour'"),
+    ("seed = 5", '"se\u2028ed" = 5', 35, "workload.'se\\u2028ed': unknown key"),
 ]
 
 
@@ -183,7 +218,8 @@ def test_one_line_names_file_line_key_and_reason(old, new, line, reason):
     with pytest.raises(ScenarioError) as caught:
         parse_scenario(FULL.replace(old, new, 1), "here/bad.toml")
     assert str(caught.value).startswith(f"here/bad.toml:{line}: {reason}")
-    assert "\n" not in str(caught.value)
+    assert len(str(caught.value).splitlines()) == 1
+    assert len(str(caught.value)) < 400
 
 
 def test_missing_parts_are_named():
@@ -202,6 +238,9 @@ def test_missing_parts_are_named():
 def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(ScenarioError, match="cannot be read: No such file"):
         load_scenario(tmp_path / "none.toml")
+    (tmp_path / "mark.toml").write_text("\ufeff" + FULL)
+    with pytest.raises(ScenarioError, match=r"mark\.toml:1: begins with a byte order mark; save it as UTF-8 without"):
+        load_scenario(tmp_path / "mark.toml")
     (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(ScenarioError, match="is not UTF-8"):
         load_scenario(tmp_path / "bytes.toml")

@@ -111,13 +111,40 @@ CASES = [
     ({**ADD, "byte_en": "f7"}, "byte_en: enables part of the element of 4 bytes at byte 0"),
 ]
 
+CASES += [
+    ('{"src": ' + "9" * 5000 + "}", "holds a number of more than 4300 digits"),
+    (
+        {**READ, "at": 10**4200},
+        "at: is a number of about 4201 digits; the simulation ends at ",
+    ),
+    ({**READ, "at": 1_000_000_000}, "at: is 1000000000; the simulation ends at run.max_cycles = 1000000000"),
+    ({**READ, "src": 10**4200}, "src: a number of about 4201 digits is outside the pod"),
+    ({**READ, "len": -(10**4200)}, "len: is a number of about 4201 digits; it must be"),
+    ({**READ, "after": [10**4200]}, "after: a number of about 4201 digits is not the line"),
+    ({**READ, "addr": "0x" + "1" * 5000}, "addr: '0x11"),
+    ({**READ, "byte_en": "1" * 5000, "attr": 255}, "attr: 255 says byte_en "),
+    ({**READ, "k" * 5000: 1}, "'kkkk"),
+    ("[" * 100_000, "not JSON: nested too deeply"),
+    ('{"src": ' * 100_000, "not JSON: nested too deeply"),
+    ("\ufeff" + json.dumps(READ), "not JSON: Unexpected UTF-8 BOM"),
+    ("\u2028", "not JSON: Expecting value"),
+    (json.dumps(READ) + "\u2028", "not JSON: Extra data"),
+    ({**READ, "op": "re\u2028ad"}, "op: is 're\\u2028ad'"),
+    (json.dumps({**READ, "op\u2028": 1}, ensure_ascii=False), "'op\\u2028': unknown key"),
+    (json.dumps({**WRITE, "data": "00\u202811"}, ensure_ascii=False), "data: must be a string of hex digits"),
+    ('{"\\ud800": 1}', "'\\ud800': unknown key"),
+    ("{" + ", ".join(f'"k{n}": 1' for n in range(50_000)) + "}", "k0: unknown key"),
+]
+
 
 @pytest.mark.parametrize(("row", "reason"), CASES, ids=range(len(CASES)))
 def test_one_line_names_file_line_key_and_reason(tmp_path, row, reason):
     with pytest.raises(ScenarioError) as caught:
         load(tmp_path, READ, "", row)
     assert str(caught.value).startswith(f"{tmp_path}/trace.jsonl:3: {reason}")
-    assert "\n" not in str(caught.value)
+    assert len(str(caught.value).splitlines()) == 1
+    assert len(str(caught.value)) < len(str(tmp_path)) + 300
+    str(caught.value).encode()
 
 
 # UALink_200 §2.8, double-operand atomics: two operands of 32 bytes, 32-byte aligned, enables alike.
@@ -145,6 +172,36 @@ def test_files_that_cannot_be_read(tmp_path):
     (tmp_path / "bytes.jsonl").write_bytes(b"\xff")
     with pytest.raises(ScenarioError, match="is not UTF-8"):
         load_trace(tmp_path / "bytes.jsonl", 2)
+
+
+def test_lines_end_with_line_feeds_alone(tmp_path):
+    """What else Unicode calls a line end stands in a line, and the next line keeps its number."""
+    path = tmp_path / "trace.jsonl"
+    path.write_bytes(f"{json.dumps(READ)}\r\n\r\n{json.dumps(READ)}\r\n".encode())
+    assert [request.line for request in load_trace(path, 2)] == [1, 3]
+    for inside in "\x0b\x0c\x1c\x85\u2028\u2029":
+        path.write_text(json.dumps({**READ, "op": inside}, ensure_ascii=False) + "\n", newline="\n")
+        with pytest.raises(ScenarioError, match=r"trace\.jsonl:1: "):
+            load_trace(path, 2)
+
+
+@pytest.mark.parametrize("text", ["", "\n", " \n\t\n\r\n"])
+def test_a_trace_that_asks_for_nothing_is_refused(tmp_path, text):
+    (tmp_path / "trace.jsonl").write_text(text)
+    with pytest.raises(ScenarioError, match=r"trace\.jsonl:1: asks for nothing"):
+        load_trace(tmp_path / "trace.jsonl", 2)
+
+
+def test_a_byte_order_mark_is_named(tmp_path):
+    (tmp_path / "trace.jsonl").write_text("\ufeff" + json.dumps(READ))
+    with pytest.raises(ScenarioError, match=r"trace\.jsonl:1: begins with a byte order mark; save it as UTF-8 without"):
+        load_trace(tmp_path / "trace.jsonl", 2)
+
+
+def test_max_cycles_bounds_at(tmp_path):
+    assert load(tmp_path, {**READ, "at": 10**12}, max_cycles=10**12 + 1)[0].at == 10**12
+    with pytest.raises(ScenarioError, match=r"at: is 5; the simulation ends at run\.max_cycles = 5$"):
+        load(tmp_path, {**READ, "at": 5}, max_cycles=5)
 
 
 def test_the_handwritten_example_is_valid(root):

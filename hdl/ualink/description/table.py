@@ -2,33 +2,68 @@
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ualink.config import ConfigError, from_dict
+from ualink.wording import named, shown
 
-from .toml_lines import KeyLines
+from .lines import KeyLines
 
-__all__ = ["ScenarioError", "Table"]
+if TYPE_CHECKING:
+    from .overrides import Override
+
+__all__ = ["Places", "ScenarioError", "Table"]
 
 
 class ScenarioError(ValueError):
     """A scenario or trace cannot be used; the message is one line, ``file:line: key: reason``."""
 
 
-class Table:
-    """One table of the file, with typed access that complains with the key's line."""
+class Places:
+    """Where values come from: lines of the file at ``path``, or options of the command line."""
 
-    def __init__(self, values: dict[str, Any], where: tuple[str | int, ...], path: str | Path, lines: KeyLines):
-        self.values, self.where, self.path, self.lines = values, where, path, lines
+    def __init__(self, path: str | Path, lines: KeyLines):
+        self.path = Path(path)
+        self.lines = lines
+        self._named_path = path
+        self._options: list[tuple[tuple[str, ...], str]] = []
+
+    def overridden(self, override: "Override") -> None:
+        """From now on ``override`` is the place of its key and of all below it."""
+        self._options.append((override.path, override.option))
+
+    def of(self, *key: str | int) -> str:
+        """The place of ``key``, as complaints name it."""
+        counted = tuple(str(part) for part in key if part != "")
+        plain = tuple(part for part in key if isinstance(part, str) and part)
+        for path, option in reversed(self._options):
+            if path in (counted[: len(path)], plain[: len(path)]):
+                return option
+        below = [
+            option
+            for path, option in self._options
+            if plain and (path[: len(plain)] == plain or path[: len(counted)] == counted)
+        ]
+        place = f"{self._named_path}:{self.lines.line(*key)}"
+        if not below:
+            return place
+        return f"{place} with {below[-1]}" if self.lines.has(*(part for part in key if part != "")) else below[-1]
+
+
+class Table:
+    """One table of the file, with typed access that complains with the key's place."""
+
+    def __init__(self, values: dict[str, Any], where: tuple[str | int, ...], places: Places):
+        self.values, self.where, self.places = values, where, places
 
     def fail(self, key: str, reason: str) -> ScenarioError:
         """The complaint about ``key``, to be raised."""
-        names = [str(part) for part in (*self.where, key) if isinstance(part, str) and part]
-        return ScenarioError(f"{self.path}:{self.line(key)}: {'.'.join(names)}: {reason}")
+        names = [named(part) for part in (*self.where, key) if isinstance(part, str) and part]
+        return ScenarioError(f"{self.places.of(*self.where, key)}: {'.'.join(names)}: {reason}")
 
     def line(self, key: str) -> int:
         """The line of ``key``."""
-        return self.lines.line(*self.where, key)
+        return self.places.lines.line(*self.where, key)
 
     def known(self, *names: str) -> None:
         """Complain about the first key that is not one of ``names``."""
@@ -43,7 +78,7 @@ class Table:
         value = self.values.get(key, {})
         if not isinstance(value, dict):
             raise self.fail(key, f"must be one table, [{key}]")
-        return Table(value, (*self.where, key), self.path, self.lines)
+        return Table(value, (*self.where, key), self.places)
 
     def tables(self, key: str, *, required: bool = False) -> list["Table"]:
         """The tables of the array under ``key``."""
@@ -52,34 +87,38 @@ class Table:
             raise self.fail(key, f"must be an array of tables, [[{key}]]")
         if required and not value:
             raise self.fail(key, "is missing; the scenario asks for nothing")
-        return [Table(item, (*self.where, key, index), self.path, self.lines) for index, item in enumerate(value)]
+        return [Table(item, (*self.where, key, index), self.places) for index, item in enumerate(value)]
+
+    def part(self, values: dict[str, Any]) -> "Table":
+        """The same table with other values."""
+        return Table(values, self.where, self.places)
 
     def integer(self, key: str, default: int | None, low: int, high: int) -> int:
         """A whole number; ``default`` None means that the key is needed."""
         value = self._value(key, default)
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            raise self.fail(key, f"is {value!r}; it must be a whole number from {low} to {high}")
+            raise self.fail(key, f"is {shown(value)}; it must be a whole number from {low} to {high}")
         return value
 
     def number(self, key: str, default: float, low: float, high: float) -> float:
         """A number, whole or not."""
         value = self._value(key, default)
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not low <= value <= high:
-            raise self.fail(key, f"is {value!r}; it must be a number from {low:g} to {high:g}")
+            raise self.fail(key, f"is {shown(value)}; it must be a number from {low:g} to {high:g}")
         return float(value)
 
     def boolean(self, key: str, default: bool) -> bool:
         """True or false."""
         value = self._value(key, default)
         if not isinstance(value, bool):
-            raise self.fail(key, f"is {value!r}; it must be true or false")
+            raise self.fail(key, f"is {shown(value)}; it must be true or false")
         return value
 
     def choice(self, key: str, default: str | None, choices: tuple[str, ...]) -> str:
         """One of ``choices``."""
         value = self._value(key, default)
         if value not in choices:
-            raise self.fail(key, f"is {value!r}; it must be one of {', '.join(choices)}")
+            raise self.fail(key, f"is {shown(value)}; it must be one of {', '.join(choices)}")
         return value
 
     def config(self, kind: type, values: dict[str, Any]) -> Any:

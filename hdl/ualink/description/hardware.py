@@ -1,0 +1,110 @@
+"""The hardware of a description: the same tables shape what ``ualink sim`` simulates and ``ualink generate`` writes."""
+
+from dataclasses import dataclass, fields
+
+from ualink.config import DLConfig, StationConfig, SwitchConfig, TLConfig, UPLIConfig
+
+from .table import Table
+
+__all__ = ["BIFURCATIONS", "TABLES", "Hardware", "check_simulated", "read_hardware"]
+
+BIFURCATIONS = {"x4": 1, "2x2": 2, "4x1": 4}
+"""Ports of a station by the name of its bifurcation."""
+STATIONS = 4
+"""Stations of the switch of a simulated pod, which takes as many accelerators."""
+TABLES = ("pod", "link", "upli", "tl", "dl", "switch", "run", "vpod", "workload")
+"""Tables of a description; those that are not read here say what happens in a simulated pod."""
+
+RUN_TIME = ("compression", "authentication")
+"""Keys of [tl] that firmware decides; ``build_authentication`` is TLConfig.authentication."""
+BUILT = tuple(field.name for field in fields(TLConfig) if field.name != "authentication")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hardware:
+    """What a description builds.
+
+    Attributes
+    ----------
+    accelerators : of the pod; None in the description of a device on its own.
+    station : a station of an accelerator.
+    switch : the switch; its stations are configured like those of the accelerators, but for their one clock.
+    """
+
+    accelerators: int | None
+    station: StationConfig
+    switch: SwitchConfig
+
+
+def read_hardware(root: Table, *, ports: int | None = None, stations: int | None = None) -> Hardware:
+    """The hardware that ``root`` describes; ``ports`` and ``stations`` go before what it says.
+
+    With ``pod.accelerators`` it is that of the simulated pod: stations that can stand at either end of a link, Address
+    Caches with a row for each accelerator, a switch with a station for each. Without, what is not said is as in
+    ``ualink.config``. Raises ``ScenarioError``; ``ConfigError`` when only ``ports`` and ``stations`` are at fault.
+    """
+    root.known(*TABLES)
+    pod, upli, tl, dl, switch = (root.table(name) for name in ("pod", "upli", "tl", "dl", "switch"))
+    pod.known("accelerators", "bifurcation", "clock_mhz", "separate_upli_clock")
+    accelerators = pod.integer("accelerators", None, 2, STATIONS) if "accelerators" in pod.values else None
+    said = BIFURCATIONS[pod.choice("bifurcation", "x4", tuple(BIFURCATIONS))]
+    station = StationConfig(
+        ports=said if ports is None else ports,
+        upli=upli.config(UPLIConfig, {}),
+        tl=_tl(tl, accelerators),
+        dl=_dl(dl, said),
+    )
+    return Hardware(
+        accelerators=accelerators,
+        station=station.replace(separate_upli_clock=pod.boolean("separate_upli_clock", False)),
+        switch=_switch(switch, station, accelerators, stations),
+    )
+
+
+def _tl(table: Table, accelerators: int | None) -> TLConfig:
+    """What is built: Address Caches and the path of tags."""
+    table.known(*RUN_TIME, "build_authentication", *BUILT)
+    given = {key: value for key, value in table.values.items() if key in BUILT}
+    if accelerators is not None:
+        given.setdefault("device", "either")
+        for key in ("tx_cache", "rx_cache"):
+            value = given.get(key, {})
+            given[key] = {"rows": STATIONS, **value} if isinstance(value, dict) else value
+    built = table.boolean("build_authentication", True)
+    if table.boolean("authentication", False) and not built:
+        raise table.fail("authentication", "is true; tl.build_authentication leaves out what it needs")
+    table.boolean("compression", True)
+    config: TLConfig = table.part(given).config(TLConfig, {"authentication": built})
+    tx, rx = config.tx_cache, config.rx_cache
+    if accelerators is not None and (tx.rows > rx.rows or tx.ways > rx.ways):
+        reason = (
+            f"tx_cache of {tx.rows} rows, {tx.ways} ways does not fit into rx_cache of {rx.rows} rows, {rx.ways} ways"
+        )
+        raise table.fail("tx_cache" if "tx_cache" in table.values else "rx_cache", reason)
+    return config
+
+
+def _dl(table: Table, ports: int) -> DLConfig:
+    config: DLConfig = table.config(DLConfig, {})
+    if config.replay_depth < 2 * ports:
+        raise table.fail("replay_depth", f"is {config.replay_depth}; {ports} ports need two flits each")
+    return config
+
+
+def _switch(table: Table, station: StationConfig, accelerators: int | None, stations: int | None) -> SwitchConfig:
+    table.known("stations", "route_entries")
+    default = 4 if accelerators is None else STATIONS
+    count = table.integer("stations", default, 2, 256)
+    if accelerators is not None and count != STATIONS:
+        raise table.fail("stations", f"is {count}; the switch of a pod of {accelerators} has {STATIONS}")
+    count = count if stations is None else stations
+    entries = table.integer("route_entries", 1024, 4 * count if 2 <= count <= 256 else 4, 1024)
+    return SwitchConfig(stations=count, route_entries=entries, station=station)
+
+
+def check_simulated(root: Table, hardware: Hardware) -> None:
+    """Complain about hardware that no pod is simulated of."""
+    if hardware.station.separate_upli_clock:
+        raise root.table("pod").fail("separate_upli_clock", "is true; a simulated pod has one clock")
+    if hardware.station.tl.device == "switch":
+        raise root.table("tl").fail("device", "is 'switch'; an accelerator cannot be one")
