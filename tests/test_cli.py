@@ -164,20 +164,28 @@ def test_decode_prints_the_dissector(tmp_path):
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("prots = 1", "values.toml: unknown key 'prots'; known are ports, separate_upli_clock, upli, tl, dl"),
-        ("stations = 2", "values.toml: unknown key 'stations'"),
-        ("[dl]\nreplay_deep = 4", "values.toml.dl: unknown key 'replay_deep'; known are replay_depth, "),
-        ("[dl]\nreplay_depth = 1", "values.toml.dl: dl.replay_depth is 1; it must be a whole number from 2 to 255"),
-        ("[dl]\nreplay_depth = '4'", "values.toml.dl: dl.replay_depth is '4'"),
-        ("[dl]\nreplay_depth = true", "values.toml.dl: dl.replay_depth is True"),
-        ("[dl]\ncrc_covers_zero_field = 1", "values.toml.dl.crc_covers_zero_field is 1; it must be true or false"),
-        ("dl = 4", "values.toml.dl is 4; it must be a table"),
-        ("[upli]\nreq = 4", "values.toml.upli.req is 4; it must be a table"),
-        ("[tl.req_cmd]\nvc = [1, 2]", "values.toml.tl.req_cmd: credits.vc is (1, 2); it must hold four counts"),
-        ("[tl]\ncmd_counter_bits = 4", "values.toml.tl: tl.req_cmd does not fit in counters of 4 bits"),
-        ("ports = 3", "values.toml: station.ports is 3; it must be one of 1, 2, 4"),
-        ("ports = '1'", "values.toml: station.ports is '1'"),
-        ("ports = 1 1", "values.toml: Expected newline or end of document after a statement (at line 1, column 11)"),
+        ("prots = 1", "values.toml:1: prots: unknown key; known are pod, link, upli, tl, dl, switch, run, vpod, workl"),
+        ("[switch]\nstation = 2", "values.toml:2: switch.station: unknown key; known are stations, route_entries"),
+        ("[dl]\nreplay_deep = 4", "values.toml:2: dl.replay_deep: unknown key 'replay_deep'; known are replay_depth, "),
+        ("[dl]\nreplay_depth = 1", "values.toml:2: dl.replay_depth: dl.replay_depth is 1; it must be a whole number"),
+        ("[dl]\nreplay_depth = '4'", "values.toml:2: dl.replay_depth: dl.replay_depth is '4'"),
+        ("[dl]\nreplay_depth = true", "values.toml:2: dl.replay_depth: dl.replay_depth is True"),
+        ("[dl]\ncrc_covers_zero_field = 1", "values.toml:2: dl.crc_covers_zero_field: is 1; it must be true or false"),
+        ("dl = 4", "values.toml:1: dl: must be one table, [dl]"),
+        ("[upli]\nreq = 4", "values.toml:2: upli.req: is 4; it must be a table"),
+        ("[tl.req_cmd]\nvc = [1, 2]", "values.toml:1: tl.req_cmd: credits.vc is (1, 2); it must hold four counts"),
+        ("[tl]\ncmd_counter_bits = 4", "values.toml:2: tl.cmd_counter_bits: tl.req_cmd does not fit in counters of 4"),
+        ("[pod]\nbifurcation = 'x3'", "values.toml:2: pod.bifurcation: is 'x3'; it must be one of x4, 2x2, 4x1"),
+        ("[pod]\naccelerators = 1", "values.toml:2: pod.accelerators: is 1"),
+        ("[pod]\nbifurcation = '4x1'\n[dl]\nreplay_depth = 7", "values.toml:4: dl.replay_depth: is 7; 4 ports need"),
+        ("[pod] 1", "values.toml:1: not TOML: Expected newline or end of document after a statement"),
+        (f"[dl]\nreplay_depth = {10**4000}{0:0500d}", "values.toml:2: holds a number of more than 4300 digits"),
+        (
+            f"[dl]\nreplay_depth = 0x{1 << 20_000:x}",
+            "values.toml:2: dl.replay_depth: dl.replay_depth is a number",
+        ),
+        (f"[dl]\n\nreplay_depth = {'[' * 100_000}", "values.toml:3: is nested deeper than 100 levels"),
+        ("\ufeff[dl]\nreplay_depth = 4", "values.toml:1: begins with a byte order mark"),
     ],
 )
 def test_generate_refuses_values(work, text, reason):
@@ -193,7 +201,8 @@ def test_generate_refuses_values(work, text, reason):
         (["switch", "--stations", "many"], "Invalid value for '--stations': 'many' is not a valid integer."),
         (["controller", "--stations", "4"], "--stations has no meaning for a controller"),
         (["station", "--ports", "3"], "Invalid value for '--ports': '3' is not one of '1', '2', '4'."),
-        (["station", "--config", "none.toml"], "none.toml: No such file or directory"),
+        (["station", "--config", "none.toml"], "none.toml: cannot be read: No such file or directory"),
+        (["station", "--set", "dl.replay_depth=1"], "--set dl.replay_depth=1: dl.replay_depth: dl.replay_depth is 1"),
         (["station", "-o", "file"], "Invalid value for '-o' / '--out': Directory 'file' is a file."),
         (["router"], "Invalid value for '{controller|station|switch}': 'router' is not one of "),
         (["station", "--color", "red"], "No such option"),
@@ -214,7 +223,9 @@ def test_generate_says_where_it_cannot_write(work, monkeypatch):
 @pytest.mark.parametrize(("what", "module"), [("controller", "ualink_controller"), ("switch", "ualink_switch")])
 def test_generate_names_what_it_wrote(work, monkeypatch, what, module):
     monkeypatch.setattr(ualink.generate, "to_verilog", lambda component, name: f"// {name}\n")
-    (work / "values.toml").write_text("[dl]\nreplay_depth = 9" if what == "controller" else "route_entries = 16")
+    (work / "values.toml").write_text(
+        "[dl]\nreplay_depth = 9" if what == "controller" else "[switch]\nroute_entries = 16"
+    )
     result = CliRunner().invoke(main, ["generate", what, "--config", "values.toml", "--ports", "2", "-o", "made"])
     assert result.exit_code == 0
     assert result.stdout.split() == [f"made/{module}.{kind}" for kind in ("v", "json", "vlt")]
@@ -232,9 +243,25 @@ def test_an_unknown_command_is_refused(work):
 
 
 HELP = {
-    "sim": ["SCENARIO", "--out", "--seed", "--json", "--wave", "Exit status 0 only if every transaction completed"],
+    "sim": [
+        "SCENARIO",
+        "--out",
+        "--seed",
+        "--json",
+        "--wave",
+        "--set",
+        "Exit status 0 only if every transaction completed",
+    ],
     "decode": ["[CAPTURE]", "--json", "--lua", "pcapng"],
-    "generate": ["{controller|station|switch}", "--config", "--ports [1|2|4]", "--stations", "-o, --out"],
+    "generate": [
+        "{controller|station|switch}",
+        "--config",
+        "--scenario",
+        "--set",
+        "--ports [1|2|4]",
+        "--stations",
+        "-o, --out",
+    ],
     "bench": ["[NAME]...", "--json", "--list", "--liberty", "--write", "docs/performance.md"],
     "compliance": ["--json", "docs/compliance.md"],
 }

@@ -1,13 +1,18 @@
 """The ``ualink`` command. Each subcommand imports what it needs, so that generating Verilog needs no simulator."""
 
 import json
+import signal
 import sys
-import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
 from ualink import config as configuration
+from ualink.description.file import load_description, parse_description
+from ualink.description.hardware import read_hardware
+from ualink.description.table import ScenarioError
 
 __all__ = ["main"]
 
@@ -49,33 +54,77 @@ def _simulation_product():
     return ualink_sim
 
 
+class _Ended(BaseException):
+    """A signal asks the command to end; on its way out everything that it has begun is cleared away."""
+
+
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """Turn SIGTERM and SIGHUP into ``_Ended``; one that is ignored, as by ``nohup``, stays so."""
+
+    def end(number, _frame):
+        raise _Ended(number)
+
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    taken = [number for number, handler in handlers.items() if handler != signal.SIG_IGN]
+    for number in taken:
+        signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number in taken:
+            signal.signal(number, handlers[number])
+
+
+overrides = click.option(
+    "--set",
+    "overrides",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="Put VALUE (as TOML has it) in the place of that in the file, as in link.latency_cycles=100; repeatable.",
+)
+
+
 @main.command()
 @click.argument("scenario", type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Folder for the results [out/SCENARIO].")
 @click.option("--seed", type=click.IntRange(0), help="Derive every random choice from this number.")
 @click.option("--json", "as_json", is_flag=True, help="Print summary.json instead of a table.")
 @click.option("--wave", is_flag=True, help="Also write wave.fst (builds a slower model).")
-def sim(scenario: Path, out: Path | None, seed: int | None, as_json: bool, wave: bool):
-    """Simulate the pod of SCENARIO (a TOML file) on RTL.
+@overrides
+def sim(scenario: Path, out: Path | None, seed: int | None, as_json: bool, wave: bool, overrides: tuple[str, ...]):
+    """Simulate the pod of SCENARIO (a TOML file, see docs/scenarios.md) on RTL.
 
-    Exit status 0 only if every transaction completed and every byte matched.
+    Exit status 0 only if every transaction completed and every byte matched. Ctrl-C ends the simulation with the
+    results so far, and exit status 130.
     """
     _simulation_product()
+    from ualink_sim.output import OutputError
     from ualink_sim.pod import simulate
     from ualink_sim.scenario import ScenarioError
     from ualink_sim.simulator import SimulatorError
     from ualink_sim.summary import show_summary
 
     try:
-        results, folder = simulate(scenario, out=out, seed=seed, wave=wave, progress=not as_json)
-    except ScenarioError as error:
+        with _ended_by_signals():
+            results, folder = simulate(
+                scenario, out=out, seed=seed, wave=wave, progress=not as_json, overrides=overrides
+            )
+    except (ScenarioError, OutputError) as error:
         raise _Refusal(str(error)) from None
     except SimulatorError as error:
         raise click.ClickException(str(error)) from None
+    except KeyboardInterrupt:
+        click.echo("ualink: interrupted; nothing is written", err=True)
+        sys.exit(128 + signal.SIGINT)
+    except _Ended as end:
+        sys.exit(128 + end.args[0])
     if as_json:
         click.echo(json.dumps(results.summary()))
     else:
         show_summary(results, folder)
+    if results.ended == "interrupted":
+        sys.exit(128 + signal.SIGINT)
     sys.exit(0 if results.passed else 1)
 
 
@@ -103,7 +152,14 @@ def decode(capture: Path | None, as_json: bool, lua: bool):
 
 @main.command()
 @click.argument("what", type=click.Choice(["controller", "station", "switch"]))
-@click.option("--config", "file", type=click.Path(dir_okay=False, path_type=Path), help="TOML file of parameters.")
+@click.option(
+    "--config",
+    "--scenario",
+    "file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="TOML file of parameters, such as a scenario: its [pod], [upli], [tl], [dl] and [switch].",
+)
+@overrides
 @click.option("--ports", type=click.Choice(["1", "2", "4"]), help="Ports per station: 1 x4, 2 x2 or 4 x1 links.")
 @click.option("--stations", type=int, help="Stations of the switch.")
 @click.option(
@@ -114,23 +170,19 @@ def decode(capture: Path | None, as_json: bool, lua: bool):
     show_default=True,
     help="Folder for the files.",
 )
-def generate(what: str, file: Path | None, ports: str | None, stations: int | None, out: Path):
+def generate(
+    what: str, file: Path | None, overrides: tuple[str, ...], ports: str | None, stations: int | None, out: Path
+):
     """Write a controller, station or switch as Verilog, parameters and ports as JSON, and waivers for Verilator."""
-    from ualink.generate import generate as write
+    from ualink.generate import write_design
 
-    values: dict = {}
-    if file is not None:
-        try:
-            values = tomllib.loads(file.read_text())
-        except OSError as error:
-            raise _Refusal(f"{file}: {error.strerror}") from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise _Refusal(f"{file}: {error}") from None
     if stations is not None and what != "switch":
         raise _Refusal(f"--stations has no meaning for a {what}")
     try:
-        paths = write(what, values, str(file or "flags"), int(ports) if ports else None, stations, out)
-    except configuration.ConfigError as error:
+        root = parse_description("", "", overrides) if file is None else load_description(file, overrides)
+        hardware = read_hardware(root, ports=int(ports) if ports else None, stations=stations)
+        paths = write_design(what, hardware.switch if what == "switch" else hardware.station, out)
+    except (ScenarioError, configuration.ConfigError) as error:
         raise _Refusal(str(error)) from None
     except OSError as error:
         raise _Refusal(f"{error.filename}: {error.strerror}") from None

@@ -12,7 +12,7 @@ from ualink.station import Station
 from ualink.switch.switch import Switch
 from ualink.verilog import port_table, to_verilog
 
-__all__ = ["generate"]
+__all__ = ["generate", "write_design"]
 
 
 def generate(what: str, values: dict, where: str, ports: int | None, stations: int | None, folder: Path) -> list[Path]:
@@ -22,16 +22,20 @@ def generate(what: str, values: dict, where: str, ports: int | None, stations: i
     them in complaints; ``ports`` and ``stations`` override them. Nothing is written when a value is refused, and the
     same values give the same bytes each time: nothing in a design depends on the order of a set or on the time.
     """
-    name = f"ualink_{what}"
-    config: StationConfig | SwitchConfig
-    component: Station | Switch
     if what == "switch":
-        config = switch = _switch_config(values, where, ports, stations)
-        station = Station(switch.station_of_switch)
-        component = Switch(switch, lambda _: Blackbox(station, "ualink_station"))
+        return write_design(what, _switch_config(values, where, ports, stations), folder)
+    return write_design(what, _station_config(values, where, ports), folder)
+
+
+def write_design(what: str, config: StationConfig | SwitchConfig, folder: Path) -> list[Path]:
+    """As ``generate``, for a whole configuration: a switch's for a ``switch``, else a station's."""
+    name = f"ualink_{what}"
+    component: Station | Switch
+    if isinstance(config, SwitchConfig):
+        station = Station(config.station_of_switch)
+        component = Switch(config, lambda _: Blackbox(station, "ualink_station"))
         verilog = to_verilog(station, "ualink_station") + "\n" + to_verilog(component, name)
     else:
-        config = _station_config(values, where, ports)
         component = Station(config)
         verilog = to_verilog(component, name)
     description = {

@@ -10,11 +10,10 @@ from amaranth.back import rtlil
 from amaranth.hdl import Value
 from amaranth.lib import wiring
 
-from ualink.lib.blackbox import Blackbox
 from ualink.lib.memories import drop_zero_contents
 from ualink.lib.modules import merge_equal_modules
 
-__all__ = ["hierarchy", "port_table", "to_rtlil", "to_verilog"]
+__all__ = ["port_table", "to_rtlil", "to_verilog"]
 
 # Without processes there is no `always @*` whose constant parts a simulator would never run; memories stay memories.
 # Amaranth declares each field of each struct: purging leaves those that something reads.
@@ -70,13 +69,3 @@ def port_table(component: wiring.Component) -> list[dict]:
             }
         )
     return table
-
-
-def hierarchy(make_top, part: wiring.Component, part_name: str, name: str) -> str:
-    """Verilog of ``make_top(make_part)``, in which every ``make_part(config)`` is an instance of one module.
-
-    ``part`` is what the instances are made of. Amaranth works out each instance of a component anew; where a large one
-    is used many times this works it out once.
-    """
-    top = make_top(lambda config: Blackbox(part, part_name))
-    return to_verilog(part, part_name) + "\n" + to_verilog(top, name)

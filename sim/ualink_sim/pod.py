@@ -1,23 +1,25 @@
 """Simulate the pod of a scenario: compile its hardware if need be, run it, write what was found."""
 
-import os
 import pickle
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from ualink.config import SwitchConfig
+from ualink.lib.blackbox import Blackbox
 from ualink.station import Station
-from ualink.verilog import hierarchy
+from ualink.verilog import to_verilog
 
+from .output import output_folder
 from .pod_top import PodTop
 from .progress import lines, working
 from .report import write_report
+from .request import Request
 from .results import Results, write_results
 from .scenario import Scenario, load_scenario
 from .simulator import Model, build_once
@@ -26,16 +28,23 @@ from .workload import build_requests
 __all__ = ["build_pod", "run_pod", "simulate"]
 
 
+FILES = ("capture.pcapng", "summary.json", "responses.jsonl", "memory.json", "report.html")
+
+
 def build_pod(accelerators: int, config: SwitchConfig, *, trace: bool = False) -> Model:
     """The compiled model of a pod; making it takes a minute or two, finding it again nothing."""
 
     def make_sources() -> dict[str, str]:
-        def make_top(make_station):
-            return PodTop(accelerators, config, make_station)
+        names = {config.station_of_switch: "ualink_switch_station", config.station: "ualink_station"}
+        stations = {station: Station(station) for station in names}
+        top = PodTop(accelerators, config, lambda station: Blackbox(stations[station], names[station]))
+        parts = [to_verilog(stations[station], names[station]) for station in names]
+        return {"pod.v": "\n".join([*parts, to_verilog(top, "pod")])}
 
-        return {"pod.v": hierarchy(make_top, Station(config.station), "ualink_station", "pod")}
-
-    return build_once(make_sources, "pod", repr((accelerators, config)), blocks=("ualink_station",), trace=trace)
+    blocks: tuple[str, ...] = ("ualink_station",)
+    if config.station_of_switch != config.station:
+        blocks = ("ualink_station", "ualink_switch_station")
+    return build_once(make_sources, "pod", repr((accelerators, config)), blocks=blocks, trace=trace)
 
 
 def run_pod(
@@ -46,14 +55,25 @@ def run_pod(
     wave: Path | None = None,
     log: Path | None = None,
     report: Callable[[int, int, int], None] | None = None,
+    requests: list[Request] | None = None,
 ) -> Results:
-    """Run ``scenario`` on ``model``; ``report(completed, total, cycle)`` is called now and then."""
+    """Run ``scenario`` on ``model``; ``report(completed, total, cycle)`` is called now and then; ``requests`` are those
+    of the scenario, if they are made already.
+
+    The first Ctrl-C ends the run with what was found by then, the second without. Raises ``OSError`` when the
+    capture cannot be written.
+    """
     from .pod_bench import Job
 
-    requests = build_requests(scenario)
+    requests = build_requests(scenario) if requests is None else requests
     with tempfile.TemporaryDirectory(prefix="ualink-") as folder:
         job = Path(folder, "job")
         job.write_bytes(pickle.dumps(Job(scenario, requests, capture and Path(capture).resolve())))
+
+        def stop() -> bool:
+            job.with_suffix(".stop").touch()
+            return True
+
         with _watch(job.with_suffix(".progress"), report):
             model.run(
                 "ualink_sim.pod_bench",
@@ -61,7 +81,11 @@ def run_pod(
                 seed=scenario.link.seed,
                 wave=wave,
                 log=log,
+                interrupted=stop,
             )
+        unwritten = job.with_suffix(".unwritten")
+        if unwritten.exists():
+            raise OSError(0, unwritten.read_text(), str(capture))
         return pickle.loads(job.with_suffix(".results").read_bytes())
 
 
@@ -93,19 +117,26 @@ class _watch:
 
 
 def simulate(
-    path: Path, *, out: Path | None = None, seed: int | None = None, wave: bool = False, progress: bool = True
+    path: Path,
+    *,
+    out: Path | None = None,
+    seed: int | None = None,
+    wave: bool = False,
+    progress: bool = True,
+    overrides: Sequence[str] = (),
 ) -> tuple[Results, Path]:
     """Do what ``ualink sim`` does: leave a summary, a capture, a report, responses and memories in ``out``.
 
-    Nothing is written when the scenario is refused (ScenarioError) or the simulation fails (SimulatorError).
+    Nothing is written when the scenario is refused (ScenarioError), the results have no place (OutputError) or the
+    simulation fails (SimulatorError). A Ctrl-C during the simulation leaves the results so far.
     """
-    scenario = load_scenario(path)
+    scenario = load_scenario(path, overrides)
     if seed is not None:
         scenario = scenario.reseed(seed)
-    build_requests(scenario)
+    requests = build_requests(scenario)
     folder = out if out is not None else Path("out") / Path(path).stem
     console = Console(stderr=True, quiet=not progress)
-    with tempfile.TemporaryDirectory(prefix="ualink-") as scratch:
+    with output_folder(folder, [*FILES, *(["wave.fst"] if wave else [])]) as scratch:
         started = time.monotonic()
         with working(console, "compiling the pod (once per configuration, a minute or two)"):
             model = build_pod(scenario.pod.accelerators, scenario.switch, trace=wave)
@@ -121,27 +152,18 @@ def simulate(
             results = run_pod(
                 model,
                 scenario,
-                capture=Path(scratch, "capture.pcapng"),
-                wave=Path(scratch, "wave.fst") if wave else None,
+                requests=requests,
+                capture=scratch / "capture.pcapng",
+                wave=scratch / "wave.fst" if wave else None,
                 report=lambda done, total, cycle: bar.update(task, completed=done, total=total, cycle=cycle),
             )
             total = len(results.transactions)
             bar.update(task, completed=total - results.incomplete, total=total, cycle=results.cycles)
-        folder.mkdir(parents=True, exist_ok=True)
-        for name in ("capture.pcapng", *(["wave.fst"] if wave else [])):
-            _move(Path(scratch, name), folder / name)
-    write_results(results, folder)
-    write_report(results, folder / "report.html")
+        write_results(results, scratch)
+        write_report(results, scratch / "report.html")
     return results, folder
 
 
 def _so_far(bar: Progress) -> str:
     task = bar.tasks[0]
     return f"simulating: {task.completed:.0f} of {task.total or 0:.0f}, {task.fields['cycle']} cycles"
-
-
-def _move(source: Path, target: Path) -> None:
-    """Put ``source`` in the place of ``target`` in one step, also across file systems."""
-    beside = target.with_name(f".{target.name}.{os.getpid()}")
-    beside.write_bytes(source.read_bytes())
-    os.replace(beside, target)

@@ -25,11 +25,14 @@ READY_REQUESTS = 4
 class Journey:
     """A request under way: its bus transaction, and what its completer did with it (None until then).
 
+    ``issued`` and ``completed`` are cycles of the pod, which the bus models do not know when waits are skipped.
     ``response_tag`` is the authentication tag that the completer gave its Response; ``fault`` what was wrong by then.
     """
 
     request: Request
     transaction: Transaction
+    issued: int | None = None
+    completed: int | None = None
     expected: Outcome | None = None
     response_tag: int = 0
     fault: str = ""
@@ -123,18 +126,30 @@ class Accelerator:
         """Requests that wait or are in flight."""
         return sum(map(len, self._waiting.values())) + len(self._in_flight)
 
+    @property
+    def in_flight(self) -> int:
+        """Requests that were handed on and have no response yet."""
+        return len(self._in_flight)
+
+    def waits_for(self, completed: set[int]) -> list[int]:
+        """``at`` of the requests that nothing but the time, past or to come, keeps from being handed on."""
+        heads = [queue[0] for queue in self._waiting.values() if queue]
+        return [head.at for head in heads if self._may_go(head, head.at, completed)]
+
     def tick(self, cycle: int, completed: set[int]) -> list[Journey]:
         """One cycle; ``completed`` are the lines that have. Returns the journeys that end now."""
         self._issue(cycle, completed)
         ended = [self._in_flight.pop(transaction) for transaction in self.originator.tick()]
         self.completer.tick()
         for journey in ended:
+            journey.completed = cycle
             request = journey.transaction.request
             del self.outstanding[self.number, request["port_id"], request["tag"]]
         for transaction in self._newly_issued():
             request = transaction.request
             key = self.number, request["port_id"], request["tag"]
-            self.outstanding[key] = self._in_flight[transaction]
+            journey = self.outstanding[key] = self._in_flight[transaction]
+            journey.issued = cycle
         return ended
 
     def _newly_issued(self) -> list[Transaction]:

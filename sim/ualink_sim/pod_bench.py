@@ -1,7 +1,8 @@
 """The cocotb side of ``ualink sim``: drives a compiled pod until every request has completed or nothing moves any more.
 
 The job comes in a pickle named by ``UALINK_JOB``, the findings go beside it as ``<job>.results``; progress is one line,
-``completed total cycle``, in ``<job>.progress``.
+``completed total cycle``, in ``<job>.progress``. A file ``<job>.stop`` ends the run early, with what was found by then;
+``<job>.unwritten`` says why a capture could not be written.
 """
 
 import os
@@ -43,6 +44,14 @@ LINK_UP_CYCLES = 8_000
 """Cycles per port of a station after which a link that is not online is given up; grows with the links' latency."""
 PATIENCE_CYCLES = 30_000
 """Cycles without a completion or an issue after which the rest is given up; grows with the links' latency."""
+SETTLE_CYCLES = 500
+"""Cycles from the last completion until a wait is skipped, in which Acks and credits come home; grows as well."""
+STOP_CYCLES = 64
+"""Every so many cycles the bench looks whether it shall end."""
+
+
+class End(Exception):
+    """The run ends before its work is done; the argument is ``Results.ended``."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +66,10 @@ class Job:
 class PodBench:
     """Accelerators' bus models, wires and the switch's tables around the pod on ``dut``."""
 
-    def __init__(self, dut, job: Job, capture: CaptureWriter | None):
+    def __init__(self, dut, job: Job, capture: CaptureWriter | None, stop: Path):
         scenario = job.scenario
+        self._stop = stop
+        self.skipped_cycles = 0
         self.dut = dut
         self.job = job
         self.topology = Topology(scenario.pod.accelerators, scenario.pod.ports, scenario.vpods)
@@ -168,7 +179,11 @@ class PodBench:
         return list(response)
 
     def tick(self) -> None:
-        """One cycle of everything around the device, on the falling edge."""
+        """One cycle of everything around the device, on the falling edge; raises ``End``."""
+        if self.cycle >= self.job.scenario.run.max_cycles:
+            raise End("max_cycles")
+        if self.cycle % STOP_CYCLES == 0 and self._stop.exists():
+            raise End("interrupted")
         self.cycle += 1
         slot = int(self.dut.acc__0__slot.value) if self.topology.ports > 1 else 0
         for kind, ports in (("acc", self.acc_ports), ("sw", self.sw_ports)):
@@ -227,7 +242,27 @@ class PodBench:
                         direction.wire, self.job.scenario.link, self.cycle, state[receiver], self.links_up
                     )
 
-    def results(self, seconds: float) -> Results:
+    def idle_until(self, stalled: bool) -> int | None:
+        """The cycle of the next issue, if it is still to come and nothing else is under way; None otherwise.
+
+        What is in flight and has ``stalled`` is not waited for.
+        """
+        times = [at for accelerator in self.accelerators for at in accelerator.waits_for(self.completed)]
+        if stalled:
+            return min((at for at in times if at > self.cycle), default=None)
+        busy = any(accelerator.in_flight for accelerator in self.accelerators)
+        if busy or any(direction.recovering for direction in self.directions) or not times:
+            return None
+        return min(times) if min(times) > self.cycle else None
+
+    def skip_to(self, cycle: int) -> None:
+        """Let the clock stand still until the cycle before ``cycle``; the hardware sees nothing of that time."""
+        for direction in self.directions:
+            direction.stand_still(self.cycle, cycle - 1)
+        self.skipped_cycles += cycle - 1 - self.cycle
+        self.cycle = cycle - 1
+
+    def results(self, seconds: float, ended: str) -> Results:
         """Everything that was found."""
         for end, (_, received) in self.ends.items():
             received.result.crc_errors = self.status(end, "crc_errors")
@@ -246,6 +281,8 @@ class PodBench:
             links=[direction.close(self.cycle) for direction in self.directions],
             memory=self.reference.memory(),
             links_up=self.links_up,
+            ended=ended,
+            skipped_cycles=self.skipped_cycles,
         )
 
     def _fate(self, request: Request) -> Transaction:
@@ -253,15 +290,15 @@ class PodBench:
         common = {name: getattr(request, name) for name in ("line", "src", "dst", "op", "addr", "len", "workload")}
         if journey is None:
             under_way = self._under_way.get(request.line)
-            issued = under_way.transaction.issued if under_way else None
+            issued = under_way.issued if under_way else None
             return Transaction(**common, status="NONE", data=None, issued=issued, completed=None)
-        outcome, transaction = journey.outcome, journey.transaction
+        outcome = journey.outcome
         return Transaction(
             **common,
             status=outcome.status,
             data=outcome.data,
-            issued=transaction.issued,
-            completed=transaction.completed,
+            issued=journey.issued,
+            completed=journey.completed,
             mismatch=journey.mismatch,
         )
 
@@ -294,17 +331,26 @@ async def bring_up(bench: PodBench, fall) -> None:
         bench.tick()
 
 
-async def run(bench: PodBench, fall, progress: Path) -> None:
-    """Run until every request has completed, or nothing has moved for long."""
+async def run(bench: PodBench, fall, progress: Path) -> str:
+    """Run until every request has completed, or nothing has moved for long; waits in which nothing is in flight are
+    skipped. Returns ``Results.ended``."""
     total = len(bench.job.requests)
-    patience = PATIENCE_CYCLES + 100 * bench.job.scenario.link.latency_cycles
+    latency = bench.job.scenario.link.latency_cycles
+    patience, settle = PATIENCE_CYCLES + 100 * latency, SETTLE_CYCLES + 4 * latency
     last_move, last_count = bench.cycle, -1
     for direction in bench.directions:
         direction.begin(bench.cycle)
     for accelerator in bench.accelerators:
         accelerator.give(r for r in bench.job.requests if r.src == accelerator.number)
-    latest = max((request.at for request in bench.job.requests), default=0)
-    while len(bench.completed) < total and bench.cycle - max(last_move, latest) < patience:
+    while len(bench.completed) < total:
+        stalled = bench.cycle - last_move >= patience
+        if bench.cycle - last_move >= settle:
+            wake = bench.idle_until(stalled)
+            if wake is not None:
+                bench.skip_to(wake)
+                last_move = bench.cycle
+            elif stalled:
+                return "stalled"
         for _ in range(64):
             await fall
             bench.tick()
@@ -313,6 +359,7 @@ async def run(bench: PodBench, fall, progress: Path) -> None:
         if len(bench.completed) != last_count:
             last_move, last_count = bench.cycle, len(bench.completed)
             progress.write_text(f"{last_count} {total} {bench.cycle}")
+    return "complete"
 
 
 @cocotb.test()
@@ -325,22 +372,35 @@ async def pod(dut):
     names = [
         f"{a}>{b}/{tap}" for acc, sw in topology.links() for a, b in ((acc, sw), (sw, acc)) for tap in ("tx", "rx")
     ]
-    with ExitStack() as stack:
-        capture = None
-        if job.capture is not None:
-            stream = stack.enter_context(open(job.capture, "wb"))
-            capture = CaptureWriter(stream, names, job.scenario.pod.clock_mhz, job.scenario.authentication)
-        dut.rst.value = 1
-        for name in ("route_station", "route__index", "route__write_data", "route__write"):
-            getattr(dut, f"sw__{name}").value = 0
-        bench = PodBench(dut, job, capture)
-        Clock(dut.clk, 2, unit="ns").start()
-        fall = FallingEdge(dut.clk)
-        for _ in range(RESET_CYCLES):
-            await fall
-        dut.rst.value = 0
+    try:
+        with ExitStack() as stack:
+            capture = None
+            if job.capture is not None:
+                stream = stack.enter_context(open(job.capture, "wb"))
+                capture = CaptureWriter(stream, names, job.scenario.pod.clock_mhz, job.scenario.authentication)
+            dut.rst.value = 1
+            for name in ("route_station", "route__index", "route__write_data", "route__write"):
+                getattr(dut, f"sw__{name}").value = 0
+            bench = PodBench(dut, job, capture, path.with_suffix(".stop"))
+            ended = await _run_whole(dut, bench, path.with_suffix(".progress"))
+    except OSError as error:
+        path.with_suffix(".unwritten").write_text(error.strerror or str(error))
+        return
+    path.with_suffix(".results").write_bytes(pickle.dumps(bench.results(time.monotonic() - started, ended)))
+
+
+async def _run_whole(dut, bench: PodBench, progress: Path) -> str:
+    """From reset to the end; returns ``Results.ended``."""
+    Clock(dut.clk, 2, unit="ns").start()
+    fall = FallingEdge(dut.clk)
+    for _ in range(RESET_CYCLES):
+        await fall
+    dut.rst.value = 0
+    try:
         await program_routes(bench, fall)
         await bring_up(bench, fall)
-        if bench.links_up is not None:
-            await run(bench, fall, path.with_suffix(".progress"))
-    path.with_suffix(".results").write_bytes(pickle.dumps(bench.results(time.monotonic() - started)))
+        if bench.links_up is None:
+            return "links_down"
+        return await run(bench, fall, progress)
+    except End as end:
+        return str(end)

@@ -101,6 +101,16 @@ class LinkDirection:
         """The links are up and traffic starts: what is counted from now on is kept apart from what was before."""
         self._turn_over(cycle)
 
+    def stand_still(self, start: int, end: int) -> None:
+        """Nothing happens from ``start`` to ``end``: a bucket without counts."""
+        self._turn_over(start)
+        self._turn_over(end)
+
+    @property
+    def recovering(self) -> bool:
+        """A Replay Request for this direction is not yet answered."""
+        return self._wanted is not None
+
     def close(self, cycle: int) -> LinkResult:
         """End the last bucket and hand over what was found; buckets are merged until few enough are left."""
         self._turn_over(cycle)

@@ -18,11 +18,23 @@ from .windows import WHOLE_RUN, Window, steady_state
 __all__ = ["Bucket", "LinkResult", "Replay", "Results", "Transaction", "write_atomically", "write_results"]
 
 
+ENDS = {
+    "complete": "",
+    "stalled": "given up at cycle {cycle}: nothing moved any more, {left} transactions are incomplete",
+    "links_down": "given up at cycle {cycle}: not every link came online, {left} transactions are incomplete",
+    "max_cycles": "ended at run.max_cycles = {cycle}: {left} transactions are incomplete",
+    "interrupted": "interrupted at cycle {cycle}: {left} transactions are incomplete",
+}
+"""Why a run ends, and what a user is told of it."""
+
+
 @dataclass(kw_only=True)
 class Results:
     """Everything a simulation found; ``memory`` is the final 64-byte line at each touched address, per accelerator.
 
     ``links_up`` is the cycle in which the last link came online and requests may go, None when not all links did.
+    ``ended`` is a key of ``ENDS``: why the run ended. ``skipped_cycles`` are those among ``cycles`` in which the pod
+    only waited for the ``at`` of a request, and was not simulated.
     """
 
     scenario: Scenario
@@ -32,6 +44,13 @@ class Results:
     links: list[LinkResult]
     memory: Mapping[int, Mapping[int, bytes]]
     links_up: int | None = 0
+    ended: str = "complete"
+    skipped_cycles: int = 0
+
+    @property
+    def remark(self) -> str:
+        """Why the run ended before its work was done, as one sentence; empty when it was done."""
+        return ENDS[self.ended].format(cycle=self.cycles, left=self.incomplete)
 
     @property
     def mismatches(self) -> int:
@@ -72,7 +91,9 @@ class Results:
             "mismatches": self.mismatches,
             "incomplete": self.incomplete,
             "faults": self.faults,
+            "ended": self.ended,
             "cycles": self.cycles,
+            "skipped_cycles": self.skipped_cycles,
             "clock_mhz": clock,
             "seconds": round(self.seconds, 3),
             "run": bounds(run) | whole["run"],

@@ -12,6 +12,9 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
+from typing import TextIO
+
+from .child import run_child
 
 __all__ = ["Model", "SimulatorError", "build", "build_once", "build_root", "tools"]
 
@@ -78,15 +81,26 @@ class Model:
         seed: int = 1,
         wave: Path | None = None,
         log: Path | None = None,
+        interrupted: Callable[[], bool] = lambda: False,
     ) -> None:
         """Run the cocotb tests of Python module ``module``; raise SimulatorError when one fails or none runs.
 
         ``environment`` reaches the test through ``os.environ``; ``wave`` is where an FST file goes (the model must have
-        been built with ``trace=True``); ``log`` takes the simulator's output, which is dropped otherwise.
+        been built with ``trace=True``); ``log`` takes the simulator's output, which is dropped otherwise. The simulator
+        ends with this process; what a Ctrl-C does is told by ``interrupted`` as in ``run_child``.
         """
-        from cocotb_tools.runner import get_results, get_runner
+        from cocotb_tools.runner import Verilator, get_results
 
-        runner = get_runner("verilator")
+        class Runner(Verilator):
+            """cocotb's own runs the command with ``subprocess.run``, which a death of this process leaves running."""
+
+            def _execute_cmds(self, cmds, cwd, stdout: TextIO | None = None) -> None:
+                for command in cmds:
+                    status = run_child(command, cwd=cwd, environment=self.env, output=stdout, interrupted=interrupted)
+                    if status:
+                        raise SystemExit(f"its exit status is {status}")
+
+        runner = Runner()
         runner.build_dir = self.folder
         with tempfile.TemporaryDirectory(prefix="ualink-") as scratch, tools():
             output = Path(log) if log else Path(scratch, "log")
@@ -160,8 +174,7 @@ def _compile(sources: Mapping[str, str], top: str, blocks: tuple[str, ...], trac
     compile_ += ["CFG_CXXFLAGS_PCH_I=-include"]
     with tools() as environment, open(folder / "build.log", "w") as log:
         for command in (verilate, compile_):
-            run = subprocess.run(command, cwd=folder, env=environment, stdout=log, stderr=subprocess.STDOUT)
-            if run.returncode:
+            if run_child(command, cwd=folder, environment=environment, output=log):
                 log.flush()
                 raise SimulatorError(f"{command[0]} failed on {top}:\n{_tail(folder / 'build.log')}")
 
@@ -201,6 +214,9 @@ def _alone(path: Path) -> Iterator[None]:
         yield
 
 
+NOT_HARDWARE = ("cli.py", "generate.py", "lint.py", "wording.py", "csr_text.py", "description/*.py")
+
+
 def _own_code() -> list[str]:
     """The text of every module that hardware is made of."""
     texts = []
@@ -208,5 +224,6 @@ def _own_code() -> list[str]:
         spec = importlib.util.find_spec(package)
         for folder in (spec.submodule_search_locations or ()) if spec else ():
             pattern = "**/*.py" if package == "ualink" else "pod_top.py"
-            texts += [path.read_text() for path in sorted(Path(folder).glob(pattern))]
+            paths = [path for path in sorted(Path(folder).glob(pattern)) if not any(map(path.match, NOT_HARDWARE))]
+            texts += [path.read_text() for path in paths]
     return texts

@@ -27,6 +27,8 @@ def show_summary(results: Results, folder: Path, console: Console | None = None)
         f"{verdict}; {results.cycles} cycles in {results.seconds:.1f} s",
         soft_wrap=True,
     )
+    if results.remark:
+        console.print(f"[red]{results.remark}[/]", soft_wrap=True)
     _show_faults(console, results.faults)
     steady, run = summary["steady_state"], summary["run"]
     if steady is not None:
