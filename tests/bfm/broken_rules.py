@@ -270,6 +270,19 @@ _on_beat(
     lambda wires, beat: _is(beat, upli.ReqCmd.WRITE) and wires.change("req", num_beats=2) is None,
     name="too_few_beats",
 )
+_MESSAGE = {"cmd": 0x2A, "num_beats": 0, "addr": 0, "len": 0}
+
+
+def _write_as_message(meta_data, num_beats):
+    return lambda wires, beat: (
+        _is(beat, upli.ReqCmd.WRITE)
+        and wires.change("req", **_MESSAGE | {"num_beats": num_beats}, meta_data=meta_data) is None
+    )
+
+
+for _type in (0x04, 0xEF):
+    _on_beat("request", "req", _write_as_message(_type, 3), name=f"message_type_{_type:02x}")
+_on_beat("request", "req", _write_as_message(0x00, 3), name="null_message_of_four_beats")
 _on_beat(
     "first_data",
     "req",
@@ -331,6 +344,30 @@ for _channel in ("rd_rsp", "wr_rsp"):
         "unknown_tag", _channel, lambda wires, beat, c=_channel: wires.change(c, dst_phys_acc_id=9), name="for_another"
     )
     _on_beat("status", _channel, lambda wires, beat, c=_channel: wires.change(c, status=1), name="reserved_status")
+
+
+def _to_a_message(channel, meta_data, status):
+    """A null message is answered on ``channel`` with ``status``, which speaks of an address that it does not have."""
+
+    def hand(wires, cycle):
+        if wires.beat(channel) and wires.beat(channel)["tag"] == 0:
+            wires.change(channel, status=int(status))
+            return True
+        return False
+
+    def handler(request, data):
+        beat = upli.WrRspBeat if channel == "wr_rsp" else upli.RdRspBeat
+        more = {} if channel == "wr_rsp" else {"data": bytes(64)}
+        return channel, [to_beat(beat(tag=request["tag"], vc=request["vc"], **more))]
+
+    hand.__name__ = f"message_{meta_data:02x}_{status.name.lower()}"
+    message = upli.Request(cmd=upli.ReqCmd.UPLI_WRITE_MESSAGE, meta_data=meta_data)
+    breaks("status", channel, handler=handler, first=(message, upli.OrigDataBeat(data=bytes(64))))(hand)
+
+
+for _status in (upli.Status.DECODE_ERROR, upli.Status.PROTECTION_VIOLATION):
+    _to_a_message("wr_rsp", 0x00, _status)
+    _to_a_message("rd_rsp", 0x02, _status)
 
 
 @breaks("response_channel", "rd_rsp")

@@ -23,6 +23,8 @@ def random_transaction(rng, port, *, vcs=(0, 1, 2, 3)):
         addr, length = addr & ~0x3F, 16 * beats + 15
     elif cmd in (upli.ReqCmd.ATOMIC_R, upli.ReqCmd.ATOMIC_NR):
         addr, length, beats = addr & ~0x3F, 15, 0
+    elif cmd == upli.ReqCmd.UPLI_WRITE_MESSAGE and meta_data != VENDOR_MESSAGE:
+        beats = 0
     request = {
         "cmd": int(cmd),
         "addr": addr,
@@ -37,9 +39,10 @@ def random_transaction(rng, port, *, vcs=(0, 1, 2, 3)):
         "dst_phys_acc_id": rng.getrandbits(10),
     }
     count = data_beats(request)
+    null = cmd == upli.ReqCmd.UPLI_WRITE_MESSAGE and meta_data != VENDOR_MESSAGE
     data = [
         {
-            "data": rng.getrandbits(512),
+            "data": 0 if null else rng.getrandbits(512),
             "byte_en": rng.getrandbits(64),
             "offset": offset,
             "last": int(offset == count - 1),
@@ -54,17 +57,17 @@ def random_transaction(rng, port, *, vcs=(0, 1, 2, 3)):
 def random_response(rng, request):
     """Channel and beats of a legal Response to the Request beat ``request``."""
     cmd = request["cmd"]
+    vendor_atomic = cmd >> 2 == 0b1111
+    either = vendor_atomic or (cmd == upli.ReqCmd.UPLI_WRITE_MESSAGE and request["meta_data"] == VENDOR_MESSAGE)
+    reads = rng.random() < 0.5 if either else upli.responds_on_rd_rsp(model_request(request))
     common = {
         "tag": request["tag"],
-        "status": rng.choice((0, 0, 2, 3, 6, 8)),
+        "status": rng.choice(_statuses(request, reads)),
         "src_phys_acc_id": request["dst_phys_acc_id"],
         "dst_phys_acc_id": request["src_phys_acc_id"],
         "vc": request["vc"],
         "auth_tag": rng.getrandbits(64),
     }
-    vendor_atomic = cmd >> 2 == 0b1111
-    either = vendor_atomic or (cmd == upli.ReqCmd.UPLI_WRITE_MESSAGE and request["meta_data"] == VENDOR_MESSAGE)
-    reads = rng.random() < 0.5 if either else upli.responds_on_rd_rsp(model_request(request))
     if not reads:
         return "wr_rsp", [common]
     count = rng.randrange(1, 5)
@@ -83,6 +86,15 @@ def random_response(rng, request):
         }
         for offset in range(count)
     ]
+
+
+def _statuses(request, reads):
+    """What a Completer may answer ``request`` with, on RdRsp (``reads``) or WrRsp."""
+    if upli.is_vendor_defined(request["cmd"]):
+        return range(16 if reads else 15)
+    if request["cmd"] == upli.ReqCmd.UPLI_WRITE_MESSAGE:
+        return (0, 2, 8)
+    return (0, 0, 2, 3, 6, 8)
 
 
 def shuffled(rng):

@@ -41,6 +41,7 @@ def _run(rng, ports, count, *, originator, completer):
     return interface, sent, answers
 
 
+@pytest.mark.req("UPLI-249")
 @pytest.mark.parametrize("ports", [1, 2, 4])
 @pytest.mark.parametrize("credits", CREDITS)
 def test_random_traffic(ports, credits):

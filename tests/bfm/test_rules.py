@@ -30,7 +30,8 @@ def _traffic(ports):
             yield Transaction(to_beat(request), [to_beat(beat) for beat in data], port=port)
 
 
-def _run(hand, *, ports=1, watched=False, cycles=250, **options):
+def _run(hand, *, ports=1, watched=False, cycles=250, first=None, **options):
+    """Traffic, after the Request and its one beat in ``first``, with ``hand`` on the wires until it returns true."""
     done = []
 
     def once(wires, cycle):
@@ -38,6 +39,8 @@ def _run(hand, *, ports=1, watched=False, cycles=250, **options):
             done.append(cycle)
 
     interface = FakeInterface(ports=ports, watched=watched, hand=once, **options)
+    if first is not None:
+        interface.originator.submit(Transaction(to_beat(first[0]), [to_beat(first[1])]))
     for transaction in _traffic(ports):
         interface.originator.submit(transaction)
     for _ in range(cycles):

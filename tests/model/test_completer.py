@@ -1,6 +1,7 @@
 """Memory, atomic operations and the Completer's responses."""
 
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -142,7 +143,7 @@ ATOMIC_EXAMPLES = [
 
 
 @pytest.mark.req("UPLI-145", "UPLI-357", "UPLI-360", "UPLI-361", "UPLI-362", "UPLI-364", "UPLI-366", "UPLI-367")
-@pytest.mark.req("UPLI-369", "UPLI-370", "UPLI-374")
+@pytest.mark.req("UPLI-197", "UPLI-198", "UPLI-369", "UPLI-370", "UPLI-374")
 @pytest.mark.parametrize("returning", [True, False])
 @pytest.mark.parametrize(("op", "op_size", "addr", "length", "byte_en", "result"), ATOMIC_EXAMPLES)
 def test_atomics(op, op_size, addr, length, byte_en, result, returning):
@@ -156,6 +157,7 @@ def test_atomics(op, op_size, addr, length, byte_en, result, returning):
     request = Request(cmd=cmd, addr=0x1000 + addr, len=length, attr=attr_of(op, op_size), **IDS)
     [beat] = completer.execute(request, [OrigDataBeat(data=operands, byte_en=byte_en)])
     assert beat.status is Status.OKAY and beat.tag == 0x2A5
+    assert isinstance(beat, RdRspBeat if returning else WrRspBeat)
     block = addr - addr % 64
     if returning:
         assert beat.data == lanes(PATTERN[block : block + 64], result)
@@ -231,13 +233,29 @@ def test_enables_outside_the_range_are_ignored():
     assert completer.memory.read(0x1000, 64) == PATTERN[:8] + bytes(8) + PATTERN[16:64]
 
 
-def test_corrupt_beats_are_not_written():
+@pytest.mark.req("UPLI-384")
+@pytest.mark.parametrize("enables", [0, 1, 0xFF00, (1 << 64) - 1])
+@pytest.mark.parametrize("bad", [0, 1])
+def test_corrupt_beats_are_not_written(bad, enables):
+    """Whatever the byte enables of a poisoned beat say, all its bytes are corrupt, and the Write fails."""
     completer = filled()
-    request = Request(cmd=ReqCmd.WRITE_FULL, addr=0x1000, len=31, num_beats=1)
-    good, bad = orig_data(request, bytes(128))
-    corrupt = OrigDataBeat(data=bad.data, byte_en=bad.byte_en, offset=1, error=True)
-    assert completer.execute(request, [good, corrupt])[0].status is Status.TARGET_ABORT
-    assert completer.memory.read(0x1000, 256) == bytes(64) + PATTERN[64:]
+    request = Request(cmd=ReqCmd.WRITE, addr=0x1000, len=31, num_beats=1)
+    beats = orig_data(request, bytes(128))
+    beats[bad] = replace(beats[bad], byte_en=enables, error=True)
+    assert completer.execute(request, beats)[0].status is Status.TARGET_ABORT
+    kept = PATTERN[64 * bad : 64 * bad + 64]
+    assert completer.memory.read(0x1000, 128) == (kept + bytes(64) if bad == 0 else bytes(64) + kept)
+
+
+@pytest.mark.req("UPLI-384")
+@pytest.mark.parametrize("enables", [0, 0xF, (1 << 64) - 1])
+def test_corrupt_operands_change_nothing(enables):
+    completer = filled()
+    for cmd in (ReqCmd.ATOMIC_R, ReqCmd.ATOMIC_NR):
+        request = Request(cmd=cmd, addr=0x1000, len=15, attr=attr_of(0, 0))
+        [beat] = completer.execute(request, [OrigDataBeat(data=b"\1" * 64, byte_en=enables, error=True)])
+        assert beat.status is Status.TARGET_ABORT
+    assert completer.memory.read(0x1000, 256) == PATTERN
 
 
 @pytest.mark.req("UPLI-204", "UPLI-219", "UPLI-220", "UPLI-221", "UPLI-222")
@@ -252,6 +270,34 @@ def test_messages():
     request = Request(cmd=ReqCmd.UPLI_WRITE_MESSAGE, meta_data=0x55)
     assert completer.execute(request, [OrigDataBeat(data=bytes(64))])[0].status is Status.TARGET_ABORT
     assert not completer.memory.lines
+
+
+@pytest.mark.req("UPLI-255")
+def test_messages_never_answer_as_if_they_had_an_address():
+    """Not even where no address exists, or for the types of vendors, nobody of whom says that ReqAddr is one."""
+    completer = Completer(size=0)
+    for kind in range(256):
+        for num_beats in range(4):
+            request = Request(cmd=0x2A, meta_data=kind, addr=(1 << 57) - 4, len=63, num_beats=num_beats)
+            [beat] = completer.execute(request, [OrigDataBeat(data=bytes(64))] * (num_beats + 1))
+            assert beat.status == (0 if kind < 4 and not num_beats else 2), kind
+
+
+@pytest.mark.req("UPLI-249", "UPLI-281", "UPLI-216", "UPLI-217")
+@pytest.mark.parametrize("refusal", [None, 1, 7, 14])
+def test_vendor_defined_commands_are_refused_with_a_status_that_their_vendor_chooses(refusal):
+    completer = Completer() if refusal is None else Completer(vendor_refusal=refusal)
+    for cmd in (*range(0x08, 0x10), *range(0x2C, 0x30), *range(0x3C, 0x40)):
+        data = [OrigDataBeat(data=bytes(64))] * 3 if cmd >= 0x20 else []
+        [beat] = completer.execute(Request(cmd=cmd, num_beats=2, **IDS), data)
+        assert isinstance(beat, RdRspBeat) == (cmd < 0x10) and beat.status == (refusal or 2)
+        assert (beat.tag, beat.vc, beat.dst_phys_acc_id) == (0x2A5, 2, 7)
+        if isinstance(beat, RdRspBeat):
+            assert (beat.offset, beat.num_beats, beat.last, beat.data_error) == (0, 0, True, False)
+    assert completer.execute(Request(cmd=0x10))[0].status is Status.TARGET_ABORT, "a Reserved command has no vendor"
+    for wrong in (0, 15, -1, 16):
+        with pytest.raises(ValueError, match=f"vendor_refusal is {wrong}; .* 1 to 14"):
+            Completer(vendor_refusal=wrong)
 
 
 def test_reserved_commands():

@@ -9,6 +9,7 @@ from ualink_sim.model.upli import (
     ReqCmd,
     Request,
     beats_of,
+    element_bytes,
     has_orig_data,
     is_reserved,
     is_vendor_defined,
@@ -37,7 +38,7 @@ READS = [
 ]
 
 
-@pytest.mark.req("UPLI-178", "UPLI-341", "UPLI-343", "UPLI-344", "UPLI-345", "UPLI-346", "UPLI-373", "UPLI-260")
+@pytest.mark.req("UPLI-178", "UPLI-341", "UPLI-343", "UPLI-344", "UPLI-345", "UPLI-346", "UPLI-373")
 @pytest.mark.parametrize(("addr", "length", "attr", "masks"), READS)
 def test_read_examples(addr, length, attr, masks):
     assert read_masks(addr, length, attr) == masks
@@ -70,6 +71,23 @@ ILLEGAL = [
     (ReqCmd.WRITE_FULL, 0x020, 15, 0, 0, "64-byte"),
     (ReqCmd.WRITE_FULL, 0x040, 14, 0, 0, "64-byte"),
 ]
+
+
+@pytest.mark.req("UPLI-164", "UPLI-192", "UPLI-194", "UPLI-356", "UPLI-372")
+def test_lengths_and_byte_enables_of_writes():
+    """Write is 1 to 64 doublewords in up to 4 beats; WriteFull 1 to 4 whole beats, every byte enabled."""
+    write, full = {}, {}
+    for first in range(64):
+        for length in range(64):
+            beats = (4 * (first + length + 1) + 63) // 64 - 4 * first // 64
+            for cmd, legal in ((0x28, write), (0x29, full)):
+                request = Request(cmd=cmd, addr=4 * first, len=length, num_beats=(beats - 1) % 4)
+                if not violations(request):
+                    legal[first, length] = orig_data(request, bytes(4 * (length + 1)))
+    assert len(write) == 2080 and {len(beats) for beats in write.values()} == {1, 2, 3, 4}
+    assert set(full) == {(16 * first, 16 * n + 15) for first in range(4) for n in range(4 - first)}
+    for (_, length), beats in full.items():
+        assert [beat.byte_en for beat in beats] == [ALL] * ((length + 1) // 16)
 
 
 @pytest.mark.req("UPLI-176", "UPLI-189", "UPLI-342", "UPLI-355")
@@ -117,20 +135,71 @@ def test_atomic_examples(operands, op_size, addr, length, legal):
 
 
 @pytest.mark.req("UPLI-179", "UPLI-180")
-def test_op_type():
-    assert op_type(0x55) == 0x15 and op_type(0x30) == 0x03
-    assert {op_type(attr) for attr in range(256)} == set(range(32))
+def test_attributes_of_an_atomic():
+    """OpType is {ReqAttr[0], ReqAttr[7:4]}, OpSize ReqAttr[3:2], and ReqAttr[1] means nothing."""
+    for attr in range(256):
+        assert op_type(attr) == 16 * (attr % 2) + attr // 16
+        assert element_bytes(attr) == (4, 8, 2, 1)[attr // 4 % 4]
+        assert (op_type(attr ^ 2), element_bytes(attr ^ 2)) == (op_type(attr), element_bytes(attr))
+    assert (op_type(0x55), element_bytes(0x55)) == (0x15, 8)
+    assert (op_type(0x30), element_bytes(0x30)) == (0x03, 4)
 
 
-@pytest.mark.req("UPLI-184", "UPLI-187", "UPLI-188", "UPLI-192", "UPLI-194", "UPLI-201", "UPLI-207")
+@pytest.mark.req("UPLI-180", "UPLI-358")
+@pytest.mark.parametrize(("op_size", "size"), [(0b00, 4), (0b01, 8), (0b10, 2), (0b11, 1)])
+def test_op_size_decides_what_a_whole_element_is(op_size, size):
+    for first in range(16):
+        for length in range(16 - first):
+            request = Request(cmd=0x30, addr=4 * first, len=length, attr=op_size << 2)
+            whole = 4 * first % size == 0 and 4 * (length + 1) % size == 0
+            assert (not violations(request, 1)) == whole, (first, length)
+
+
+RESERVED = [*range(0x03), *range(0x04, 0x08), *range(0x10, 0x28), 0x2B, 0x31, *range(0x33, 0x3C)]
+VENDOR = [*range(0x08, 0x10), *range(0x2C, 0x30), *range(0x3C, 0x40)]
+
+
+@pytest.mark.req("UPLI-184", "UPLI-187", "UPLI-188", "UPLI-192", "UPLI-194", "UPLI-197", "UPLI-198", "UPLI-201")
+@pytest.mark.req("UPLI-207")
 def test_command_map():
-    assert [c for c in range(64) if is_vendor_defined(c)] == [*range(8, 16), *range(0x2C, 0x30), *range(0x3C, 0x40)]
-    assert sum(is_reserved(cmd) for cmd in range(64)) == 64 - 16 - 6
-    assert all(has_orig_data(cmd) == (cmd >= 0x20) for cmd in range(64))
-    answers = {cmd: responds_on_rd_rsp(Request(cmd=cmd)) for cmd in ReqCmd}
-    assert [cmd for cmd, on_rd_rsp in answers.items() if on_rd_rsp] == [ReqCmd.READ, ReqCmd.ATOMIC_R]
-    messages = [responds_on_rd_rsp(Request(cmd=0x2A, meta_data=kind)) for kind in range(4)]
-    assert messages == [False, False, True, False]
+    """Table 2-6 code by code: what each is, whether it brings data, and which channel answers it."""
+    assert {cmd.name: cmd.value for cmd in ReqCmd} == {
+        "READ": 0x03,
+        "WRITE": 0x28,
+        "WRITE_FULL": 0x29,
+        "UPLI_WRITE_MESSAGE": 0x2A,
+        "ATOMIC_R": 0x30,
+        "ATOMIC_NR": 0x32,
+    }
+    assert [cmd for cmd in range(64) if is_vendor_defined(cmd)] == VENDOR
+    assert [cmd for cmd in range(64) if is_reserved(cmd)] == RESERVED
+    assert [cmd for cmd in range(64) if has_orig_data(cmd)] == [*range(0x20, 0x40)]
+    on_rd_rsp = [cmd for cmd in (0x03, 0x28, 0x29, 0x30, 0x32) if responds_on_rd_rsp(Request(cmd=cmd))]
+    assert on_rd_rsp == [0x03, 0x30]
+    assert all(responds_on_rd_rsp(Request(cmd=cmd)) for cmd in range(0x08, 0x10))
+    assert not any(responds_on_rd_rsp(Request(cmd=cmd)) for cmd in range(0x2C, 0x30))
+
+
+@pytest.mark.req("UPLI-204", "UPLI-219", "UPLI-220", "UPLI-221", "UPLI-222", "UPLI-206")
+def test_message_types():
+    """Table 2-7: which types exist, their beats, and which channel answers them."""
+
+    def message(kind, num_beats=0, **fields):
+        return Request(cmd=0x2A, meta_data=kind, num_beats=num_beats, **fields)
+
+    assert [responds_on_rd_rsp(message(kind)) for kind in range(4)] == [False, False, True, False]
+    assert [kind for kind in range(256) if violations(message(kind))] == [*range(0x04, 0xF0)]
+    for num_beats in range(1, 4):
+        assert [kind for kind in range(256) if violations(message(kind, num_beats))] == [*range(0xF0)]
+
+
+@pytest.mark.req("UPLI-379", "UPLI-161", "UPLI-208")
+@pytest.mark.parametrize(("cmd", "meta_data"), [(0x2A, 0x00), (0x2A, 0xF0), (0x2A, 0xFF), (0x2D, 0x77), (0x3E, 0x80)])
+def test_no_length_and_no_address_of_messages_and_vendor_commands_is_wrong(cmd, meta_data):
+    for length in range(64):
+        for addr in (0, 1, 0x3C, 0xFC, (1 << 57) - 1):
+            request = Request(cmd=cmd, meta_data=meta_data, addr=addr, len=length, attr=0xFF, asi=3)
+            assert not violations(request)
 
 
 @pytest.mark.req("UPLI-285", "UPLI-286", "UPLI-303", "UPLI-349", "UPLI-350", "UPLI-352", "UPLI-353")
@@ -151,6 +220,15 @@ def test_orig_data_beats(first, length, rng):
         assert not beat.byte_en & ~mask
     with pytest.raises(ValueError, match="bytes given"):
         orig_data(request, data + b"\0")
+
+
+@pytest.mark.req("UPLI-259", "UPLI-260", "UPLI-345")
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 2, 1, 0), (2, 0, 3, 1)])
+def test_offsets_place_the_beats_in_address_order(order):
+    """Offset 0 has the byte at the lowest address, whatever the order of arrival."""
+    request = Request(cmd=ReqCmd.READ, addr=0x1004, len=62, attr=0xFF)
+    beats = [RdRspBeat(tag=0, data=bytes(range(64 * n, 64 * n + 64)), offset=n) for n in order]
+    assert read_data(request, beats) == bytes(range(4, 256))
 
 
 @pytest.mark.req("UPLI-347")

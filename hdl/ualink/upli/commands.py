@@ -2,7 +2,7 @@
 
 from amaranth.lib import enum
 
-__all__ = ["ReqCmd", "Status", "expects_read_response", "has_orig_data"]
+__all__ = ["ReqCmd", "Status", "has_orig_data"]
 
 
 class ReqCmd(enum.Enum, shape=6):
@@ -30,8 +30,3 @@ class Status(enum.Enum, shape=4):
 def has_orig_data(cmd):
     """True (or a 1-bit expression) when a Request with ReqCmd ``cmd`` brings OrigData beats: ReqCmd[5]."""
     return cmd[5] if not isinstance(cmd, int) else bool(cmd >> 5 & 1)
-
-
-def expects_read_response(cmd: int) -> bool:
-    """True when the predefined command ``cmd`` is answered on RdRsp (Read, read-class VDC, AtomicR)."""
-    return not cmd >> 5 & 1 or cmd == ReqCmd.ATOMIC_R.value

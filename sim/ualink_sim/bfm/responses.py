@@ -11,6 +11,8 @@ __all__ = ["ResponseCollector"]
 _Key = tuple[int, int, int]
 
 _STATUSES = set(upli.Status) - {upli.Status.ISOLATE}
+_OF_ADDRESSES = {upli.Status.DECODE_ERROR, upli.Status.PROTECTION_VIOLATION}
+"""Statuses that say something of ReqAddr: no answer to a message whose ReqAddr is no address (UALink_200 §2.7.5.1)."""
 
 
 class ResponseCollector:
@@ -78,8 +80,7 @@ class ResponseCollector:
                 raise ProtocolError(channel, "response_channel", f"command {cmd:#04x}, tag {beat['tag']}")
         if beat["vc"] != request["vc"]:
             raise ProtocolError(channel, "vc", f"{beat['vc']} for a Request on VC {request['vc']}")
-        reserved = beat["status"] not in _STATUSES and not upli.is_vendor_defined(cmd)
-        if reserved or (response and response[0]["status"] != beat["status"]):
+        if not _may_be_status(request, beat["status"]) or (response and response[0]["status"] != beat["status"]):
             raise ProtocolError(channel, "status", f"{beat['status']:#03x}, tag {beat['tag']}")
 
     def _check_transfer(self, cycle: int, beat: Beat, transaction: Transaction) -> None:
@@ -111,11 +112,20 @@ class ResponseCollector:
             raise ProtocolError("rd_rsp", "last", detail)
 
 
+def _may_be_status(request: Beat, status: int) -> bool:
+    """Whether the tables of ``request``'s command know ``status`` (UALink_200 Tables 2-9, 2-10, 2-12 and 2-13)."""
+    if upli.is_vendor_defined(request["cmd"]):
+        return True
+    # Whether ReqAddr of a vendor's message is an address, only the vendor knows (ruling A-46).
+    null = request["cmd"] == upli.ReqCmd.UPLI_WRITE_MESSAGE and request["meta_data"] not in upli.VENDOR_MESSAGES
+    return status in _STATUSES - _OF_ADDRESSES if null else status in _STATUSES
+
+
 def _either_channel(request: Beat) -> bool:
     """The vendor decides which channel answers: atomics and messages of vendors."""
     cmd = request["cmd"]
     if cmd == upli.ReqCmd.UPLI_WRITE_MESSAGE:
-        return request["meta_data"] >= 0xF0
+        return request["meta_data"] in upli.VENDOR_MESSAGES
     return upli.is_vendor_defined(cmd) and cmd >> 4 == 0b11
 
 

@@ -20,7 +20,7 @@ RULES: dict[str, str] = {
     "init_done": "a beat comes within two cycles of its port's CreditInitDone, or before it (§2.6)",
     "init_done_sticky": "CreditInitDone falls without a reset (§2.6)",
     "command": "ReqCmd is Reserved (§2.7.4.6)",
-    "request": "address, length and NumBeats of a Request do not fit (§2.8)",
+    "request": "address, length, NumBeats or message type of a Request do not fit (§2.7.4.6, §2.8)",
     "first_data": "a Request with data comes without its first OrigData beat (§2.7.8)",
     "data_overlap": "a Request with data comes before the OrigData of the last one ended (§2.7.8)",
     "data_owner": "an OrigData beat belongs to no Request (§2.7.8)",
@@ -32,7 +32,7 @@ RULES: dict[str, str] = {
     "unknown_tag": "a Response belongs to no outstanding Request (§2.7.4.2)",
     "response_channel": "a Response comes on a channel that its command does not use (§2.7.3)",
     "num_beats": "NumBeats does not fit the Response (§2.7.8)",
-    "status": "Status is Reserved or differs between the beats of a Response (§2.7.5, §2.7.6)",
+    "status": "Status is none that the command has, or differs between the beats of a Response (§2.7.5, §2.7.6)",
 }
 """What each rule finds wrong, by name; sections are those of UALink_200."""
 

@@ -6,8 +6,8 @@ from typing import Any
 from .memory import LINE_BYTES, OPERATIONS, Memory, Operation
 from .upli import (
     BEAT_BYTES,
-    ELEMENT_BYTES,
     KEY_ROLL_RD_RSP_CHANNEL,
+    VENDOR_MESSAGES,
     OrigDataBeat,
     RdRspBeat,
     ReqCmd,
@@ -15,7 +15,9 @@ from .upli import (
     Status,
     WrRspBeat,
     beats_of,
+    element_bytes,
     has_orig_data,
+    is_vendor_defined,
     lane_masks,
     op_type,
     read_masks,
@@ -36,6 +38,8 @@ class Completer:
 
     Addresses from ``size`` on answer DECODE_ERROR (None: the whole 57-bit space exists). ``operations`` gives OpTypes
     their meaning; ``single_beat`` answers Reads in single-beat mode. Lanes without a wanted byte are 0 (ruling A-20).
+    ``vendor_refusal`` is the status, 0001b to 1110b, that refuses a Vendor Defined Command: what it means, its vendor
+    decides (ruling A-47).
     ``touched`` holds the addresses of the 64-byte lines that Requests have read or changed.
     """
 
@@ -45,18 +49,22 @@ class Completer:
         operations: Mapping[int, Operation] = OPERATIONS,
         size: int | None = None,
         single_beat: bool = False,
+        vendor_refusal: int = Status.TARGET_ABORT,
     ):
+        if not Status.OKAY < vendor_refusal < Status.ISOLATE:
+            raise ValueError(f"vendor_refusal is {vendor_refusal}; a Vendor Defined Command is refused with 1 to 14")
         self.memory = memory if memory is not None else Memory()
         self.operations = operations
         self.size = size
         self.single_beat = single_beat
+        self.vendor_refusal = vendor_refusal
         self.touched: set[int] = set()
 
     def execute(self, request: Request, beats: Sequence[OrigDataBeat] = ()) -> list[RdRspBeat] | list[WrRspBeat]:
         """The Response to ``request``, whose OrigData are ``beats``."""
         if len(beats) != (request.num_beats + 1 if has_orig_data(request.cmd) else 0):
             raise ValueError(f"{len(beats)} OrigData beats come with ReqNumBeats {request.num_beats}")
-        handlers: dict[int, Callable[[Request, Sequence[OrigDataBeat]], tuple[Status, list[bytes]]]] = {
+        handlers: dict[int, Callable[[Request, Sequence[OrigDataBeat]], tuple[int, list[bytes]]]] = {
             ReqCmd.READ: self._read,
             ReqCmd.WRITE: self._write,
             ReqCmd.WRITE_FULL: self._write,
@@ -64,12 +72,10 @@ class Completer:
             ReqCmd.ATOMIC_NR: self._atomic,
             ReqCmd.UPLI_WRITE_MESSAGE: self._message,
         }
-        # Reserved and vendor defined commands have no meaning here (ruling A-24).
-        handler = handlers.get(request.cmd, lambda request, beats: (Status.TARGET_ABORT, [_ZERO]))
-        status, data = handler(request, beats)
+        status, data = handlers.get(request.cmd, self._unknown)(request, beats)
         if not responds_on_rd_rsp(request):
             return [WrRspBeat(status=status, **self._echo(request))]
-        if status is not Status.OKAY:
+        if status != Status.OKAY:
             data = [MANUFACTURED] * len(data)
         burst = 0 if self.single_beat else len(data) - 1
         return [
@@ -133,7 +139,7 @@ class Completer:
         refusal = self._refusal(request, operation.operands)
         if refusal:
             return refusal, [MANUFACTURED]
-        size = ELEMENT_BYTES[request.attr >> 2 & 3]
+        size = element_bytes(request.attr)
         double = operation.operands == 2
         enables = beats[0].byte_en if double else beats[0].byte_en & lane_masks(request.addr, request.len)[0]
         if double and enables >> 32 != enables & 0xFFFFFFFF:
@@ -158,6 +164,10 @@ class Completer:
         return Status.OKAY, [bytes(result)]
 
     def _message(self, request: Request, beats: Sequence[OrigDataBeat]) -> tuple[Status, list[bytes]]:
-        known = request.meta_data <= 0x03
+        known = request.meta_data not in VENDOR_MESSAGES and not violations(request)
         data = [_ZERO] if request.meta_data == KEY_ROLL_RD_RSP_CHANNEL else []
         return (Status.OKAY if known else Status.TARGET_ABORT), data
+
+    def _unknown(self, request: Request, beats: Sequence[OrigDataBeat]) -> tuple[int, list[bytes]]:
+        """Reserved commands (ruling A-24) and those of vendors (ruling A-47): neither has a meaning here."""
+        return (self.vendor_refusal if is_vendor_defined(request.cmd) else Status.TARGET_ABORT), [_ZERO]

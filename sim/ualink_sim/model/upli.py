@@ -12,6 +12,7 @@ __all__ = [
     "ALL_LANES",
     "BEAT_BYTES",
     "ELEMENT_BYTES",
+    "VENDOR_MESSAGES",
     "OrigDataBeat",
     "RdRspBeat",
     "ReqCmd",
@@ -19,6 +20,7 @@ __all__ = [
     "Status",
     "WrRspBeat",
     "beats_of",
+    "element_bytes",
     "has_orig_data",
     "is_reserved",
     "is_vendor_defined",
@@ -61,6 +63,12 @@ class Status(IntEnum):
 
 KEY_ROLL_RD_RSP_CHANNEL = 0x02
 """The UPLI Write Message type that is answered on RdRsp (UALink_200 Table 2-7)."""
+
+KEY_ROLL_WR_RSP_CHANNEL = 0x03
+"""The last of the predefined UPLI Write Message types, each of which has one null beat (UALink_200 Table 2-7)."""
+
+VENDOR_MESSAGES = range(0xF0, 0x100)
+"""Vendor Defined UPLI Write Message types (UALink_200 §2.7.4.6)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,11 +178,18 @@ def op_type(attr: int) -> int:
     return (attr & 1) << 4 | attr >> 4
 
 
+def element_bytes(attr: int) -> int:
+    """Bytes of an element of an Atomic: OpSize, ReqAttr[3:2] (UALink_200 Tables 2-4 and 2-5)."""
+    return ELEMENT_BYTES[attr >> 2 & 3]
+
+
 def violations(request: Request, operands: int | None = None) -> list[str]:
-    """Address and length rules that ``request`` breaks (UALink_200 §2.8).
+    """Rules for address, length and message type that ``request`` breaks (UALink_200 §2.7.4.6, §2.8).
 
     ``operands`` is 1 or 2 for an Atomic whose OpType is known; with None either reading makes it legal (ruling A-18).
     """
+    if request.cmd == ReqCmd.UPLI_WRITE_MESSAGE:
+        return _message(request)
     if request.cmd not in (ReqCmd.READ, ReqCmd.WRITE, ReqCmd.WRITE_FULL, ReqCmd.ATOMIC_R, ReqCmd.ATOMIC_NR):
         return []
     broken = []
@@ -193,8 +208,16 @@ def violations(request: Request, operands: int | None = None) -> list[str]:
     return broken
 
 
+def _message(request: Request) -> list[str]:
+    if request.meta_data in VENDOR_MESSAGES:
+        return []
+    if request.meta_data > KEY_ROLL_WR_RSP_CHANNEL:
+        return [f"UPLI Write Message type {request.meta_data:02X}h is Reserved"]
+    return [f"ReqNumBeats is {request.num_beats}; a null message has one beat"] if request.num_beats else []
+
+
 def _single_operand(request: Request) -> list[str]:
-    size = ELEMENT_BYTES[request.attr >> 2 & 3]
+    size = element_bytes(request.attr)
     broken = []
     if (request.addr >> 2 & 0xF) + request.len > 15:
         broken.append("the Atomic crosses a 64-byte boundary")
