@@ -9,22 +9,22 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
+
+from evidence import evidence  # noqa: E402
+
 RESULTS = Path(os.environ.get("UALINK_REQUIREMENT_RESULTS", ROOT / "build" / "requirements" / "results.json"))
 
 
-def pytest_configure(config):
-    config._requirement_marks = {}
-    config._requirement_outcomes = {}
-
-
 def pytest_collection_modifyitems(config, items):
-    for item in items:
-        ids = [identifier for mark in item.iter_markers("req") for identifier in mark.args]
-        if ids:
-            config._requirement_marks[item.nodeid] = ids
     listing = os.environ.get("UALINK_REQUIREMENT_MARKS")
-    if listing:
-        Path(listing).write_text(json.dumps(config._requirement_marks))
+    if not listing:
+        return
+    marks = {}
+    for item in items:
+        requirements = [identifier for mark in item.iter_markers("req") for identifier in mark.args]
+        if requirements:
+            marks[item.nodeid] = {"requirements": requirements, "shown_by": evidence(item)}
+    Path(listing).write_text(json.dumps(marks))
 
 
 def pytest_runtest_logreport(report):

@@ -7,7 +7,7 @@ import pytest
 from ualink_sim import requirements as req
 from ualink_sim.compliance import ComplianceError, find_root, render
 
-COUNTS = {"UPLI": 378, "RAS": 106, "RST": 47, "TL": 222, "DL": 182, "PHY": 105, "SEC": 150, "SW": 97}
+COUNTS = {"UPLI": 384, "RAS": 117, "RST": 50, "TL": 226, "DL": 185, "PHY": 115, "SEC": 163, "SW": 105}
 
 
 @pytest.fixture(scope="module")
@@ -31,18 +31,33 @@ def test_waivers_name_known_requirements_with_a_reason(root, rows):
 
 
 def test_assessment_sorts_every_requirement_once(rows):
-    marks = {"a": ["DL-001", "DL-002"], "b": ["DL-002"], "c": ["DL-003"], "d": ["XX-001"]}
-    outcomes = {"a": "passed", "b": "failed", "c": "skipped"}
+    marks = {
+        "a": req.Mark(("DL-001", "DL-002"), ("RTL",)),
+        "b": req.Mark(("DL-002",), ("proof",)),
+        "c": req.Mark(("DL-003",), ("RTL",)),
+        "d": req.Mark(("XX-001",), ("model",)),
+        "e": req.Mark(("DL-001", "DL-005"), ("model",)),
+    }
+    outcomes = {"a": "passed", "b": "failed", "c": "skipped", "e": "passed"}
     result = req.assess(rows, {"DL-004": "a reason", "DL-001": "another"}, marks, outcomes)
     chapter = result.chapters["DL"]
-    assert (chapter.covered, chapter.failing, chapter.waived) == (["DL-001"], ["DL-002"], ["DL-004"])
+    assert (chapter.covered, chapter.failing, chapter.waived) == (
+        ["DL-001", "DL-005"],
+        ["DL-002"],
+        ["DL-004"],
+    )
     assert "DL-003" in chapter.open and result.unknown == ["XX-001"]
     assert result.count("total") == sum(COUNTS.values())
     as_dict = result.as_dict()
-    assert as_dict["chapters"]["DL"]["total"] == 182 and as_dict["failing"] == 1
+    assert as_dict["chapters"]["DL"]["total"] == COUNTS["DL"] and as_dict["failing"] == 1
     page = render(result, rows, {"DL-004": "a reason", "DL-001": "another"})
-    assert "| DL-002 | §6.1 | rule | failing | `a`, `b` |" in page
-    assert "| DL-004 | §6.1 | rule | waived | a reason |" in page
+    assert "| DL-001 | §6.1 | rule | covered | RTL, model | `a`, `e` |" in page
+    assert "| DL-002 | §6.1 | rule | failing | RTL | `a`, `b` |" in page
+    assert "| DL-004 | §6.1 | rule | waived |  | a reason |" in page
+    assert "| DL | 0 | 1 | 0 | 0 | 2 | 0 | 1 |" in page
+    shown = as_dict["chapters"]["DL"]
+    assert shown["without_hardware"] == ["DL-005"]
+    assert {kind: count for kind, count in shown["shown"].items() if count} == {"RTL": 1, "model": 2}
 
 
 def test_command_outside_a_checkout_says_so(tmp_path):
