@@ -43,7 +43,7 @@ def random_transaction(rng, port, *, vcs=(0, 1, 2, 3)):
     data = [
         {
             "data": 0 if null else rng.getrandbits(512),
-            "byte_en": rng.getrandbits(64),
+            "byte_en": _enables(rng, request, offset),
             "offset": offset,
             "last": int(offset == count - 1),
             "error": 0,
@@ -52,6 +52,19 @@ def random_transaction(rng, port, *, vcs=(0, 1, 2, 3)):
         for offset in range(count)
     ]
     return Transaction(request, data, port=port)
+
+
+def _enables(rng, request, offset):
+    """Byte enables that beat ``offset`` of ``request`` may have."""
+    cmd = request["cmd"]
+    if cmd == upli.ReqCmd.WRITE_FULL:
+        return upli.ALL_LANES
+    if cmd == upli.ReqCmd.WRITE:
+        return rng.getrandbits(64) & upli.lane_masks(request["addr"], request["len"])[offset]
+    if cmd in (upli.ReqCmd.ATOMIC_R, upli.ReqCmd.ATOMIC_NR):
+        size = upli.element_bytes(request["attr"])
+        return sum(rng.getrandbits(1) * ((1 << size) - 1) << lane for lane in range(0, 64, size))
+    return rng.getrandbits(64)
 
 
 def random_response(rng, request):
