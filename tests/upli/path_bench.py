@@ -1,7 +1,7 @@
 """cocotb side of test_path.py: bus models and monitors at three accelerators of a pod, from one UPLI to the other.
 
-``LINK`` is ``pod`` with a switch between the accelerators, ``direct`` for two without one, or ``ingress`` for two of which
-the second has the transaction layer of a switch; ``AUTHENTICATION`` is 0 or 1.
+``LINK`` is ``pod`` with a switch between the accelerators, ``direct`` for two without one, or ``ingress`` for two of
+which the second has the transaction layer of a switch; ``AUTHENTICATION`` is 0 or 1.
 """
 
 import os
@@ -86,15 +86,17 @@ class Path:
         self.topology = Topology(4, 1, ((0, 1, 2, 3),))
         self.fall = FallingEdge(dut.clk)
         self.devices = {n: Device(dut, n, partial(handler, n), **options) for n in DEVICES}
-        links = [("acc0", "acc1")] if DIRECT else [(f"acc{n}", str(self.topology.switch_end(n, 0))) for n in DEVICES]
+        links = [(("acc", 0), ("acc", 1))]
+        if not DIRECT:
+            links = [(("acc", n), ("sw", self.topology.switch_end(n, 0).device)) for n in DEVICES]
         self.ends, self.sent, self.arrivals = [], {}, {}
         for pair in links:
-            wires = [Wire(10, name=end) for end in pair]
-            for end, out, back in zip(pair, wires, reversed(wires)):
-                kind, device = end[:-1].removesuffix("."), int(end.split(".")[0][-1])
-                self._add(kind.rstrip("0123456789."), device, out, back)
+            wires = Wire(10), Wire(10)
+            for (kind, number), out, back in zip(pair, wires, reversed(wires)):
+                self._add(kind, number, out, back)
 
     def _add(self, kind, device, out, back):
+        """The end of a link at station ``device`` of that kind, which sends on ``out`` and receives from ``back``."""
         rs, dl, tl, status = (
             (f"acc__{device}__{name}" if kind == "acc" else f"sw__{name}__{device}")
             for name in ("rs", "dl_config", "tl_control", "dl_status")

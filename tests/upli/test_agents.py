@@ -20,13 +20,18 @@ def data_beats(count, **more):
 
 
 class Feed:
-    """Offers given beats as fast as they are taken and gathers what is on the wire, by cycle from the first beat."""
+    """Offers given beats as fast as they are taken; ``watch`` gathers what is on the wire, ``run`` from the first beat."""
 
     def __init__(self, pair, queues):
         self.pair = pair
         self.queues = {stream: list(beats) for stream, beats in queues}
 
     async def run(self, ctx, cycles, *, take=True):
+        wire = await self.watch(ctx, cycles, take=take)
+        first = next(n for n, seen in enumerate(wire) if any(getattr(seen, c).vld for c in ("req", "rd_rsp", "wr_rsp")))
+        return wire[first:]
+
+    async def watch(self, ctx, cycles, *, take=True):
         wire = []
         for stream in (*self.pair.completer.req, *self.pair.completer.orig_data):
             ctx.set(stream.ready, take)
@@ -42,8 +47,7 @@ class Feed:
                 if beats and ctx.get(stream.ready):
                     beats.pop(0)
             await ctx.tick()
-        first = next(n for n, seen in enumerate(wire) if any(getattr(seen, c).vld for c in ("req", "rd_rsp", "wr_rsp")))
-        return wire[first:]
+        return wire
 
 
 @pytest.mark.req("UPLI-139", "UPLI-055", "UPLI-301", "UPLI-302", "UPLI-306", "UPLI-307", "UPLI-351", "UPLI-184")

@@ -38,7 +38,7 @@ def _own(slots, ports):
     return [cycle for slot in slots for cycle in [(0, *slot), *((port, *IDLE) for port in range(1, ports))]]
 
 
-@pytest.mark.req("UPLI-302", "UPLI-303", "UPLI-304", "UPLI-306", "UPLI-301", "UPLI-377", "RAS-036")
+@pytest.mark.req("UPLI-302", "UPLI-303", "UPLI-304", "UPLI-306", "UPLI-301", "UPLI-377", "RAS-036", "UPLI-285")
 @pytest.mark.parametrize("ports", [1, 2, 4])
 def test_right_and_wrong(ports):
     rng = random.Random(ports)
