@@ -20,7 +20,7 @@ def data_beats(count, **more):
 
 
 class Feed:
-    """Offers given beats as fast as they are taken; ``watch`` gathers what is on the wire, ``run`` from the first beat."""
+    """Offers given beats as fast as they are taken; ``watch`` gathers what is on the wire, ``run`` from a beat on."""
 
     def __init__(self, pair, queues):
         self.pair = pair
