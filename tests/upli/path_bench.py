@@ -114,11 +114,10 @@ class Path:
     def tick(self):
         """Everything around the device, on the falling edge."""
         for port, _, back, _ in self.ends:
-            sent = port.transmitted()
-            assert sent is not None, "a station leaves a slot of the wire empty"
             port.receive(0, self.arrivals.get(back))
             port.show_remote_fault(0, back.remote_fault)
-            self.sent[port] = sent[1:]
+            # Nothing in the first cycle after reset.
+            self.sent[port] = (port.transmitted() or (0,))[1:]
         for port, out, *_ in self.ends:
             self.arrivals[out] = out.cycle(*self.sent[port])
         for device in self.devices.values():

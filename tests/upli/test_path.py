@@ -29,14 +29,16 @@ def run():
 
 # What compares unlike, or is found wrong by a monitor, at the other end when the RTL between breaks the rule.
 REQUEST_FIELDS = _upli(2, 42, 45, 46, 47, 134, 140, 141, 149, 151, 152, 155, 157, 158, 162, 165, 166, 167, 168, 181)
-VENDOR_FIELDS = _upli(161, 182, 183, 203, 205, 206, 208, 209, 210, 212, 213, 216, 217, 218, 379)
+VENDOR_FIELDS = _upli(161, 182, 183, 203, 205, 206, 207, 208, 209, 210, 212, 213, 216, 217, 218, 379)
 RESPONSE_FIELDS = _upli(48, 49, 226, 229, 231, 232, 233, 234, 235, 236, 237, 240, 258, 259, 266, 268, 269, 271, 317)
 STATUS = _upli(248, 249, 250, 279, 281)
+# Of the Requests that the RTL drives at the destination, the monitor judges address and length.
+RANGES = _upli(176, 189, 342, 347, 355)
 PATH = _upli(4, 40, 41, 77, 129, 131, 132, 135, 136, 137, 138, 230, 267, 287, 288, 340, 380, 382)
 ORDER = _upli(44, 316, 321, 322, 327, 329, 332)
 
 
-@pytest.mark.req(*REQUEST_FIELDS, *VENDOR_FIELDS, *RESPONSE_FIELDS, *STATUS, *PATH, *ORDER)
+@pytest.mark.req(*REQUEST_FIELDS, *VENDOR_FIELDS, *RESPONSE_FIELDS, *STATUS, *RANGES, *PATH, *ORDER)
 @pytest.mark.parametrize("authentication", ["0", "1"])
 def test_every_field_crosses_the_switch(run, authentication):
     run("every_field", AUTHENTICATION=authentication)
