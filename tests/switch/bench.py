@@ -115,12 +115,15 @@ class RequestSink:
     """Takes Requests and OrigData as a UPLI Originator does, in a slot with probability ``rate``.
 
     It checks that a data-bearing Request comes with its first beat, that the other beats stand ready in every slot
-    after it, and that no data is offered without a Request. ``received`` keeps ``(request, [beats])``.
+    after it, and that no data is offered without a Request. ``received`` keeps ``(request, [beats])``, ``times`` the
+    cycle in which each Request was taken.
     """
 
     def __init__(self, req, orig_data, seed, rate: float = 1.0):
         self.req, self.orig_data, self.rate, self.random = req, orig_data, rate, random.Random(f"requests {seed}")
         self.received: list[tuple[int, list[int]]] = []
+        self.times: list[int] = []
+        self.cycle = 0
         self.beats = 0
 
     async def process(self, ctx):
@@ -141,12 +144,14 @@ class RequestSink:
             ctx.set(self.req.ready, take_req)
             ctx.set(self.orig_data.ready, take_data)
             await ctx.tick()
+            self.cycle += 1
             if take_data:
                 assert beat is not None, "a gap within a transfer"
                 left = left - 1 if left else fields["num_beats"]
             if take_req:
                 data = [] if bearing else data
                 self.received.append((request, data if bearing else []))
+                self.times.append(self.cycle)
             if take_data:
                 data.append(beat)
                 self.beats += 1
@@ -155,18 +160,21 @@ class RequestSink:
 class ResponseSink:
     """Takes responses in a slot with probability ``rate`` and checks that a Multi-Beat one has no gap.
 
-    ``received`` keeps the list of beats of each transfer.
+    ``received`` keeps the list of beats of each transfer, ``times`` the cycle in which its first was taken.
     """
 
     def __init__(self, channel, stream, seed, rate: float = 1.0):
         self.channel, self.stream, self.rate = channel, stream, rate
         self.random = random.Random(f"responses {seed}")
         self.received: list[list[int]] = []
+        self.times: list[int] = []
+        self.cycle = 0
         self.beats = 0
 
     async def process(self, ctx):
         left = 0
         while True:
+            self.cycle += 1
             slot = self.random.random() < self.rate
             ctx.set(self.stream.ready, slot)
             _, _, valid, value = await ctx.tick().sample(self.stream.valid, self.stream.payload.as_value())
@@ -181,3 +189,4 @@ class ResponseSink:
                 else:
                     left = unpack(self.channel, value).get("num_beats", 0)
                     self.received.append([value])
+                    self.times.append(self.cycle)

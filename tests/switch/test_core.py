@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+from switch.bench import pack, random_beat, random_request, run
 from switch.traffic import RESPONSES, CoreBench
 
 
@@ -25,7 +26,7 @@ def random_routes(rng, stations, ports):
 
 
 @pytest.mark.req(
-    *("SW-003", "SW-004", "SW-008", "SW-010", "SW-011", "SW-019", "SW-020", "SW-021", "SW-022", "SW-023", "SW-026"),
+    *("SW-003", "SW-004", "SW-008", "SW-010", "SW-019", "SW-020", "SW-021", "SW-022", "SW-023", "SW-026"),
     *("SW-028", "SW-044", "SW-047", "SW-048", "SW-050", "SW-051", "SW-052", "SW-054", "SW-058", "SW-059", "SW-061"),
     *("SW-064", "SW-065", "SW-076"),
 )
@@ -104,57 +105,173 @@ def test_latency(channel):
     bench.run(scenario)
 
 
-@pytest.mark.req("SW-029", "SW-031", "SW-037")
-def test_stalled_egress_blocks_no_other():
-    """While egress 1 takes nothing, all other pairs run on, those of the same ingress ports too, in all planes."""
-    bench = CoreBench(4, 1, routes=straight(4, 1), seed=5)
-    for ingress in range(4):
-        for dst in (1, 0, 2, 3, 1, 0, 2, 3):
-            bench.request(ingress, dst, [None, 2][dst % 2])
-            bench.response("rd_rsp", ingress, dst, 2)
-            bench.response("wr_rsp", ingress, dst)
-    stalled = [bench.request_sinks[1], *(bench.response_sinks[channel][1] for channel in RESPONSES)]
-    for sink in stalled:
-        sink.rate = 0.0
+@pytest.mark.req("SW-060", "SW-063", "SW-072", "SW-096", "SW-101")
+def test_partitions_share_stations_and_nothing_else():
+    """Ports 0 of both stations are one switch, ports 1 another; ID 4 is in neither, so it is denied to all.
+
+    Everybody sends to everybody. Nothing crosses, and each partition goes on while the other stands still.
+    """
+    partition = {0: (0b1110, 0), 1: (0b1110, 2), 2: (0b1101, 1), 3: (0b1101, 3)}
+    bench = CoreBench(2, 2, routes=[partition, partition], seed=7)
+    members = ((0, 2), (1, 3))
 
     async def scenario(ctx):
-        others = [key for key in bench.expected if key[1] != 1]
-        await bench.until(ctx, lambda: not any(bench.outstanding(*key) for key in others), 400)
-        assert not any(bench.received(kind, 1) for kind in ("req", *RESPONSES))
-        for sink in stalled:
-            sink.rate = 1.0
-        await bench.until(ctx, bench.finished, 400)
+        for standing, moving in (members, members[::-1]):
+            sinks = [bench.request_sinks[n] for n in standing]
+            sinks += [bench.response_sinks[channel][n] for channel in RESPONSES for n in standing]
+            for sink in sinks:
+                sink.rate = 0.0
+            for ingress in range(4):
+                for dst in (0, 1, 2, 3, 4) * 4:
+                    bench.request(ingress, dst, 1)
+                    bench.response("rd_rsp", ingress, dst, 2)
+                    bench.response("wr_rsp", ingress, dst)
+            await ctx.tick().repeat(90)
+            assert not any(bench.outstanding(*key) for key in bench.expected if key[1] in moving)
+            assert all(bench.outstanding(kind, n) for kind in ("req", *RESPONSES) for n in standing)
+            for sink in sinks:
+                sink.rate = 1.0
+            await ctx.tick().repeat(90)
+            assert bench.finished()
+        # To three of five IDs the way is closed for each port.
+        assert [ctx.get(bench.dut.deny[n].count) for n in range(4)] == [2 * 3 * 12] * 4
 
     bench.run(scenario)
     bench.check()
 
 
 @pytest.mark.req("SW-017", "SW-032", "SW-033", "SW-036")
-@pytest.mark.parametrize("stalled", [("req",), RESPONSES, ("req", "wr_rsp"), ("req", "rd_rsp")])
-def test_planes_are_independent(stalled):
-    """With the planes in ``stalled`` full and standing still at every port, the others move everything they have."""
+def test_planes_are_independent():
+    """With some planes full and standing still at every port, the others move everything they have."""
     bench = CoreBench(2, 2, routes=straight(2, 2), seed=6)
-    for ingress in range(4):
-        for n in range(20):
-            bench.request(ingress, n % 4, [None, 1, 3][n % 3])
-            bench.response("rd_rsp", ingress, n % 4, 1 + n % 4)
-            bench.response("wr_rsp", ingress, n % 4)
 
     def sinks(kind):
         return bench.request_sinks if kind == "req" else bench.response_sinks[kind]
 
-    for kind in stalled:
-        for sink in sinks(kind):
-            sink.rate = 0.0
-
-    async def scenario(ctx):
-        moving = [key for key in bench.expected if key[0] not in stalled]
-        await bench.until(ctx, lambda: not any(bench.outstanding(*key) for key in moving), 800)
-        assert not any(bench.received(kind, egress) for kind in stalled for egress in range(4))
+    async def stall(ctx, stalled):
+        for ingress in range(4):
+            for n in range(20):
+                dst = (ingress + n) % 4
+                bench.request(ingress, dst, [None, 1, 3][n % 3])
+                bench.response("rd_rsp", ingress, dst, 1 + n % 4)
+                bench.response("wr_rsp", ingress, dst)
         for kind in stalled:
             for sink in sinks(kind):
+                sink.rate = 0.0
+        before = {(kind, egress): len(bench.received(kind, egress)) for kind in stalled for egress in range(4)}
+        await ctx.tick().repeat(70)
+        assert not any(bench.outstanding(*key) for key in bench.expected if key[0] not in stalled)
+        assert all(len(bench.received(*key)) == count for key, count in before.items())
+        for kind in stalled:
+            # Full indeed: every ingress has more to send.
+            assert all(source.sent < len(source.beats) for source in bench.sources[kind])
+            for sink in sinks(kind):
                 sink.rate = 1.0
-        await bench.until(ctx, bench.finished, 800)
+        await ctx.tick().repeat(70)
+        assert bench.finished()
+
+    async def scenario(ctx):
+        for stalled in (("req",), RESPONSES, ("req", "wr_rsp"), ("req", "rd_rsp")):
+            await stall(ctx, stalled)
 
     bench.run(scenario)
     bench.check()
+
+
+@pytest.mark.req("SW-005", "SW-006", "SW-098", "SW-099")
+def test_the_core_remembers_no_request_and_makes_nothing_itself():
+    """Requests that nobody ever answers, all alike, cost nothing but their time; Responses need no Request.
+
+    And an idle core stays idle: what leaves has entered before, which ``check`` says of every other test, too.
+    """
+    bench = CoreBench(2, 1, routes=straight(2, 1))
+    request, beats = random_request(random.Random(1), 0, 1, 2)
+    item = pack("req", request), [pack("orig_data", beat) for beat in beats]
+
+    async def scenario(ctx):
+        assert not await quiet(ctx, 30)
+        for _ in range(40):
+            bench.sources["req"][0].beats.append(item[0])
+            bench.sources["orig_data"][0].beats.extend(item[1])
+            bench.expected["req", 1][0].append(item)
+        await bench.until(ctx, bench.finished, 200)
+        for _ in range(3):
+            for channel in RESPONSES:
+                bench.response(channel, 0, 1)
+        await bench.until(ctx, bench.finished, 50)
+        assert not await quiet(ctx, 30)
+
+    async def quiet(ctx, cycles):
+        """Offers in so many cycles."""
+        count = 0
+        for _ in range(cycles):
+            for channel in ("req", "orig_data", *RESPONSES):
+                count += sum(ctx.get(output.valid) for output in getattr(bench.dut, f"out_{channel}"))
+            await ctx.tick()
+        return count
+
+    bench.run(scenario)
+    bench.check()
+
+
+@pytest.mark.req("SW-031", "SW-036", "SW-065")
+def test_accelerators_that_answer_before_they_listen_do_not_deadlock():
+    """All four ports send Requests to themselves and to all others, and take the next one only when the Response to
+    the one before it is accepted: a core whose Responses waited for Requests would stop for ever."""
+    bench = CoreBench(4, 1, routes=straight(4, 1), sink_rate=0.0)
+    dut = bench.dut
+    per_port = 16
+    answered = [0] * 4
+
+    def accelerator(n):
+        async def process(ctx):
+            req, rsp = dut.out_req[n], dut.in_wr_rsp[n]
+            ctx.set(dut.out_wr_rsp[n].ready, 1)
+            while True:
+                ctx.set(req.ready, 1)
+                _, _, came, src = await ctx.tick().sample(req.valid, req.payload.src_phys_acc_id)
+                ctx.set(req.ready, 0)
+                if not came:
+                    continue
+                ctx.set(
+                    rsp.payload.as_value(), pack("wr_rsp", random_beat(bench.random, "wr_rsp", dst_phys_acc_id=src))
+                )
+                ctx.set(rsp.valid, 1)
+                await ctx.tick().until(rsp.ready)
+                ctx.set(rsp.valid, 0)
+
+        async def listen(ctx):
+            async for _, _, came in ctx.tick().sample(dut.out_wr_rsp[n].valid):
+                answered[n] += bool(came)
+
+        return process, listen
+
+    async def send(ctx):
+        for source in range(4):
+            for k in range(per_port):
+                request, _ = random_request(bench.random, source, (source + (k & 1) * k // 2) % 4, None)
+                bench.sources["req"][source].beats.append(pack("req", request))
+        while not ctx.get(dut.route.ready):
+            await ctx.tick()
+        await bench.program(ctx)
+        for _ in range(400):
+            if answered == [per_port] * 4:
+                return
+            await ctx.tick()
+        raise AssertionError(f"only {answered} of {per_port} each were answered")
+
+    def after_programming(process):
+        async def wait(ctx):
+            await ctx.tick().repeat(16 + 16 + 4)
+            await process(ctx)
+
+        return wait
+
+    run(
+        dut,
+        send,
+        background=[
+            *(after_programming(source.process) for source in bench.sources["req"]),
+            *(process for n in range(4) for process in accelerator(n)),
+        ],
+    )

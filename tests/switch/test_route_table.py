@@ -95,7 +95,7 @@ def test_denies_after_every_reset(depth, ports):
     run(dut, bench)
 
 
-@pytest.mark.req("SW-052", "SW-054", "SW-057", "SW-061", "SW-062", "SW-063")
+@pytest.mark.req("SW-052", "SW-054", "SW-055", "SW-057", "SW-062", "SW-089", "SW-100")
 @pytest.mark.parametrize(("stations", "ports", "depth"), [(4, 4, 64), (5, 2, 100), (3, 1, 1024)])
 def test_lookups_follow_the_entries(stations, ports, depth):
     dut = RouteTable(SwitchConfig(stations=stations, route_entries=depth, station=StationConfig(ports=ports)))
@@ -158,5 +158,45 @@ def test_write_is_seen_whole_or_not_at_all():
         await write(ctx, dut, 7, old)
         await ctx.tick().repeat(2)
         assert ctx.get(lookup.egress) == 9
+
+    run(dut, bench)
+
+
+@pytest.mark.req("SW-056", "SW-058", "SW-100")
+def test_writes_and_lookups_in_every_cycle_of_the_sweep_after_reset():
+    """While entries are denied one by one: a write is lost, a lookup denied, whatever stood there before the reset.
+
+    From the cycle on in which ``ready`` is seen, writes and lookups count. Each cycle around has its own reset.
+    """
+    table = RouteTable(SwitchConfig(stations=2, route_entries=8, station=StationConfig(ports=1)))
+    clear = Signal()
+    dut = Module()
+    dut.submodules.table = ResetInserter(clear)(table)
+    open_entry = {"deny": 0, "egress_station": 1, "egress_port": 0}
+
+    async def bench(ctx):
+        lookup = table.lookup_wr_rsp[0]
+        for cycle in range(12):
+            for index in (0, cycle % 8, 7):
+                await until_ready(ctx, table)
+                for entry in range(8):
+                    await write(ctx, table, entry, open_entry)
+                ctx.set(clear, 1)
+                await ctx.tick()
+                ctx.set(clear, 0)
+                ctx.set(lookup.look, 1)
+                ctx.set(lookup.dst_phys_acc_id, index)
+                for _ in range(cycle):
+                    await ctx.tick()
+                    assert ctx.get(lookup.denied)
+                counts = ctx.get(table.config.ready)
+                assert counts == (cycle >= 8)
+                await write(ctx, table, index, open_entry)
+                assert ctx.get(lookup.denied), "the lookup in the cycle of the write sees what stood there before"
+                for _ in range(10):
+                    await ctx.tick()
+                    assert ctx.get(lookup.denied) == (not counts)
+                for entry in range(8):
+                    assert (await read(ctx, table, entry) == open_entry) == (counts and entry == index)
 
     run(dut, bench)

@@ -125,14 +125,15 @@ class CoreBench:
         raise AssertionError(f"not done after {limit} cycles")
 
     def run(self, scenario):
-        """``scenario(ctx)`` after the tables are programmed, with sources and sinks at work."""
+        """``scenario(ctx)`` after the tables are programmed, with sources and sinks at work; what it returns."""
 
         programmed = [False]
+        returned = []
 
         async def main(ctx):
             await self.program(ctx)
             programmed[0] = True
-            await scenario(ctx)
+            returned.append(await scenario(ctx))
 
         def gated(process):
             async def wait(ctx):
@@ -145,3 +146,4 @@ class CoreBench:
         sources = [source for sources in self.sources.values() for source in sources]
         sinks = [*self.request_sinks, *(sink for sinks in self.response_sinks.values() for sink in sinks)]
         run(self.dut, main, background=[gated(s.process) for s in [*sources, *sinks]])
+        return returned[0]

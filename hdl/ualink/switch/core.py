@@ -48,8 +48,9 @@ class SwitchCore(wiring.Component):
 
     Ports are numbered ``station * ports + port``. Requests with their data, Read Responses and Write Responses go
     through planes of their own, so none of them can hold up another. Within a plane each pair of an ingress and an
-    egress port has its own queue, so a pair stops others only when its queue is full, and only those with the same
-    ingress port. Each pair keeps its order (Strict Ordering), transfers are sent without gaps, fields pass unchanged.
+    egress port has its own queue: a pair whose queue is full stops the other pairs of its ingress port, the permitted
+    head-of-line blocking, and no others (UALink_200 §10.4, ruling SW-035). Each pair keeps its order (Strict Ordering),
+    transfers are sent without gaps, fields pass unchanged.
     3 cycles from input to output for a single beat in an idle core.
 
     Parameters

@@ -19,6 +19,8 @@ __all__ = ["ResponsePlane"]
 class ResponsePlane(wiring.Component):
     """Ingresses, a queue for each pair of ports, egresses: nothing is shared by two pairs but the ports themselves.
 
+    An ingress port whose oldest item finds its queue full waits with all that follow; no other port does (ruling SW-035).
+
     Parameters
     ----------
     channel : ``"rd_rsp"`` or ``"wr_rsp"``.
