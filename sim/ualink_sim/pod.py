@@ -25,14 +25,22 @@ from .scenario import Scenario, load_scenario
 from .simulator import Model, build_once
 from .workload import build_requests
 
-__all__ = ["build_pod", "run_pod", "simulate"]
+__all__ = ["build_pod", "compile_minutes", "run_pod", "simulate"]
+
+
+def compile_minutes(ports: int) -> int:
+    """About how long a pod with ``ports`` switch ports compiles on two idle cores: the queues are a pair of ports each.
+
+    Measured with 4 and 8 ports (``docs/switch.md``).
+    """
+    return 1 + ports * ports // 12
 
 
 FILES = ("capture.pcapng", "summary.json", "responses.jsonl", "memory.json", "report.html")
 
 
 def build_pod(accelerators: int, config: SwitchConfig, *, trace: bool = False) -> Model:
-    """The compiled model of a pod; making it takes a minute or two, finding it again nothing."""
+    """The compiled model of a pod; making it takes ``compile_minutes``, finding it again nothing."""
 
     def make_sources() -> dict[str, str]:
         names = {config.station_of_switch: "ualink_switch_station", config.station: "ualink_station"}
@@ -138,7 +146,8 @@ def simulate(
     console = Console(stderr=True, quiet=not progress)
     with output_folder(folder, [*FILES, *(["wave.fst"] if wave else [])]) as scratch:
         started = time.monotonic()
-        with working(console, "compiling the pod (once per configuration, a minute or two)"):
+        minutes = compile_minutes(scenario.pod.accelerators * scenario.pod.ports)
+        with working(console, f"compiling the pod (once per configuration, about {minutes} min and 1 GB on two cores)"):
             model = build_pod(scenario.pod.accelerators, scenario.switch, trace=wave)
         console.print(f"model ready after {time.monotonic() - started:.0f} s")
         columns = (

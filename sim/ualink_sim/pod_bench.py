@@ -11,7 +11,7 @@ import random
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import cocotb
@@ -20,6 +20,7 @@ from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
 
 from ualink.dl.registers import DLConfigSignature
+from ualink.switch.route_table import route_entry_layout
 from ualink.tl.control import TLControlSignature
 
 from .bfm.bus import UPLIBus
@@ -34,7 +35,7 @@ from .records import Transaction
 from .request import Request
 from .results import Results
 from .scenario import Scenario
-from .topology import STATIONS, Topology
+from .topology import Topology
 from .wire import Wire
 
 __all__ = ["Job"]
@@ -92,7 +93,7 @@ class PodBench:
             for number in range(scenario.pod.accelerators)
         ]
         self.acc_ports = [BeatPort(dut, f"acc__{n}__rs") for n in range(scenario.pod.accelerators)]
-        self.sw_ports = [BeatPort(dut, f"sw__rs__{n}") for n in range(STATIONS)]
+        self.sw_ports = [BeatPort(dut, f"sw__rs__{n}") for n in range(self.topology.stations)]
         self._tell_configuration()
         self._make_links(capture)
 
@@ -109,7 +110,7 @@ class PodBench:
         wired = {(end.kind, end.device, end.port) for link in self.topology.links() for end in link}
         # A limit below the round trip would ask again before the answer can come (ruling A-21).
         round_trip = 2 * (scenario.link.latency_cycles // 10 + 8) + 16
-        for kind, count in (("acc", scenario.pod.accelerators), ("sw", STATIONS)):
+        for kind, count in (("acc", scenario.pod.accelerators), ("sw", self.topology.stations)):
             for device in range(count):
                 for port in range(self.topology.ports):
                     dl = {
@@ -306,14 +307,15 @@ class PodBench:
 async def program_routes(bench: PodBench, fall) -> None:
     """Write the route tables of all stations, one entry per cycle, once the switch has denied everything."""
     dut = bench.dut
+    layout = route_entry_layout(bench.topology.stations)
     while not int(dut.sw__route__ready.value):
         await fall
         bench.tick()
-    for station in range(STATIONS):
+    for station in range(bench.topology.stations):
         for destination, entry in bench.topology.routes(station).items():
             dut.sw__route_station.value = station
             dut.sw__route__index.value = destination
-            dut.sw__route__write_data.value = entry.deny | entry.egress_station << 4 | entry.egress_port << 6
+            dut.sw__route__write_data.value = layout.const(asdict(entry)).as_value().value
             dut.sw__route__write.value = 1
             await fall
             bench.tick()

@@ -1,10 +1,10 @@
-"""Who is wired to whom in a pod of up to four accelerators around one four-station switch (UALink_200 §1.1, §2.5)."""
+"""Who is wired to whom in a pod of accelerators around one physical switch (UALink_200 §1.1, §2.5)."""
 
 from dataclasses import dataclass
 
-__all__ = ["LinkEnd", "RouteEntry", "Topology"]
+from ualink.description.hardware import switch_stations
 
-STATIONS = 4
+__all__ = ["LinkEnd", "RouteEntry", "Topology"]
 
 
 @dataclass(frozen=True)
@@ -32,17 +32,22 @@ class RouteEntry:
 class Topology:
     """``accelerators`` accelerators with one station of ``ports`` ports each, and virtual pods ``vpods``.
 
-    Port p of every accelerator belongs to logical switch p: all of the physical switch with x4 links, two stations of
-    it with 2 x x2 and one with 4 x x1. Within a logical switch each port faces a different accelerator.
+    Port p of every accelerator belongs to logical switch p: all of the physical switch with x4 links, half of its
+    stations with 2 x x2 and a quarter with 4 x x1. Within a logical switch each port faces a different accelerator.
     """
 
     accelerators: int
     ports: int
     vpods: tuple[tuple[int, ...], ...]
 
+    @property
+    def stations(self) -> int:
+        """Stations of the physical switch."""
+        return switch_stations(self.accelerators, self.ports)
+
     def switch_end(self, accelerator: int, port: int) -> LinkEnd:
         """The switch port that port ``port`` of ``accelerator`` is wired to."""
-        first_station = port * (STATIONS // self.ports)
+        first_station = port * (self.stations // self.ports)
         return LinkEnd("sw", first_station + accelerator // self.ports, accelerator % self.ports)
 
     def links(self) -> list[tuple[LinkEnd, LinkEnd]]:
@@ -64,7 +69,7 @@ class Topology:
     def routes(self, station: int) -> dict[int, RouteEntry]:
         """Route table of ``station`` by destination accelerator; who is missing stays denied."""
         sources = {end.port: acc.device for acc, end in self.links() if end.device == station}
-        logical = station // (STATIONS // self.ports)
+        logical = station // (self.stations // self.ports)
         table = {}
         for destination in range(self.accelerators):
             deny = sum(

@@ -14,7 +14,9 @@ from ualink_sim.decode_cli import decode_lines, interface_decoder
 from ualink_sim.model.decode import DecodedFlit, FlitState
 from ualink_sim.model.dl_header import ExplicitHeader
 from ualink_sim.model.dl_sequence import RESET_SEQ, next_seq
+from ualink_sim.model.tl_fields import CompressedRequest, Response, UncompressedRequest
 from ualink_sim.model.tl_reassembly import ReceivedRequest
+from ualink_sim.model.tl_sequence import ControlFields
 from ualink_sim.model.upli import RdRspBeat, Status
 from ualink_sim.transactions import CapturedTransaction, TransactionTracker
 from ualink_sim.workload import build_requests
@@ -87,6 +89,27 @@ def test_requests_cross_both_links_whole_and_in_order(decoded, asked, side):
     for pair, requests in asked.items():
         assert [replace(item.request, tag=0) for item in groups[pair]] == [upli_request(r) for r in requests]
         assert [list(item.beats) for item in groups[pair]] == [orig_data_beats(r) for r in requests]
+
+
+@pytest.mark.req("SW-010", "SW-011")
+def test_items_of_a_tl_flit_part_and_meet_in_the_switch(decoded):
+    """TL flits with Requests or with Responses to several accelerators come in, which leave by as many ports, and TL
+    flits with Requests or with Responses of several accelerators go out; that all arrive is shown above."""
+
+    def mixed(side, member, kind):
+        """TL flits of the transmitters of ``side`` with fields of ``kind`` that differ in ``member``."""
+        count = 0
+        for name, flits in decoded.flits.items():
+            if name.startswith(side) and name.endswith("/tx"):
+                for tl_flit in (tl_flit for _, flit in flits for tl_flit in flit.tl_flits):
+                    for event in tl_flit.events or ():
+                        fields = [f for _, f in event.fields] if isinstance(event, ControlFields) else []
+                        count += len({getattr(f, member) for f in fields if isinstance(f, kind)}) > 1
+        return count
+
+    assert mixed("acc", "dst_acc_id", (UncompressedRequest, CompressedRequest)) > 5
+    assert mixed("acc", "dst_acc_id", Response) > 5
+    assert mixed("sw", "src_acc_id", (UncompressedRequest, CompressedRequest)) > 5
 
 
 @pytest.mark.req("TL-037", "TL-176", "TL-182", "SW-026")

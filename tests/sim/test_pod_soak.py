@@ -9,6 +9,8 @@ from sim.pod_fixtures import POD, run_scenario
 
 pytestmark = [POD, pytest.mark.soak]
 
+LARGEST = 8 if os.environ.get("UALINK_SOAK") else 4
+"""Accelerators of the largest pod; the pod of four is compiled for other tests already."""
 CAMPAIGNS = 200 if os.environ.get("UALINK_SOAK") else 3
 TRANSACTIONS = 2000 if os.environ.get("UALINK_SOAK") else 150
 
@@ -39,3 +41,25 @@ seed = {seed}
 """,
     )
     assert run.results.passed, [t for t in run.results.transactions if t.mismatch or t.completed is None][:3]
+
+
+@pytest.mark.req("SW-064", "UPLI-041")
+def test_the_largest_pod_loses_no_byte(tmp_path):
+    """Everybody talks to everybody over noisy links, in all kinds of requests: ``examples/pod8.toml``, made smaller."""
+    run = run_scenario(
+        tmp_path,
+        f"""
+[pod]
+accelerators = {LARGEST}
+[link]
+bit_error_rate = 1e-6
+[[workload]]
+kind = "alltoall"
+transactions = {20 * LARGEST * (LARGEST - 1)}
+outstanding = 32
+mix = {{ read = 0.4, write = 0.2, write_full = 0.2, atomic = 0.1, atomic_nr = 0.1 }}
+""",
+    )
+    assert run.results.passed, [t for t in run.results.transactions if t.mismatch or t.completed is None][:3]
+    pairs = {(t.src, t.dst) for t in run.results.transactions}
+    assert len(pairs) == LARGEST * (LARGEST - 1)

@@ -54,7 +54,7 @@ def test_everything_a_scenario_says_is_kept():
     assert (scenario.compression, scenario.authentication) == (False, True)
     assert scenario.station.tl.req_cmd == Credits(pool=8, vc=(1, 2, 3, 4))
     assert scenario.station.dl.replay_depth == 32
-    assert (scenario.switch.stations, scenario.switch.route_entries) == (4, 64)
+    assert (scenario.switch.stations, scenario.switch.route_entries) == (3, 64)
     assert scenario.vpods == ((0, 2),)
     assert scenario.vpod_of(2) == (0, 2)
     assert scenario.vpod_of(1) == ()
@@ -81,15 +81,33 @@ def test_compression_and_authentication_are_decided_while_one_pod_runs():
     assert len({s.switch for s in scenarios}) == 1
     built = scenarios[0].station.tl
     assert (built.device, built.authentication) == ("either", True)
-    assert built.tx_cache == built.rx_cache == AddressCacheConfig(rows=4, ways=4)
+    assert built.tx_cache == built.rx_cache == AddressCacheConfig(rows=2, ways=4)
     given = tl("tx_cache = { ways = 1 }\nrx_cache = { rows = 8 }\ncompression = false").station.tl
-    assert (given.tx_cache, given.rx_cache) == (AddressCacheConfig(rows=4, ways=1), AddressCacheConfig(rows=8, ways=4))
+    assert (given.tx_cache, given.rx_cache) == (AddressCacheConfig(rows=2, ways=1), AddressCacheConfig(rows=8, ways=4))
 
 
 @pytest.mark.parametrize(("name", "ports"), [("x4", 1), ("2x2", 2), ("4x1", 4)])
 def test_bifurcation_gives_the_ports_of_every_station(name, ports):
     scenario = parse_scenario(LEAST.replace("= 2\n", f'= 2\nbifurcation = "{name}"\n'), "ports.toml")
     assert scenario.pod.ports == scenario.station.ports == ports
+
+
+@pytest.mark.parametrize(
+    ("accelerators", "name", "stations"), [(2, "x4", 2), (8, "x4", 8), (5, "2x2", 6), (8, "2x2", 8), (3, "4x1", 4)]
+)
+def test_the_switch_has_a_station_for_each_accelerator(accelerators, name, stations):
+    """As many, rounded up to whole stations of each logical switch; the Address Caches have a row for each."""
+    text = LEAST.replace("= 2\n", f'= {accelerators}\nbifurcation = "{name}"\n')
+    scenario = parse_scenario(text, "stations.toml")
+    assert scenario.switch.stations == stations
+    assert scenario.station.tl.rx_cache.rows == accelerators
+
+
+def test_a_pod_whose_switch_is_too_large_is_refused():
+    text = LEAST.replace("= 2\n", '= 5\nbifurcation = "4x1"\n')
+    with pytest.raises(ScenarioError) as error:
+        parse_scenario(text, "large.toml")
+    assert str(error.value) == "large.toml:2: pod.accelerators: is 5; with bifurcation 4x1 at most 4"
 
 
 def test_reseeding_reaches_links_and_every_workload():
@@ -99,7 +117,7 @@ def test_reseeding_reaches_links_and_every_workload():
 
 
 CASES = [
-    ("accelerators = 3", "accelerators = 5", 2, "pod.accelerators: is 5; it must be a whole number from 2 to 4"),
+    ("accelerators = 3", "accelerators = 9", 2, "pod.accelerators: is 9; it must be a whole number from 2 to 8"),
     ("accelerators = 3", 'accelerators = "3"', 2, "pod.accelerators: is '3'"),
     ("accelerators = 3", "accelerators = true", 2, "pod.accelerators: is True"),
     ("accelerators = 3\n", "", 1, "pod.accelerators: is missing"),
@@ -134,7 +152,7 @@ CASES = [
         "compression = false",
         "rx_cache = {ways = 2}",
         14,
-        "tl.rx_cache: tx_cache of 4 rows, 4 ways does not fit",
+        "tl.rx_cache: tx_cache of 3 rows, 4 ways does not fit",
     ),
     ("compression = false", "rx_cache = 4", 14, "tl.rx_cache: is 4; it must be a table"),
     ("compression = false", "rx_cache = {rows = 2000}", 14, "tl.rx_cache: address cache.rows is 2000"),

@@ -7,32 +7,46 @@ from ualink_sim.topology import Topology
 EVERYBODY = ((0, 1, 2, 3),)
 
 
-@pytest.mark.req("SW-001", "UPLI-006", "UPLI-010", "UPLI-062")
-@pytest.mark.parametrize("ports", [1, 2, 4])
-def test_each_switch_port_faces_another_accelerator(ports):
-    links = Topology(4, ports, EVERYBODY).links()
-    assert len({switch for _, switch in links}) == len({acc for acc, _ in links}) == 4 * ports
+PODS = pytest.mark.parametrize(
+    ("accelerators", "ports"), [(2, 1), (4, 1), (4, 2), (4, 4), (5, 1), (8, 1), (3, 2), (8, 2), (3, 4), (8, 4)]
+)
+
+
+def whole(accelerators, ports):
+    """A pod in which everybody may talk to everybody."""
+    return Topology(accelerators, ports, (tuple(range(accelerators)),))
+
+
+@pytest.mark.req("SW-001", "SW-002", "UPLI-006", "UPLI-010", "UPLI-062")
+@PODS
+def test_each_switch_port_faces_another_accelerator(accelerators, ports):
+    """Every link has an accelerator at one end and the switch at the other."""
+    topology = whole(accelerators, ports)
+    links = topology.links()
+    assert len({switch for _, switch in links}) == len({acc for acc, _ in links}) == accelerators * ports
     per_logical_switch = {}
     for acc, switch in links:
+        assert (acc.kind, switch.kind) == ("acc", "sw")
         assert switch.port < ports and acc.port < ports
-        per_logical_switch.setdefault(switch.device // (4 // ports), []).append((acc.device, acc.port))
+        assert switch.device < topology.stations
+        per_logical_switch.setdefault(switch.device // (topology.stations // ports), []).append((acc.device, acc.port))
+    assert len(per_logical_switch) == ports
     for faced in per_logical_switch.values():
-        assert sorted(device for device, _ in faced) == [0, 1, 2, 3]
+        assert sorted(device for device, _ in faced) == list(range(accelerators))
         assert len({port for _, port in faced}) == 1
 
 
-@pytest.mark.parametrize("ports", [1, 2, 4])
-def test_routes_lead_to_the_destination_on_the_same_logical_switch(ports):
-    topology = Topology(4, ports, EVERYBODY)
-    at = {switch: acc for acc, switch in topology.links()}
+@PODS
+def test_routes_lead_to_the_destination_on_the_same_logical_switch(accelerators, ports):
+    topology = whole(accelerators, ports)
+    at = {(switch.device, switch.port): acc for acc, switch in topology.links()}
     for source, switch in topology.links():
-        for destination, entry in topology.routes(switch.device).items():
+        routes = topology.routes(switch.device)
+        assert set(routes) == set(range(accelerators))
+        for destination, entry in routes.items():
             assert not entry.deny >> switch.port & 1
-            arrival = next(
-                acc for end, acc in at.items() if (end.device, end.port) == (entry.egress_station, entry.egress_port)
-            )
-            assert arrival.device == destination
-            assert arrival.port == source.port
+            arrival = at[entry.egress_station, entry.egress_port]
+            assert (arrival.device, arrival.port) == (destination, source.port)
 
 
 @pytest.mark.req("UPLI-012", "SW-096")

@@ -6,18 +6,27 @@ from ualink.config import DLConfig, StationConfig, SwitchConfig, TLConfig, UPLIC
 
 from .table import Table
 
-__all__ = ["BIFURCATIONS", "TABLES", "Hardware", "check_simulated", "read_hardware"]
+__all__ = ["BIFURCATIONS", "TABLES", "Hardware", "check_simulated", "read_hardware", "switch_stations"]
 
 BIFURCATIONS = {"x4": 1, "2x2": 2, "4x1": 4}
 """Ports of a station by the name of its bifurcation."""
-STATIONS = 4
-"""Stations of the switch of a simulated pod, which takes as many accelerators."""
+MAX_ACCELERATORS = 8
+MAX_PORTS = 16
+"""Ports of the largest switch that is simulated: its queues grow with the square of them."""
 TABLES = ("pod", "link", "upli", "tl", "dl", "switch", "run", "vpod", "workload")
 """Tables of a description; those that are not read here say what happens in a simulated pod."""
 
 RUN_TIME = ("compression", "authentication")
 """Keys of [tl] that firmware decides; ``build_authentication`` is TLConfig.authentication."""
 BUILT = tuple(field.name for field in fields(TLConfig) if field.name != "authentication")
+
+
+def switch_stations(accelerators: int, ports: int) -> int:
+    """Stations of the switch of a pod whose stations have ``ports`` ports each.
+
+    As many as there are accelerators, rounded up so that each of the ``ports`` logical switches has whole stations.
+    """
+    return -(-accelerators // ports) * ports
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,8 +55,14 @@ def read_hardware(root: Table, *, ports: int | None = None, stations: int | None
     root.known(*TABLES)
     pod, upli, tl, dl, switch = (root.table(name) for name in ("pod", "upli", "tl", "dl", "switch"))
     pod.known("accelerators", "bifurcation", "clock_mhz", "separate_upli_clock")
-    accelerators = pod.integer("accelerators", None, 2, STATIONS) if "accelerators" in pod.values else None
-    said = BIFURCATIONS[pod.choice("bifurcation", "x4", tuple(BIFURCATIONS))]
+    bifurcation = pod.choice("bifurcation", "x4", tuple(BIFURCATIONS))
+    said = BIFURCATIONS[bifurcation]
+    accelerators = None
+    if "accelerators" in pod.values:
+        accelerators = pod.integer("accelerators", None, 2, MAX_ACCELERATORS)
+        if accelerators * said > MAX_PORTS:
+            reason = f"is {accelerators}; with bifurcation {bifurcation} at most {MAX_PORTS // said}"
+            raise pod.fail("accelerators", reason)
     station = StationConfig(
         ports=said if ports is None else ports,
         upli=upli.config(UPLIConfig, {}),
@@ -69,7 +84,7 @@ def _tl(table: Table, accelerators: int | None) -> TLConfig:
         given.setdefault("device", "either")
         for key in ("tx_cache", "rx_cache"):
             value = given.get(key, {})
-            given[key] = {"rows": STATIONS, **value} if isinstance(value, dict) else value
+            given[key] = {"rows": accelerators, **value} if isinstance(value, dict) else value
     built = table.boolean("build_authentication", True)
     if table.boolean("authentication", False) and not built:
         raise table.fail("authentication", "is true; tl.build_authentication leaves out what it needs")
@@ -93,10 +108,10 @@ def _dl(table: Table, ports: int) -> DLConfig:
 
 def _switch(table: Table, station: StationConfig, accelerators: int | None, stations: int | None) -> SwitchConfig:
     table.known("stations", "route_entries")
-    default = 4 if accelerators is None else STATIONS
-    count = table.integer("stations", default, 2, 256)
-    if accelerators is not None and count != STATIONS:
-        raise table.fail("stations", f"is {count}; the switch of a pod of {accelerators} has {STATIONS}")
+    needed = None if accelerators is None else switch_stations(accelerators, station.ports)
+    count = table.integer("stations", 4 if needed is None else needed, 2, 256)
+    if needed is not None and count != needed:
+        raise table.fail("stations", f"is {count}; the switch of a pod of {accelerators} has {needed}")
     count = count if stations is None else stations
     entries = table.integer("route_entries", 1024, 4 * count if 2 <= count <= 256 else 4, 1024)
     return SwitchConfig(stations=count, route_entries=entries, station=station)
