@@ -19,7 +19,7 @@ __all__ = ["ResponsePlane"]
 class ResponsePlane(wiring.Component):
     """Ingresses, a queue for each pair of ports, egresses: nothing is shared by two pairs but the ports themselves.
 
-    An ingress port whose oldest item finds its queue full waits with all that follow; no other port does (ruling SW-035).
+    An ingress port whose oldest item finds its queue full waits with all that follow, no other port does (SW-035).
 
     Parameters
     ----------
