@@ -164,7 +164,7 @@ CASES = [
     ("replay_depth = 32", "replay_depth = 1", 19, "dl.replay_depth: dl.replay_depth is 1"),
     ("replay_depth = 32", "replay_dept = 32", 19, "dl.replay_dept: unknown key 'replay_dept'"),
     ("route_entries = 64", "route_entries = 8", 22, "switch.route_entries: is 8"),
-    ("route_entries = 64", "stations = 8", 22, "switch.stations: is 8; the switch of a pod of 3 has 4"),
+    ("route_entries = 64", "stations = 8", 22, "switch.stations: is 8; the switch of a pod of 3 has 3"),
     ("[0, 2]", "[0, 3]", 25, "vpod.members: 3 is outside the pod of accelerators 0 to 2"),
     ("[0, 2]", "[0, 0]", 25, "vpod.members: 0 is a member already"),
     ("[0, 2]", '["0"]', 25, "vpod.members: '0' is not an accelerator number"),
