@@ -11,11 +11,10 @@ def byte_parity(data: int, count: int = 64) -> int:
 
 
 def tl_flit(data: int, message: int = 0, error: int = 0) -> dict:
-    """The payload of ``tl_flit_signature`` for 64 bytes of data and two message bits; ``port`` is 0."""
+    """The payload of ``tl_flit_signature`` for 64 bytes of data and two message bits."""
     return {
         "data": data,
         "message": message,
-        "port": 0,
         "error": error,
         "parity": byte_parity(data),
         "control_parity": (message.bit_count() + error) & 1,
@@ -24,5 +23,5 @@ def tl_flit(data: int, message: int = 0, error: int = 0) -> dict:
 
 def tl_flit_good(flit) -> bool:
     """Whether a sampled TL flit has right parity over its data and over its control bits."""
-    control = flit.message.bit_count() + flit.port.bit_count() + flit.error + flit.control_parity
+    control = flit.message.bit_count() + flit.error + flit.control_parity
     return flit.parity == byte_parity(flit.data) and control % 2 == 0

@@ -130,7 +130,7 @@ def unpack(flits: list[bytes], *, gaps: random.Random | None = None, flush_at: i
             if message_valid:
                 events.append(("message", cycle, message))
             if flit_valid:
-                assert not flit.error and not flit.port and (bad_parity or tl_flit_good(flit))
+                assert not flit.error and (bad_parity or tl_flit_good(flit))
                 events.append(("flit", cycle, flit.data.to_bytes(64, "little"), flit.message))
             if format_error:
                 events.append(("format_error", cycle))

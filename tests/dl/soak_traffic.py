@@ -119,7 +119,7 @@ class FlitSink(wiring.Component):
         flit = self.flit.p
         wrong = (flit.data != data) | (flit.message != message) | flit.error
         bad_parity = parity_mismatch(flit.data, flit.parity) | even_parity(
-            flit.message, flit.port, flit.error, flit.control_parity
+            flit.message, flit.error, flit.control_parity
         )
         with m.If(self.flit.valid):
             m.d.sync += self.delivered.eq(self.delivered + 1)

@@ -82,7 +82,7 @@ class AnyFlits(wiring.Component):
         with m.If(dut.flit.valid & ~flit.error):
             m.d.comb += [
                 Assert(flit.parity == byte_parity(flit.data)),
-                Assert(~even_parity(flit.message, flit.port, flit.error, flit.control_parity)),
+                Assert(~even_parity(flit.message, flit.error, flit.control_parity)),
                 Assert(~self.fault),
             ]
         with m.If(dut.flit.valid & flit.error):

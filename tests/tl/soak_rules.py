@@ -6,7 +6,7 @@ import numpy as np
 
 from tl.soak_tap import Records
 from ualink.config import TLConfig
-from ualink_sim.model.tl_batch import Stream, excess, spent
+from ualink_sim.model.tl_batch import Stream, excess, outstanding, spent
 from ualink_sim.model.tl_credits import BUCKETS, CLASSES
 from ualink_sim.model.tl_rate_limit import REQUEST_LIMIT, RESPONSE_LIMIT
 from ualink_sim.model.tl_sequence import INITIAL_CREDIT_RELEASE_COMPLETE
@@ -65,7 +65,22 @@ class Session:
     stream: Stream
 
 
-def check_flits(case: Case, near: int, session: Session) -> None:
+def _check_catch_buffers(session: Session, last: bool) -> None:
+    """Whoever takes §5.7 at its word can catch all fields and gets them all; no flit comes that helps nobody."""
+    flits = session.flits
+    kept = np.zeros(len(flits), dtype=np.int64)
+    for fields, limit in ((session.stream.requests, REQUEST_LIMIT), (session.stream.responses, RESPONSE_LIMIT)):
+        counts = np.bincount(fields.row, minlength=len(flits))
+        first = excess(counts, limit)
+        demand(first is None, f"flit {first} is above the source rate limit of {limit}")
+        kept += outstanding(counts)
+    demand(not last or not kept[-1], f"{kept[-1]} fields are stranded in catch buffers")
+    empty = np.flatnonzero(~flits.data.any(axis=1) & (flits.message == 0))
+    needless = empty[(empty == 0) | (kept[empty - 1] == 0)]
+    demand(not len(needless), f"flit {needless[:1]} says nothing and pushes nothing on")
+
+
+def check_flits(case: Case, near: int, session: Session, last: bool) -> None:
     """Parity, sequence, source rate limits, limits of a Control half-flit, compression, one count for each account."""
     flits, stream = session.flits, session.stream
     demand(stream.error is None, f"flit {stream.error}")
@@ -73,13 +88,11 @@ def check_flits(case: Case, near: int, session: Session) -> None:
     data = np.ascontiguousarray(flits.data).view(np.uint8)
     parity = np.packbits(_PARITY[data], axis=1, bitorder="little").view("<u8")[:, 0]
     equal(flits.parity, parity, "parity of flit")
-    control = _PARITY[flits.message] ^ _PARITY[flits.port] ^ flits.error.astype(np.uint8)
+    control = _PARITY[flits.message] ^ flits.error.astype(np.uint8)
     equal(flits.control_parity, control, "control parity of flit")
     demand(not flits.error.any(), "a flit is marked as corrupt")
+    _check_catch_buffers(session, last)
     requests, responses = stream.requests, stream.responses
-    for fields, limit in ((requests, REQUEST_LIMIT), (responses, RESPONSE_LIMIT)):
-        first = excess(np.bincount(fields.row, minlength=len(flits)), limit)
-        demand(first is None, f"flit {first} is above the source rate limit of {limit}")
     ftype = np.concatenate([requests.ftype, responses.ftype])
     row = np.concatenate([requests.row, responses.row])
     for name, most in case.limits.items():

@@ -48,7 +48,7 @@ class IngressContainment(wiring.Component):
         m.d.comb += [
             wrong.eq(
                 parity_mismatch(received.data, received.parity)
-                | even_parity(received.message, received.port, received.error, received.control_parity)
+                | even_parity(received.message, received.error, received.control_parity)
             ),
             bad.eq(self.fault | (self.received.valid & (wrong | received.error))),
             self.flit.valid.eq(self.received.valid & ~stopped),

@@ -16,7 +16,6 @@ TL_FLIT_LAYOUT = data.StructLayout(
     {
         "data": 512,
         "message": 2,
-        "port": 2,
         "error": 1,
         "parity": 64,
         "control_parity": 1,
@@ -24,8 +23,8 @@ TL_FLIT_LAYOUT = data.StructLayout(
 )
 """A TL flit: byte n is bits 8n+7..8n; ``message[0]`` belongs to bytes 0..31, ``message[1]`` to bytes 32..63 (M0, M1);
 ``error`` marks a flit that its sender found corrupt above the replay function (UALink_200 §6.7.4). Bit n of ``parity``
-is the even parity of byte n, ``control_parity`` that of ``message``, ``port`` and ``error``; they are made where the
-flit is made and checked where it is used (UALink_200 §6.7.3)."""
+is the even parity of byte n, ``control_parity`` that of ``message`` and ``error``; they are made where the flit is made
+and checked where it is used (UALink_200 §6.7.3). Of several ports it belongs to the one whose slot it comes in."""
 
 
 MESSAGE_DWORD_LAYOUT = data.StructLayout({"dword": 32, "more": 1})

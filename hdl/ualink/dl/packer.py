@@ -160,8 +160,7 @@ class Packer(wiring.Component):
         m.d.comb += [
             occupied.eq(starts | (position != 0)),
             flit_error.eq(
-                self.flit.p.error
-                | even_parity(self.flit.p.message, self.flit.p.port, self.flit.p.error, self.flit.p.control_parity)
+                self.flit.p.error | even_parity(self.flit.p.message, self.flit.p.error, self.flit.p.control_parity)
             ),
             error.eq((starts & flit_error) | (packing & (now.tail_sectors != 0) & now.tail_error) | state.mismatch),
             writer.half.eq(half),
