@@ -16,7 +16,7 @@ CLASSES = ("req_cmd", "rsp_cmd", "req_data", "rsp_data")
 COMMANDS = (0x03, 0x08, 0x0F, 0x28, 0x29, 0x2A, 0x2C, 0x2F, 0x30, 0x32, 0x3C, 0x3F)
 READS = (0x03, 0x08)
 ALL_ONES = (1 << 64) - 1
-LOG = ("last_error", "error_count", "unknown_messages", "half_poisoned_beats")
+LOG = ("last_error", "error_count", "unknown_messages", "half_poisoned_beats", "block_crossings")
 OFFLINE = "offline"
 """In the place of a flit: ``online`` is low in this cycle."""
 
@@ -179,7 +179,7 @@ class _Bench:
 
 
 _bench = functools.cache(_Bench)
-LEVELS = {"authentication": 0, "disable_rx_cache": 0, "is_switch": 0}
+LEVELS = {"authentication": 0, "encryption": 0, "disable_rx_cache": 0, "is_switch": 0}
 
 
 def run(config, flits, *, consumer="free", seed=0, drain=40, watch=None, **levels):

@@ -18,7 +18,7 @@ def _data(beat):
     return int.from_bytes(beat.data, "little")
 
 
-def received(config, flits, authentication=False):
+def received(config, flits, authentication=False, encryption=False):
     """Beats that ``flits`` give (only the channels of it), by the sequence, the reassembly and the Address Cache of the
     model; AssertionError if the model finds an error.
 
@@ -27,14 +27,14 @@ def received(config, flits, authentication=False):
     member = "src_acc_id" if config.device == "accelerator" else "dst_acc_id"
     rows = config.rx_cache.rows
     cache = AddressCache(member, rows, config.rx_cache.ways) if rows else None
-    sequence = ReceiveSequence(authentication, config.uwm_has_byte_enables)
-    reassembler = Reassembler(cache, config.uwm_has_byte_enables)
+    sequence = ReceiveSequence(authentication, config.uwm_has_byte_enables, encryption)
+    reassembler = Reassembler(cache, config.uwm_has_byte_enables, byte_enable_slots=config.byte_enable_slots)
     result = Expected()
     for flit in flits:
         if flit is None:
             continue
         events = sequence.receive(*flit[:2])
-        assert not any(isinstance(event, ProtocolError) for event in events), events
+        assert not any(isinstance(event, ProtocolError) and event.fatal for event in events), events
         for item in reassembler.push(events):
             if isinstance(item, ReceivedRequest):
                 changes = {"num_beats": 0} if item.request.cmd == PLAIN_READ else {}

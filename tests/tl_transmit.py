@@ -52,7 +52,12 @@ class Partner:
         self.to_free = []
 
     def flit(self, cycle, data, message):
-        """Take a flit, raising an error for any broken rule."""
+        """Take a flit, raising an error for any broken rule.
+
+        One that says nothing comes only while a literal catch buffer holds something that it pushes on.
+        """
+        needed = any(limit.outstanding for limit in self.limits.values()) or bool(self.sequence.owed)
+        assert needed or any(data) or message, f"cycle {cycle}: a flit that nobody needs"
         events = self.sequence.receive(data, message)
         fields = []
         for event in events:

@@ -112,6 +112,9 @@ class TLConfig(_Config):
     defaults carry any transfer size at full rate over 100 cycles of wire each way; ``tl/sizing.py`` tells what others
     need.
     ``uwm_has_byte_enables`` (D03), ``cmd_counter_bits`` and ``data_counter_bits`` are rulings of ``docs/rulings.md``.
+    ``byte_enable_slots`` (D04) says where the byte enables of UPLI Write Messages and vendor commands stand in their
+    half-flit: "address", at ReqAddr[7:6] + beat as those of a Write, or "beat", at the beat whatever ReqAddr is. Both
+    are the same where ReqAddr[7:6] is 0; both ends of a link must read alike.
 
     ``device`` names the end of the link, which decides the rows of the Address Caches (UALink_200 §5.5): an
     "accelerator" sends with ReqDstPhysAccID as row and receives with ReqSrcPhysAccID, a "switch" the other way. Of
@@ -128,6 +131,7 @@ class TLConfig(_Config):
     req_data: Credits = Credits(pool=320)
     rsp_data: Credits = Credits(pool=320)
     uwm_has_byte_enables: bool = True
+    byte_enable_slots: str = "address"
     cmd_counter_bits: int = 10
     data_counter_bits: int = 10
     device: str = "accelerator"
@@ -139,6 +143,7 @@ class TLConfig(_Config):
 
     def __post_init__(self):
         _check_choice("tl", "device", self.device, ("accelerator", "switch", "either"))
+        _check_choice("tl", "byte_enable_slots", self.byte_enable_slots, ("address", "beat"))
         _check_choice("tl", "authentication", self.authentication, (False, True))
         _check_choice("tl", "shared_data_buffer", self.shared_data_buffer, (False, True))
         _check_range("tl", "credit_return_delay", self.credit_return_delay, 1, 255)

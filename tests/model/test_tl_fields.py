@@ -156,7 +156,7 @@ def test_illegal_ftype(ftype):
             decode_control_half_flit((ftype << 28 + 32 * sector).to_bytes(32, "little"))
 
 
-@pytest.mark.req("TL-187", "TL-190", "TL-220")
+@pytest.mark.req("TL-187", "TL-190", "TL-220", "TL-226")
 def test_illegal_compressed_requests():
     good = CompressedRequest(cmd=4, addr=0).encode()
     for cmd in (1, 2, 3, 5, 7):
@@ -164,11 +164,17 @@ def test_illegal_compressed_requests():
             CompressedRequest.decode(good & ~(7 << 57) | cmd << 57)
     for addr in range(4):
         for length in range(4):
-            if addr + length > 3:
+            field = CompressedRequest(len=length, addr=addr)
+            half_flit = encode_control_half_flit([(2, field)], encryption=True)
+            assert decode_control_half_flit(half_flit, encryption=True) == [(2, field)]
+            assert field.crosses_block == (addr + length > 3)
+            if field.crosses_block:
                 with pytest.raises(FieldError, match="crosses"):
-                    CompressedRequest(len=length, addr=addr)
+                    encode_control_half_flit([(2, field)])
+                with pytest.raises(FieldError, match="crosses"):
+                    decode_control_half_flit(half_flit)
             else:
-                assert CompressedRequest(len=length, addr=addr).data_beats() == 0
+                assert decode_control_half_flit(half_flit) == [(2, field)]
 
 
 @pytest.mark.req("TL-222", "TL-178", "TL-179")

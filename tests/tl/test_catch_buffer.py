@@ -1,7 +1,7 @@
 """Catch buffers: the rate limit account, order and room, proved for every sender within its limit."""
 
 import pytest
-from amaranth.hdl import Assert, Module, Mux, Signal
+from amaranth.hdl import Assert, Assume, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
@@ -15,7 +15,7 @@ class CatchBench(wiring.Component):
 
     def __init__(self, entries):
         self.entries = entries
-        super().__init__({"flit": In(1), "valid": In(entries)})
+        super().__init__({"flit": In(1), "valid": In(entries), "restart": In(1)})
 
     def elaborate(self, platform):
         m = Module()
@@ -24,13 +24,20 @@ class CatchBench(wiring.Component):
         number, expected = Signal(6), Signal(6)
         announced = Signal(6)
         present = [Mux(self.flit, self.valid[n], 0) for n in range(self.entries)]
-        m.d.comb += [dut.flit.eq(self.flit), dut.valid.eq(Mux(self.flit, self.valid, 0))]
+        m.d.comb += [dut.flit.eq(self.flit), dut.valid.eq(Mux(self.flit, self.valid, 0)), dut.restart.eq(self.restart)]
         m.d.comb += [dut.field[n].eq(number + sum(present[:n])) for n in range(self.entries)]
         count = Signal(range(self.entries + 1))
         m.d.comb += [count.eq(sum(present)), dut.load.eq(self.flit & ~dut.overrun)]
         grown = allowance - count + 1
         with m.If(dut.load):
             m.d.sync += [number.eq(number + count), allowance.eq(Mux(grown > self.entries, self.entries, grown))]
+        # A restart gives the whole allowance, but no field comes before those of the last session have left.
+        draining = Signal()
+        m.d.comb += Assume(~draining | (count == 0))
+        with m.If(self.restart):
+            m.d.sync += [draining.eq(1), allowance.eq(self.entries)]
+        with m.Elif(~dut.output.valid):
+            m.d.sync += draining.eq(0)
         with m.If(dut.output.valid):
             m.d.sync += expected.eq(expected + 1)
             m.d.comb += [Assert(dut.output.payload == expected), Assert(announced == expected)]

@@ -16,13 +16,14 @@ class SlotsBench(wiring.Component):
     offered: In(1)
     half_flits: In(7)
     tagged: In(1)
+    outstanding: In(1)
     advance: In(1)
     available: In(2)
 
     def elaborate(self, platform):
         m = Module()
         m.submodules.dut = dut = HalfFlitSlots()
-        for name in ("authentication", "offered", "half_flits", "tagged", "advance", "available"):
+        for name in ("authentication", "offered", "half_flits", "tagged", "outstanding", "advance", "available"):
             m.d.comb += getattr(dut, name).eq(getattr(self, name))
         known, authentication = Signal(), Signal()
         m.d.sync += [known.eq(1), authentication.eq(self.authentication)]
@@ -66,7 +67,7 @@ class SlotsBench(wiring.Component):
                 Assert((dut.lower == LowerSlot.DATA) == (owed > 1)),
                 Assert((dut.lower == LowerSlot.HELD) == taken),
                 Assert((dut.lower == LowerSlot.FORMED) == direct),
-                Assert(~direct | (dut.pack & ~dut.hold & self.offered & (data_slots == 0))),
+                Assert(~direct | (dut.pack & ~dut.hold & (self.offered | self.outstanding) & (data_slots == 0))),
                 Assert((dut.upper == UpperSlot.TAGS) == tags),
                 Assert((dut.upper == UpperSlot.DATA) == (data_slots != 0)),
             ]
@@ -74,12 +75,13 @@ class SlotsBench(wiring.Component):
         with m.Else():
             m.d.comb += Assert(dut.take == 0)
 
-        # Nothing is taken twice, dropped or overwritten; only a swap slot takes what is not offered.
+        # Nothing is taken twice, dropped or overwritten; only a swap slot, or a flit that pushes others on, takes what
+        # is not offered.
         leaves = dut.flit & taken
         m.d.comb += [
             Assert(dut.pack == (dut.hold | (dut.flit & direct))),
             Assert(~dut.hold | ~taken | leaves),
-            Assert(~dut.pack | self.offered | dut.swap_next),
+            Assert(~dut.pack | self.offered | dut.swap_next | (direct & self.outstanding)),
             Assert(dut.ahead == ~direct),
             Assert(dut.held_leaves == taken),
             Assert(~(dut.pack & dut.ahead) | dut.flit),
@@ -97,6 +99,8 @@ class SlotsBench(wiring.Component):
             Assert(~(direct & self.offered & self.advance) | dut.pack),
             Assert(~(next_control & self.offered & ~self.authentication) | dut.pack),
             Assert(~(next_control & dut.swap_next) | dut.pack),
+            # Fields outstanding are pushed on with every cycle, or by what is taken in it for the next one.
+            Assert(~(direct & self.outstanding & self.advance) | dut.flit | (dut.hold & self.offered)),
         ]
         return m
 

@@ -118,6 +118,8 @@ class CatchBufferBench(wiring.Component):
             Assert(~holds | (held + Mux(fill == 0, 0, fill - 1) <= self.limit)),
             Assert((dut.allowance >= 1) & (dut.allowance <= self.limit)),
             Assert(dut.allowance + Mux(occupied == 0, 0, occupied - 1) == self.limit),
+            Assert(dut.allowed + Mux(fill == 0, 0, fill - 1) == self.limit),
+            Assert(dut.outstanding == (fill != 0)),
         ]
         m.d.sync += fill.eq(next_fill)
         # What does not leave directly is held: with the flit in front of its own, or while no flit leaves.
@@ -126,7 +128,7 @@ class CatchBufferBench(wiring.Component):
         return m
 
 
-@pytest.mark.req("TL-130", "TL-131", "TL-133", "TL-134", "TL-136")
+@pytest.mark.req("TL-130", "TL-131", "TL-132", "TL-133", "TL-134", "TL-136", "TL-140", "TL-224")
 @pytest.mark.parametrize("limit", [4, 8])
 def test_catch_buffer_never_overruns(limit):
     prove(CatchBufferBench(limit), mode="prove", depth=3)

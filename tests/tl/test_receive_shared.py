@@ -137,4 +137,4 @@ def test_restart_while_one_class_is_being_emptied(held):
     for channel in ("orig_data", "rd_rsp"):
         want = getattr(expected, channel)
         assert got.beats(channel)[-len(want) :] == want
-    assert got.log == (ReceiveError.NONE, 0, 0, 0)
+    assert got.log == (ReceiveError.NONE, 0, 0, 0, 0)

@@ -4,7 +4,17 @@ import random
 
 import pytest
 
-from tl_stimulus import CLASSES, PLENTY, Stimulus, near_request, random_traffic, read_response, write_response
+from tl_stimulus import (
+    CLASSES,
+    PLENTY,
+    READ,
+    Stimulus,
+    near_request,
+    random_traffic,
+    read_response,
+    request,
+    write_response,
+)
 from tl_transmit import Partner, check, run
 from ualink.config import AddressCacheConfig, Credits, TLConfig
 from ualink_sim.model.tl_fields import (
@@ -86,3 +96,27 @@ def test_tags_go_with_their_fields():
     run(SMALL, stimulus, partner=partner, seed=19)
     check(stimulus, partner)
     assert len(partner.tags) == len(beats)
+
+
+@pytest.mark.req("TL-221", "TL-094")
+def test_cache_is_cleared_while_the_link_is_down():
+    """When the link comes back, the first Request loads at once, though there are more rows to clear than cycles since;
+    what was loaded before is not used."""
+    rng = random.Random(9)
+    rows = 64
+    config = SMALL.replace(tx_cache=AddressCacheConfig(rows=rows, ways=2))
+    down, up = rows + 40, 2 * rows + 50
+    place = {"addr": 3 << 20, "len": 15, "attr": 0xFF, "meta_data": 0, "dst_phys_acc_id": 1}
+    requests = [request(READ, rng=rng, **place) for _ in range(4)]
+    starts = [rows + 20, rows + 21, up + 12, up + 13]
+
+    def hold(channel, waiting, cycle, partner):
+        return channel == "req" and cycle < starts[4 - len(waiting)]
+
+    stimulus = Stimulus(requests)
+    partner = run(config, stimulus, hold=hold, online=lambda cycle: not down <= cycle < up).partner
+    check(stimulus, partner)
+    fields = [field for _, field in partner.fields]
+    assert [isinstance(field, CompressedRequest) for field in fields] == [False, True, False, True]
+    assert [getattr(field, "cload", 0) for field in fields] == [1, 0, 1, 0]
+    assert partner.fields[-1][0] < up + rows

@@ -24,6 +24,7 @@ class CatchBuffer(wiring.Component):
     ----------
     flit : a flit is received; ``valid`` and ``field`` are the fields of its Control half-flit (``valid`` 0 if none).
     load : the flit is accepted.
+    restart : the link restarts: nothing is outstanding. What has been loaded still leaves.
     valid : bit n: ``field[n]`` is present; low n first.
     overrun : combinational: the flit has more fields than the rate limit allows.
     output : the oldest entry.
@@ -39,6 +40,7 @@ class CatchBuffer(wiring.Component):
             {
                 "flit": In(1),
                 "load": In(1),
+                "restart": In(1),
                 "valid": In(entries),
                 "field": In(data.ArrayLayout(shape, entries)),
                 "overrun": Out(1),
@@ -72,7 +74,9 @@ class CatchBuffer(wiring.Component):
         ]
         m.d.sync += entry.eq(next_entry)
         m.d.sync += level.eq(remaining + Mux(self.load, new, 0))
-        with m.If(self.load):
+        with m.If(self.restart):
+            m.d.sync += outstanding.eq(0)
+        with m.Elif(self.load):
             m.d.sync += outstanding.eq(retained + new)
 
         for n in range(self.entries):

@@ -27,7 +27,8 @@ class TLControlSignature(wiring.Signature):
 
     Members
     -------
-    is_switch : (*) this end is a switch; of meaning only if ``TLConfig.device`` is "either".
+    is_switch : (*) this end is a switch; of meaning only if ``TLConfig.device`` is "either". What the Rx Address Cache
+        holds belongs to the rows of before: it changes before the first Request since reset.
     limits : backoff modes.
     disable_tx_cache, disable_rx_cache : (*) send no Compressed Request and no CLOAD; ignore CLOAD and take a
         Compressed Request for an error (UALink_200 §5.10).
@@ -36,6 +37,9 @@ class TLControlSignature(wiring.Signature):
         that have not been looked up yet; a row or way that does not exist is ignored.
     disable_response_compression : send no Compressed Responses.
     authentication : (*) AuthTags half-flits are sent and expected (UALink_200 §5.1.1).
+    encryption : the link carries encrypted traffic, or may (UALink_200 §9.5). Responses go uncompressed from the next
+        one on, so that RdRspSrcPhysAccID and WrRspSrcPhysAccID arrive; a Compressed Request that seems to cross 256
+        bytes is counted and no error.
     drop_on_link_down : enter Drop Mode when the link goes down (UALink_200 §3.1.3).
     control_error : pulse or level: enter Drop Mode because of an error on UPLI; a level enters once.
     clear_drop : pulse: leave Drop Mode.
@@ -54,6 +58,7 @@ class TLControlSignature(wiring.Signature):
                 "invalidate_way": Out(2),
                 "disable_response_compression": Out(1),
                 "authentication": Out(1),
+                "encryption": Out(1),
                 "drop_on_link_down": Out(1),
                 "control_error": Out(1),
                 "clear_drop": Out(1),
@@ -72,6 +77,7 @@ class TLStatusSignature(wiring.Signature):
     receive_error_valid, receive_error : the first fatal error of the receiver since the link came up.
     last_error, error_count : the last such error since reset, and how many there were, at most 255.
     unknown_messages, half_poisoned_beats : since reset, at most 255 each.
+    block_crossings : Compressed Requests that seemed to cross 256 bytes, with ``encryption``; since reset, at most 255.
     dropping, drop_cause : Drop Mode, and what has led to it since it was last left.
     """
 
@@ -87,6 +93,7 @@ class TLStatusSignature(wiring.Signature):
                 "error_count": Out(8),
                 "unknown_messages": Out(8),
                 "half_poisoned_beats": Out(8),
+                "block_crossings": Out(8),
                 "dropping": Out(1),
                 "drop_cause": Out(DROP_CAUSE_LAYOUT),
             }

@@ -41,13 +41,15 @@ DECODED_LAYOUT = data.StructLayout(
         "too_many_tagged": 1,
         "tag_slot": data.ArrayLayout(2, 8),
         "credits": CREDIT_UPDATE_LAYOUT,
+        "crossing": 4,
         "error": ReceiveError,
     }
 )
 """A decoded Control half-flit. Bit p of ``requests``: a Request has its top in sector 2p+1. Bit s of ``responses`` and
 of ``data_fields``: a Response, a Data Request Field (with ``data_field[s]``) has its top in sector s. ``tagged``: there
 is a Request or Response; ``too_many_tagged``: more than four, the tags of an AuthTags half-flit; ``tag_slot[s]``: which
-of them belongs to the one with its top in sector s. ``error`` is NONE if all fields are legal."""
+of them belongs to the one with its top in sector s. Bit p of ``crossing``: the Compressed Request with its top in
+sector 2p+1 would cross 256 bytes. ``error`` is NONE if all fields are legal."""
 
 TAGGED = tuple(ftype for ftype in FType if ftype is not FType.FLOW_CONTROL)
 """Fields that have an authentication tag: Requests and Responses."""
@@ -75,12 +77,13 @@ class ControlDecoder(wiring.Component):
     Attributes
     ----------
     half_flit : the 32 bytes, whether or not they are a Control half-flit.
+    encryption : the link may carry encrypted traffic: to cross 256 bytes is no error.
     decoded : what they mean as one.
     """
 
     def __init__(self, config: TLConfig):
         self.config = config
-        super().__init__({"half_flit": In(256), "decoded": Out(DECODED_LAYOUT)})
+        super().__init__({"half_flit": In(256), "encryption": In(1), "decoded": Out(DECODED_LAYOUT)})
 
     def elaborate(self, platform):
         m = Module()
@@ -109,9 +112,9 @@ class ControlDecoder(wiring.Component):
             elif sector % 4 == 1:
                 m.d.comb += misplaced[sector].eq(tops_with(sector, FType.UNCOMPRESSED_REQUEST))
 
-        reserved, crossing = Signal(4), Signal(4)
+        reserved = Signal(4)
         for pair in range(4):
-            self._decode_request(m, pair, tops_with, reserved, crossing)
+            self._decode_request(m, pair, tops_with, reserved)
         for sector in range(SECTORS):
             self._decode_response(m, sector, tops_with)
         self._decode_credits(m, tops_with)
@@ -123,7 +126,7 @@ class ControlDecoder(wiring.Component):
             m.d.comb += self.decoded.error.eq(ReceiveError.FOOTPRINT)
         with m.Elif(reserved.any()):
             m.d.comb += self.decoded.error.eq(ReceiveError.COMPRESSED_CMD)
-        with m.Elif(crossing.any()):
+        with m.Elif(self.decoded.crossing.any() & ~self.encryption):
             m.d.comb += self.decoded.error.eq(ReceiveError.BLOCK_CROSSING)
         return m
 
@@ -141,7 +144,7 @@ class ControlDecoder(wiring.Component):
             tops[0].eq(~whole & ~covers_two(1)),
         ]
 
-    def _decode_request(self, m, pair, tops_with, reserved, crossing):
+    def _decode_request(self, m, pair, tops_with, reserved):
         sector = 2 * pair + 1
         compressed = tops_with(sector, FType.COMPRESSED_REQUEST)
         uncompressed = tops_with(sector, FType.UNCOMPRESSED_REQUEST) if pair % 2 else 0
@@ -155,7 +158,7 @@ class ControlDecoder(wiring.Component):
             byte_enables = short.cmd == CompressedCmd.WRITE.value
             m.d.comb += [
                 reserved[pair].eq(~writes & (short.cmd != CompressedCmd.READ.value)),
-                crossing[pair].eq((short.addr[:2] + short.len) > 3),
+                self.decoded.crossing[pair].eq((short.addr[:2] + short.len) > 3),
                 self.decoded.data_fields[sector].eq(writes),
                 brings.is_request.eq(1),
                 brings.byte_enables.eq(byte_enables),

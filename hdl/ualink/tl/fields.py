@@ -22,6 +22,7 @@ __all__ = [
     "CompressedCmd",
     "FType",
     "MessageType",
+    "first_byte_enable_slot",
     "has_byte_enables",
     "request_half_flits",
     "response_half_flits",
@@ -186,6 +187,19 @@ def has_byte_enables(cmd, *, uwm_has_byte_enables: bool = True):
     if not uwm_has_byte_enables:
         without_byte_enables |= cmd == ReqCmd.UPLI_WRITE_MESSAGE.value
     return cmd[5] & ~without_byte_enables
+
+
+def first_byte_enable_slot(cmd, addr_slot, *, reading: str):
+    """The quarter of a byte-enable half-flit that belongs to the first beat of a Request with ReqCmd ``cmd``.
+
+    ``addr_slot`` is ReqAddr[7:6]; the further beats follow in order, modulo 4. ``reading`` is
+    ``TLConfig.byte_enable_slots`` (ruling D04): with "beat" those of UPLI Write Messages and vendor commands (2Ch to
+    2Fh, 3Ch to 3Fh), whose ReqAddr need not be an address, begin at 0.
+    """
+    if reading == "address":
+        return addr_slot
+    has_no_address = (cmd == ReqCmd.UPLI_WRITE_MESSAGE.value) | (cmd[5] & cmd[2:4].all())
+    return Mux(has_no_address, 0, addr_slot)
 
 
 def request_half_flits(cmd, num_beats, *, uwm_has_byte_enables: bool = True):

@@ -37,6 +37,7 @@ class HalfFlitSequence(wiring.Component):
     authentication : AuthTags half-flits are sent; constant while the link is online.
     offered, formed : there is something worth a Control half-flit, and what would be sent now. Without ``offered``
         there are FC fields in it at most, and so with ``swap_next`` and ``authentication``.
+    outstanding : fields are in the partner's catch buffers, which move on with flits only (UALink_200 §5.7).
     pack : ``formed`` is taken in this cycle, and its data jobs are to be loaded.
     swap_next : what is taken now leaves in a swap slot; ``ahead`` : and not in the flit of this cycle.
     window, available, take : data half-flits, as in ``DataGearbox``.
@@ -51,6 +52,7 @@ class HalfFlitSequence(wiring.Component):
                 "authentication": In(1),
                 "offered": In(1),
                 "formed": In(CONTROL_HALF_FLIT_LAYOUT),
+                "outstanding": In(1),
                 "pack": Out(1),
                 "swap_next": Out(1),
                 "ahead": Out(1),
@@ -76,6 +78,7 @@ class HalfFlitSequence(wiring.Component):
             slots.offered.eq(self.offered),
             slots.half_flits.eq(self.formed.half_flits),
             slots.tagged.eq(self.formed.tagged),
+            slots.outstanding.eq(self.outstanding),
             slots.advance.eq(advance),
             slots.available.eq(self.available),
             self.pack.eq(slots.pack),

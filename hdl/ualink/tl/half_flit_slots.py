@@ -39,12 +39,14 @@ class HalfFlitSlots(wiring.Component):
 
     Lower slot: data with two or more half-flits owed, else the Control half-flit. Upper slot: with one half-flit owed
     before this flit, that one (the swap); else the tags of a Control half-flit that has them, its first data half-flit,
-    or a MANDATORY NOP. A flit whose data are not there yet does not leave.
+    or a MANDATORY NOP. A flit whose data are not there yet does not leave. With nothing owed, held or offered a flit
+    leaves only while fields are ``outstanding``, with no other purpose than to push them on.
 
     A Control half-flit is taken as late as a slot can be had for it without waiting:
 
     - Nothing owed, nothing held: one that needs no data in its own flit goes into the flit of this cycle, if that can
       leave, and otherwise waits and may improve. One with data is held, and leaves in the next flit at the earliest.
+      One that is not ``offered`` goes with ``outstanding``.
     - Otherwise it is held from the cycle in which the flit before its own leaves. If its own is a swap flit it is taken
       even if it is not ``offered``: the lower slot would be empty. If not, one not offered waits, and so does any with
       authentication, for it will need no data in its own flit.
@@ -58,6 +60,7 @@ class HalfFlitSlots(wiring.Component):
     authentication : Control half-flits may have tags; constant while the link is online.
     offered, half_flits, tagged : of the Control half-flit formed, which may depend on ``swap_next`` and ``ahead``.
         Without ``offered`` and for a swap slot it has no data and no tags.
+    outstanding : the partner's catch buffers need a flit to move on (``SourceRateLimit``).
     pack, hold : it is taken in this cycle; ``hold``: into the control register rather than into this flit.
     ahead : it would not leave in the flit of this cycle, but in the one after that.
     swap_next : it would leave in a swap slot.
@@ -75,6 +78,7 @@ class HalfFlitSlots(wiring.Component):
                 "offered": In(1),
                 "half_flits": In(range(MOST_HALF_FLITS + 1)),
                 "tagged": In(1),
+                "outstanding": In(1),
                 "pack": Out(1),
                 "hold": Out(1),
                 "ahead": Out(1),
@@ -121,11 +125,12 @@ class HalfFlitSlots(wiring.Component):
         with m.Else():
             m.d.comb += self.lower.eq(LowerSlot.FORMED)
 
-        skips, early = Signal(), Signal()
+        skips, early, leaves = Signal(), Signal(), Signal()
         m.d.comb += [
             skips.eq((self.half_flits == 0) | tagged),
             early.eq(self.swap_next | ((after == 0) & self.offered & ~self.authentication)),
-            self.flit.eq(self.advance & (self.available >= wanted) & (self.ahead | (self.offered & skips))),
+            leaves.eq((self.offered & skips) | (self.outstanding & ~self.offered)),
+            self.flit.eq(self.advance & (self.available >= wanted) & (self.ahead | leaves)),
             self.take.eq(Mux(self.flit, wanted, 0)),
             self.hold.eq(Mux(self.ahead, self.flit & early, self.offered & ~skips)),
             self.pack.eq(self.hold | (self.flit & ~self.ahead)),

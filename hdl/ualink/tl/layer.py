@@ -73,14 +73,16 @@ class TransactionLayer(wiring.Component):
             drop_mode.clear.eq(control.clear_drop),
             gate.dropping.eq(drop_mode.dropping),
             transmit.online.eq(up),
-            receive.online.eq(up),
+            receive.online.eq(self.online),
+            receive.discard.eq(~up),
             transmit.authentication.eq(authentication),
             receive.authentication.eq(authentication),
+            receive.encryption.eq(control.encryption),
             receive.is_switch.eq(control.is_switch),
             receive.disable_rx_cache.eq(control.disable_rx_cache),
         ]
         # A channel has authentication for all of its traffic or for none (UALink_200 §5.1.1).
-        with m.If(~up):
+        with m.If(~self.online):
             m.d.sync += authentication.eq(control.authentication & config.authentication)
         for name in control.signature.members:
             m.d.comb += getattr(transmit.control, name).eq(getattr(control, name))
@@ -103,6 +105,7 @@ class TransactionLayer(wiring.Component):
             status.error_count.eq(receive.error_count),
             status.unknown_messages.eq(receive.unknown_messages),
             status.half_poisoned_beats.eq(receive.half_poisoned_beats),
+            status.block_crossings.eq(receive.block_crossings),
             status.dropping.eq(drop_mode.dropping),
             status.drop_cause.eq(drop_mode.cause),
         ]

@@ -20,7 +20,8 @@ class SourceRateLimit(wiring.Component):
     ``limit`` cannot overrun.
 
     The partner retires one field per flit that it receives, whatever the flit holds; cycles without a flit do not
-    count.
+    count. So the last fields stay in a catch buffer taken literally until more flits come (UALink_200 §5.7 with Figure
+    5-6).
 
     Attributes
     ----------
@@ -29,6 +30,7 @@ class SourceRateLimit(wiring.Component):
         ``held`` fields, which equals ``issued`` then.
     allowance : fields that what is formed now may have, 1 to ``limit``; the same cycle, ``limit`` after reset. It
         depends on ``ahead`` and ``held`` only.
+    outstanding : level, the catch buffer holds a field after the flits that have left; from a register, 0 after reset.
     """
 
     def __init__(self, limit: int):
@@ -36,6 +38,8 @@ class SourceRateLimit(wiring.Component):
             raise ConfigError(f"source rate limit {limit!r}; it must be 1 or more")
         self.limit = limit
         count = range(limit + 1)
+        # The allowance behind the flits that have left.
+        self.allowed = Signal(count, init=limit)
         super().__init__(
             {
                 "flit": In(1),
@@ -43,15 +47,20 @@ class SourceRateLimit(wiring.Component):
                 "ahead": In(1),
                 "held": In(count),
                 "allowance": Out(count, init=limit),
+                "outstanding": Out(1),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
-        allowed = Signal(range(self.limit + 1), init=self.limit)
+        allowed = self.allowed
         m.d.comb += self.allowance.eq(Mux(self.ahead, self._after(m, allowed, self.held), allowed))
         with m.If(self.flit):
-            m.d.sync += allowed.eq(self._after(m, allowed, self.issued))
+            # One is retired: below the limit there are two or more.
+            m.d.sync += [
+                allowed.eq(self._after(m, allowed, self.issued)),
+                self.outstanding.eq((allowed != self.limit) | (self.issued != 0)),
+            ]
         return m
 
     def _after(self, m, allowed, issued):

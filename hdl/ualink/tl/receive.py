@@ -31,19 +31,26 @@ class Receive(wiring.Component):
 
     The first fatal error stops the acceptance of flits, the faulty one included; what came before is still delivered.
     While ``online`` is low everything is dropped and the sequence restarts, but a transfer towards UPLI that has begun
-    is finished, however long that takes. Until then, and until the Rx Address Cache is cleared, ``buffers_free`` is
-    low, so that the partner of the new session has no credits yet: FC fields and messages count, a Request or a
-    Response is an overdrawn credit.
+    is finished, however long that takes. Until then, and after reset until the Rx Address Cache is cleared,
+    ``buffers_free`` is low, so that the partner of the new session has no credits yet: FC fields and messages count, a
+    Request or a Response is an overdrawn credit.
+
+    A Request that came while ``online`` was high has loaded the Rx Address Cache before the next session begins, though
+    the link went down in the cycle after it (UALink_200 §5.6.2: every load counts, none is forgotten).
 
     Attributes
     ----------
     rx_flit : flits from the DL.
     rx_req, rx_orig_data, rx_rd_rsp, rx_wr_rsp : beats towards the UPLI agents.
     online : DL channel 0 is online.
+    discard : level, Drop Mode: flits keep the sequence and load the Rx Address Cache, because the partner believes they
+        did; nothing else of them counts. It falls only while ``online`` is low.
     authentication : level, constant while ``online``: AuthTags half-flits are expected; low: all tags are 0.
         Ignored without ``config.authentication``.
     is_switch : as in ``TLControlSignature``.
     disable_rx_cache : level, constant while ``online``: do without the Rx Address Cache (UALink_200 §5.10).
+    encryption : level, the link may carry encrypted traffic: a Compressed Request that seems to cross 256 bytes is
+        counted, for its address may be ciphertext; low: it is an error.
     status : to the transmitter; its ``fc`` comes in cycle 2, and ``init_sent`` is not needed, because the credit checks
         start with all that will be announced. ``buffers_free`` rises in the cycle after ``online`` at the earliest.
     error_valid, error : level, the first fatal error since ``online`` rose.
@@ -51,7 +58,7 @@ class Receive(wiring.Component):
     half_poisoned : pulse, one half of a beat came poisoned without the other (not fatal; the beat is poisoned).
     last_error : the last fatal error, ``NONE`` if there was none. This log and its counters, which stay at 255, are
         reset by nothing but the reset of the domain.
-    error_count, unknown_messages, half_poisoned_beats : how many there were.
+    error_count, unknown_messages, half_poisoned_beats, block_crossings : how many there were.
     """
 
     def __init__(self, config: TLConfig):
@@ -64,7 +71,9 @@ class Receive(wiring.Component):
                 "rx_rd_rsp": Out(beat_stream("rd_rsp")),
                 "rx_wr_rsp": Out(beat_stream("wr_rsp")),
                 "online": In(1),
+                "discard": In(1),
                 "authentication": In(1),
+                "encryption": In(1),
                 "is_switch": In(1),
                 "disable_rx_cache": In(1),
                 "status": Out(ReceiveStatusSignature()),
@@ -76,6 +85,7 @@ class Receive(wiring.Component):
                 "error_count": Out(8),
                 "unknown_messages": Out(8),
                 "half_poisoned_beats": Out(8),
+                "block_crossings": Out(8),
             }
         )
 
@@ -91,8 +101,18 @@ class Receive(wiring.Component):
         # What is stale goes as soon as no transfer needs it any more, one cycle after the last such transfer has ended.
         stale = Signal()
         flush = Signal()
-        m.d.comb += [flush.eq(~self.online | stale), self.status.buffers_free.eq(~flush & requests.ready)]
-        m.d.sync += stale.eq(~self.online | (stale & (requests.busy | responses.busy)))
+        occupied = requests.busy | requests.caught | responses.busy
+        m.d.comb += [
+            flush.eq(~self.online | self.discard | stale),
+            self.status.buffers_free.eq(~flush & requests.ready),
+        ]
+        m.d.sync += stale.eq(~self.online | (stale & occupied))
+        # In this session the partner was given credits; of a flit that came just before ``online`` fell, in that one.
+        announced = Signal()
+        with m.If(~self.online):
+            m.d.sync += announced.eq(0)
+        with m.Elif(self.status.buffers_free):
+            m.d.sync += announced.eq(1)
         m.d.comb += [part.flush.eq(flush) for part in (requests, responses, data, errors)]
 
         # Cycle 0: parse the lower half-flit in case it is a Control half-flit.
@@ -102,8 +122,8 @@ class Receive(wiring.Component):
         upper_is_zero = Signal(reset_less=True)
         corrupt = Signal(reset_less=True)
         incoming = self.rx_flit.payload.data
-        controls = (self.rx_flit.payload[name] for name in ("message", "port", "error", "control_parity"))
-        m.d.comb += decoder.half_flit.eq(incoming[:256])
+        controls = (self.rx_flit.payload[name] for name in ("message", "error", "control_parity"))
+        m.d.comb += [decoder.half_flit.eq(incoming[:256]), decoder.encryption.eq(self.encryption)]
         m.d.sync += [
             present.eq(self.rx_flit.valid & self.online),
             flit.eq(self.rx_flit.payload),
@@ -117,11 +137,14 @@ class Receive(wiring.Component):
         ]
 
         # Cycle 1: classify both half-flits, check, load the catch buffers, write the data.
-        considered, accept = Signal(), Signal()
+        # ``heard`` is a flit though the link has just gone down: it still loads the Rx Address Cache.
+        heard, legal, considered, accept = Signal(), Signal(), Signal(), Signal()
         lower, upper = flit.data[:256], flit.data[256:]
         m.d.comb += [
-            considered.eq(present & ~self.error_valid & self.online),
-            sequence.valid.eq(considered),
+            heard.eq(present & ~self.error_valid),
+            considered.eq(heard & self.online),
+            accept.eq(legal & self.online),
+            sequence.valid.eq(heard),
             sequence.message.eq(flit.message),
             sequence.lower_type.eq(lower[:8]),
             sequence.upper_type.eq(upper[:8]),
@@ -132,10 +155,10 @@ class Receive(wiring.Component):
             sequence.too_many_tagged.eq(decoded.too_many_tagged),
             sequence.authentication.eq(self.authentication if self.config.authentication else 0),
         ]
-        for part in (requests, responses):
+        for part, flit_comes, flit_counts in ((requests, heard, legal), (responses, considered, accept)):
             m.d.comb += [
-                part.flit.eq(considered),
-                part.load.eq(accept),
+                part.flit.eq(flit_comes),
+                part.load.eq(flit_counts),
                 part.half_flit.eq(lower),
                 part.tags.eq(Mux(sequence.tags, upper, 0)),
                 part.tag_slot.eq(decoded.tag_slot),
@@ -147,11 +170,15 @@ class Receive(wiring.Component):
             data.slots[0].eq(sequence.lower),
             data.slots[1].eq(sequence.upper),
             data.half_flits.eq(flit.data),
-            data.accept.eq(accept),
+            data.accept.eq(accept & ~flush),
             requests.is_switch.eq(self.is_switch),
             requests.disable_rx_cache.eq(self.disable_rx_cache),
         ]
-        self._check(m, considered, accept, corrupt, decoded, sequence, requests, responses, data, errors)
+        self._check(m, heard, legal, announced, corrupt, decoded, sequence, requests, responses, data, errors)
+        m.d.comb += [
+            errors.unknown_messages.eq(Mux(accept, sequence.unknown_message, 0)),
+            errors.block_crossings.eq(Mux(accept & sequence.control, decoded.crossing, 0)),
+        ]
 
         # Cycle 2 and on: one Request and one Response per cycle are checked and queued, and leave with their data.
         wiring.connect(m, data.byte_enables, requests.byte_enables)
@@ -181,20 +208,20 @@ class Receive(wiring.Component):
         self._report(m, accept, sequence, decoded, lower, upper)
         return m
 
-    def _check(self, m, considered, accept, corrupt, decoded, sequence, requests, responses, data, errors):
+    def _check(self, m, heard, legal, announced, corrupt, decoded, sequence, requests, responses, data, errors):
         """The first of several errors in a cycle is the one that is told. An error found in cycle 2 holds what is
         behind it; one found in cycle 1 leaves what was accepted before to go on."""
-        unannounced = ~self.status.buffers_free
+        unannounced = ~(announced | self.status.buffers_free)
         early_checks = (
-            (considered & corrupt, ReceiveError.FLIT_CORRUPT),
+            (heard & corrupt, ReceiveError.FLIT_CORRUPT),
             (sequence.control & (decoded.error != ReceiveError.NONE), decoded.error),
             (sequence.error != ReceiveError.NONE, sequence.error),
             (unannounced & sequence.control & decoded.requests.any(), ReceiveError.REQ_CMD_CREDIT),
             (unannounced & sequence.control & decoded.responses.any(), ReceiveError.RSP_CMD_CREDIT),
             (requests.overrun, ReceiveError.REQUEST_RATE),
             (responses.overrun, ReceiveError.RESPONSE_RATE),
-            (considered & data.request_refused, ReceiveError.REQ_DATA_CREDIT),
-            (considered & data.response_refused, ReceiveError.RSP_DATA_CREDIT),
+            (heard & data.request_refused, ReceiveError.REQ_DATA_CREDIT),
+            (heard & data.response_refused, ReceiveError.RSP_DATA_CREDIT),
         )
         late_checks = (
             (requests.error != ReceiveError.NONE, requests.error),
@@ -205,9 +232,8 @@ class Receive(wiring.Component):
                 with m.If(failed):
                     m.d.comb += error.eq(code)
         m.d.comb += [
-            accept.eq(considered & (errors.early == ReceiveError.NONE)),
+            legal.eq(heard & (errors.early == ReceiveError.NONE)),
             errors.online.eq(self.online),
-            errors.unknown_messages.eq(Mux(accept, sequence.unknown_message, 0)),
             errors.half_poisoned.eq(Cat(data.request_half_poisoned, data.response_half_poisoned)),
             self.error_valid.eq(errors.error_valid),
             self.error.eq(errors.error),
@@ -217,6 +243,7 @@ class Receive(wiring.Component):
             self.error_count.eq(errors.error_count),
             self.unknown_messages.eq(errors.unknown_message_count),
             self.half_poisoned_beats.eq(errors.half_poisoned_count),
+            self.block_crossings.eq(errors.block_crossing_count),
         ]
 
     def _report(self, m, accept, sequence, decoded, lower, upper):

@@ -10,13 +10,13 @@ class ReceiveError(enum.Enum, shape=5):
 
     FLIT_CORRUPT: the DL marked the flit as corrupt, or its parity is wrong. FTYPE: code 6h-Fh. FOOTPRINT: a field
     starts in a sector where its length does not fit. COMPRESSED_CMD: reserved CMD of a Compressed Request.
-    BLOCK_CROSSING: a Compressed Request crosses a 256-byte boundary. MANDATORY_NOP: the half-flit is not all zero.
-    POISON_SLOT: Poisoned Data where no data or operand half-flit is due. REQUEST_RATE, RESPONSE_RATE: more fields than
-    the source rate limit allows. *_CREDIT: more than was announced for the bucket. ADDRESS_CACHE: a Compressed Request
-    reads an entry that was never loaded, or a Request names an entry that does not exist. With authentication:
-    AUTH_TAG_COUNT: more than four Requests and Responses in a Control half-flit; AUTH_TAG_SWAP: any of them in a swap
-    flit; AUTH_TAG_MESSAGE: a Message half-flit in the place of AuthTags. ADDRESS_CACHE_PARITY: an entry of the Rx
-    Address Cache changed by itself.
+    BLOCK_CROSSING: a Compressed Request crosses a 256-byte boundary, on a link without encryption. MANDATORY_NOP: the
+    half-flit is not all zero. POISON_SLOT: Poisoned Data where no data or operand half-flit is due. REQUEST_RATE,
+    RESPONSE_RATE: more fields than the source rate limit allows. *_CREDIT: more than was announced for the bucket.
+    ADDRESS_CACHE: a Compressed Request reads an entry that was never loaded, or a Request names an entry that does not
+    exist. With authentication: AUTH_TAG_COUNT: more than four Requests and Responses in a Control half-flit;
+    AUTH_TAG_SWAP: any of them in a swap flit; AUTH_TAG_MESSAGE: a Message half-flit in the place of AuthTags.
+    ADDRESS_CACHE_PARITY: an entry of the Rx Address Cache changed by itself.
     """
 
     NONE = 0

@@ -26,14 +26,18 @@ class ReceiveRequests(wiring.Component):
     unloads it with its data, all strictly in order (UALink_200 §5.5, §5.7).
 
     A Request loaded in cycle t is rebuilt in t + 1 or later and offered in t + 2 or later. The Rx Address Cache is
-    cleared when the link goes down, a row per cycle; until it is, ``ready`` is low and no Request may come.
+    cleared after reset, a row per cycle; until it is, ``ready`` is low and no Request may come.
+
+    What the Rx Address Cache holds outlives a link down (UALink_200 §5.6.2): every Request that was accepted loads it,
+    also one that is in the catch buffer or is caught while ``flush`` is high, of which nothing else is left.
 
     Attributes
     ----------
     flit, load : a flit is received; it is accepted.
     half_flit : a Control half-flit with Requests where ``requests`` says so (``DECODED_LAYOUT``), 0 if it is none.
     tags, tag_slot : the AuthTags half-flit, 0 if there is none, and the tag that belongs to each sector.
-    flush : the link is down, or a transfer of before is still going on, then ``busy`` is high.
+    flush : the link is down, or a transfer of before is still going on, then ``busy`` is high, or a Request of before
+        is still ``caught``.
     ready : level, Requests may come. is_switch, disable_rx_cache : level, constant while the link is online.
     halted : an error was found: nothing more is rebuilt.
     beat, byte_enables, data_complete : originator data (``RequestUnload``).
@@ -56,6 +60,7 @@ class ReceiveRequests(wiring.Component):
                 "tag_slot": In(data.ArrayLayout(2, 8)),
                 "flush": In(1),
                 "busy": Out(1),
+                "caught": Out(1),
                 "ready": Out(1),
                 "is_switch": In(1),
                 "disable_rx_cache": In(1),
@@ -80,18 +85,19 @@ class ReceiveRequests(wiring.Component):
         caught = stored(CATCH_REQUEST_LAYOUT, config.authentication)
         entry = stored(REQUEST_ENTRY_LAYOUT, config.authentication)
         m.submodules.unload = unload = RequestUnload(config)
-        m.submodules.catch = catch = ResetInserter(self.flush)(CatchBuffer(4, caught))
-        # Once per interruption is enough: nothing is loaded before the next session.
-        flushed = Signal()
-        m.d.sync += flushed.eq(self.flush)
-        rebuild = ResetInserter(self.flush & ~flushed)(RequestReconstruction(config))
-        m.submodules.reconstruction = rebuild
+        # What is behind an error is dropped, before the next session can begin.
+        wrong = Signal(ReceiveError)
+        stop = self.halted | (wrong != ReceiveError.NONE)
+        m.submodules.catch = catch = ResetInserter(stop)(CatchBuffer(4, caught))
+        m.submodules.reconstruction = rebuild = RequestReconstruction(config)
         m.submodules.queue = queue = ResetInserter(self.flush & ~unload.busy)(Queue(entry, config.req_cmd.total))
         m.submodules.credits = credits = ResetInserter(self.flush)(CreditCheck(config.req_cmd))
 
         m.d.comb += [
             catch.flit.eq(self.flit),
             catch.load.eq(self.load),
+            catch.restart.eq(self.flush),
+            self.caught.eq(catch.output.valid),
             catch.valid.eq(self.requests),
             self.overrun.eq(catch.overrun),
         ]
@@ -105,7 +111,7 @@ class ReceiveRequests(wiring.Component):
             rebuild.field.valid.eq(catch.output.valid),
             *assign(rebuild.field.payload, catch.output.payload),
             rebuild.following.eq(catch.following.field),
-            rebuild.consume.eq(~self.halted & ~self.flush),
+            rebuild.consume.eq(~self.halted),
             rebuild.is_switch.eq(self.is_switch),
             rebuild.disable.eq(self.disable_rx_cache),
             self.ready.eq(rebuild.ready),
@@ -127,13 +133,15 @@ class ReceiveRequests(wiring.Component):
             queue.output.ready.eq(unload.request.ready),
         ]
         with m.If(rebuild.cache_error):
-            m.d.comb += self.error.eq(ReceiveError.ADDRESS_CACHE_PARITY)
+            m.d.comb += wrong.eq(ReceiveError.ADDRESS_CACHE_PARITY)
         with m.Elif(rebuild.missing | rebuild.load_outside):
-            m.d.comb += self.error.eq(ReceiveError.ADDRESS_CACHE)
+            m.d.comb += wrong.eq(ReceiveError.ADDRESS_CACHE)
         with m.Elif(credits.underflow):
-            m.d.comb += self.error.eq(ReceiveError.REQ_CMD_CREDIT)
+            m.d.comb += wrong.eq(ReceiveError.REQ_CMD_CREDIT)
         with m.Elif(self.data_underflow):
-            m.d.comb += self.error.eq(ReceiveError.REQ_DATA_CREDIT)
+            m.d.comb += wrong.eq(ReceiveError.REQ_DATA_CREDIT)
+        with m.If(~self.flush):
+            m.d.comb += self.error.eq(wrong)
 
         for name in ("beat", "byte_enables"):
             wiring.connect(m, wiring.flipped(getattr(self, name)), getattr(unload, name))

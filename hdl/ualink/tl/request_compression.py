@@ -129,14 +129,16 @@ class RequestCompression(wiring.Component):
 def _is_compressible(m, field) -> Signal:
     """All conditions but the hit (UALink_200 §5.9.3), on the address as UPLI brings it (ruling D19).
 
-    The short form has no NUMBEATS; the partner takes it from LEN, so a write that says otherwise keeps its long form.
+    The short form has no NUMBEATS; the partner takes it from LEN, so a Request that says otherwise keeps its long form.
+    With encryption the address is ciphertext and aligned by chance: then this alone tells a Write that is not.
     """
     is_read = field.cmd == ReqCmd.READ.value
     is_write = (field.cmd == ReqCmd.WRITE.value) | (field.cmd == ReqCmd.WRITE_FULL.value)
     blocks = field.len[4:]
     compressible = Signal()
     m.d.comb += compressible.eq(
-        Mux(is_read, field.attr == 0xFF, is_write & (field.attr == 0x00) & (field.num_beats == blocks))
+        Mux(is_read, field.attr == 0xFF, is_write & (field.attr == 0x00))
+        & (field.num_beats == Mux(is_read, 0, blocks))
         & field.len[:4].all()
         & ~field.addr[:4].any()
         & (field.addr[4:6] + blocks <= 3)

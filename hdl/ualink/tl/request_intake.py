@@ -9,7 +9,7 @@ from ualink.upli.channels import beat_stream
 from ualink.upli.commands import ReqCmd
 
 from .credits import CreditClaimSignature
-from .fields import UNCOMPRESSED_REQUEST, FType, has_byte_enables, request_half_flits
+from .fields import UNCOMPRESSED_REQUEST, FType, first_byte_enable_slot, has_byte_enables, request_half_flits
 from .half_flits import REQUEST_FIELD_LAYOUT, DataSource
 
 __all__ = ["RequestIntake"]
@@ -78,6 +78,6 @@ class RequestIntake(wiring.Component):
             job.source.eq(DataSource.ORIG_DATA),
             job.num_beats.eq(req.num_beats),
             job.byte_enables.eq(has_byte_enables(req.cmd, uwm_has_byte_enables=uwm)),
-            job.slot.eq(req.addr[6:8]),
+            job.slot.eq(first_byte_enable_slot(req.cmd, req.addr[6:8], reading=self.config.byte_enable_slots)),
         ]
         return m

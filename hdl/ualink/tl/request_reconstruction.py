@@ -33,7 +33,8 @@ class RequestReconstruction(wiring.Component):
 
     What a Compressed Request leaves out of its address comes from the Rx Address Cache, which an Uncompressed Request
     with CLOAD loads, for the Request behind it already (UALink_200 §5.6.1). Without the cache (``config.rx_cache.rows``
-    0) or with ``disable``, CLOAD is ignored.
+    0) CLOAD is ignored. With ``disable`` it breaks no rule either; what exists is loaded all the same, so that the
+    cache has what the partner believes when it is used again.
 
     Plain Reads get num_beats 0, whatever NUMBEATS says; other commands keep it (ruling D05).
 
@@ -106,21 +107,21 @@ class RequestReconstruction(wiring.Component):
         field = data.View(UNCOMPRESSED_REQUEST, self.field.p.field)
         row, way = entry_of(self.field.p.field)
         following_row, _ = entry_of(self.following)
-        exists, present, rebuilt, loads = Signal(), Signal(), Signal(), Signal()
+        present, usable, rebuilt, loads = Signal(), Signal(), Signal(), Signal()
         m.d.comb += [
-            exists.eq((row < rows) & (way < ways)),
-            present.eq(exists & cache.ready & ~self.disable),
+            present.eq((row < rows) & (way < ways) & cache.ready),
+            usable.eq(present & ~self.disable),
             rebuilt.eq(self.field.valid & compressed),
-            loads.eq(self.field.valid & ~compressed & field.cload & ~self.disable),
+            loads.eq(self.field.valid & ~compressed & field.cload),
             cache.following_row.eq(following_row),
             cache.row.eq(row),
             cache.way.eq(way),
             cache.load.eq(loads & present & self.consume),
             cache.load_region.eq(field.addr[18:]),
             self.ready.eq(cache.ready),
-            self.missing.eq(rebuilt & ~(present & (cache.known | cache.mismatch))),
-            self.load_outside.eq(loads & ~present),
-            self.cache_error.eq(rebuilt & present & cache.mismatch),
+            self.missing.eq(rebuilt & ~(usable & (cache.known | cache.mismatch))),
+            self.load_outside.eq(loads & ~present & ~self.disable),
+            self.cache_error.eq(rebuilt & usable & cache.mismatch),
         ]
         return cache.region
 

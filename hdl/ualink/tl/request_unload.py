@@ -8,7 +8,7 @@ from ualink.config import TLConfig
 from ualink.upli.channels import beat_stream
 
 from .data_buffer import BEAT_LAYOUT
-from .fields import has_byte_enables
+from .fields import first_byte_enable_slot, has_byte_enables
 from .internal import RELEASE_LAYOUT
 from .request_reconstruction import REQUEST_ENTRY_LAYOUT
 
@@ -107,10 +107,13 @@ class RequestUnload(wiring.Component):
         beat = self.rx_orig_data.payload
         beat_index = Mux(self.busy, index, 0)
         from_half_flit = has_byte_enables(current.beat.cmd, uwm_has_byte_enables=self.config.uwm_has_byte_enables)
-        # Bit i of a byte-enable half-flit belongs to byte i of the 256-byte block (ruling D04).
+        # Bit i of a byte-enable half-flit belongs to byte i of the 256-byte block, or of the transfer (ruling D04).
         block_slot = Signal(2)
+        first_slot = first_byte_enable_slot(
+            current.beat.cmd, current.beat.addr[6:8], reading=self.config.byte_enable_slots
+        )
         m.d.comb += [
-            block_slot.eq(current.beat.addr[6:8] + beat_index),
+            block_slot.eq(first_slot + beat_index),
             beat.data.eq(self.beat.payload.data),
             beat.error.eq(self.beat.payload.error),
             beat.byte_en.eq(

@@ -1,6 +1,6 @@
 """The transmit half of the transaction layer of one port (UALink_200 §5.5, Figure 5-2)."""
 
-from amaranth.hdl import Module, Mux, ResetInserter
+from amaranth.hdl import Module, Mux, ResetInserter, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -44,6 +44,9 @@ class Transmit(wiring.Component):
 
     On an idle link a flit is offered 2 cycles after a Write Response was accepted, 3 after a Read Response, 3 after a
     Request without data and 4 after one with data; a Request takes a cycle less without Address Cache.
+
+    Behind its last field it sends flits without any until a catch buffer that moves with flits only would be empty
+    (UALink_200 §5.7 with Figure 5-6): one behind a lone field, at most four Requests or eight Responses long.
 
     Nothing but FC fields and Message half-flits leaves before both initial credit releases are complete (ruling D16).
     While ``online`` is low everything is in its reset state, no beat is accepted and no flit offered, except that the
@@ -105,7 +108,11 @@ class Transmit(wiring.Component):
         rd_residue = ResidueDrain(RD_RSP_LAYOUT, most=3, first_beats=True)
 
         m.submodules.request_intake = in_link(request_intake)
-        m.submodules.compression = in_link(compression)
+        # The partner may have lost any load: after a link down nothing is known of its Rx Address Cache (TL-221). What
+        # clears the own one goes on while the link is down.
+        was_online = Signal()
+        m.d.sync += was_online.eq(self.online)
+        m.submodules.compression = ResetInserter(was_online & ~self.online)(compression)
         m.submodules.response_intake = in_link(response_intake)
         m.submodules.requests = in_link(requests)
         m.submodules.responses = in_link(responses)
@@ -151,7 +158,7 @@ class Transmit(wiring.Component):
             orig_data.input.p.byte_en.eq(orig_residue.o.p.byte_en),
             orig_data.input.p.error.eq(orig_residue.o.p.error),
             response_intake.enable.eq(self.online),
-            response_intake.compress.eq(~self.control.disable_response_compression),
+            response_intake.compress.eq(~self.control.disable_response_compression & ~self.control.encryption),
             response_intake.room.eq(responses.i.ready),
             responses.i.valid.eq(response_intake.push),
             responses.i.payload.eq(response_intake.field),
@@ -185,6 +192,7 @@ class Transmit(wiring.Component):
             sequence.authentication.eq(self.authentication),
             sequence.offered.eq(packer.offered),
             sequence.formed.eq(packer.formed),
+            sequence.outstanding.eq(request_limit.outstanding | response_limit.outstanding),
             packer.request_count.eq(requests.count),
             requests.take.eq(packer.request_take),
             packer.request_allowance.eq(request_limit.allowance),

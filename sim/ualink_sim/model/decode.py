@@ -103,7 +103,7 @@ class Decoder:
     def _start_sequence(self) -> None:
         self._sequenced = True
         self.sequence.reset()
-        self.reassembler.reset()
+        self.reassembler.restart()
 
     def feed(self, flit: bytes, lost: int = 0) -> DecodedFlit:
         """Decode the next flit, before which ``lost`` others are known to be missing."""
@@ -127,6 +127,7 @@ class Decoder:
         decoded.restarted = place.change is StreamChange.RESTART
         if place.change is StreamChange.HOLE:
             self._forget()
+            self.reassembler.reset(from_start=False)
         elif place.change is not StreamChange.NONE:
             self._start_link()
         if decoded.state is FlitState.PAYLOAD:
@@ -203,6 +204,7 @@ class Decoder:
         if INITIAL_CREDIT_RELEASE_COMPLETE in halves:
             # Until this message a transmitter sends no field that brings data, so nothing is owed here.
             self._start_sequence()
+            self.reassembler.reset(from_start=False)
             decoded.notes.append("the TL is in step from the Initial Credit Release Complete message on")
             return True
         sequence = self.synchronizer.push(flit.data, flit.message_bits)

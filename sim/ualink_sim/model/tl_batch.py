@@ -14,7 +14,7 @@ from .tl_batch_walk import Walk
 from .tl_credits import BUCKETS
 from .tl_sequence import MAX_TAGS
 
-__all__ = ["Beats", "Credits", "Fields", "Stream", "decode", "excess", "spent"]
+__all__ = ["Beats", "Credits", "Fields", "Stream", "decode", "excess", "outstanding", "spent"]
 
 
 @dataclass
@@ -150,12 +150,17 @@ def _half_poisoned(table: Fields, poisoned: Array) -> bool:
     return bool((poisoned[low] != poisoned[low + 1]).any())
 
 
-def excess(counts: Array, limit: int) -> int | None:
-    """The first flit with more fields than the source rate limit allows; ``counts`` are those of each flit."""
+def outstanding(counts: Array) -> Array:
+    """Fields in a catch buffer that moves with flits only, behind each flit; ``counts`` are those of each flit."""
     # The receiver keeps what it cannot retire at once: one leaves with each flit.
     gain = np.concatenate([[0], np.cumsum(counts - 1)])
     kept = gain - np.minimum.accumulate(gain)
-    too_many = np.flatnonzero(counts + kept[:-1] > limit)
+    return counts + kept[:-1]
+
+
+def excess(counts: Array, limit: int) -> int | None:
+    """The first flit with more fields than the source rate limit allows; ``counts`` are those of each flit."""
+    too_many = np.flatnonzero(outstanding(counts) > limit)
     return int(too_many[0]) if len(too_many) else None
 
 

@@ -28,7 +28,13 @@ _CODE_OF_COMMAND = {command: code for code, command in COMPRESSED_COMMANDS.items
 
 
 def is_compressible(request: UncompressedRequest, meta_data_mask: int = 0xFC) -> bool:
-    """Every condition but the cache hit; ``meta_data_mask`` names the bits that must be 0 (ruling D02)."""
+    """Every condition but the cache hit; ``meta_data_mask`` names the bits that must be 0 (ruling D02).
+
+    The short form has no NUMBEATS: the receiver takes it from LEN. With encryption the address is ciphertext by chance
+    aligned, so a Write of one beat more than LEN says must be known by its NUMBEATS (ruling D19).
+    """
+    if request.num_beats != (0 if request.cmd == READ else request.len >> 4):
+        return False
     if request.cmd not in _CODE_OF_COMMAND or request.attr != (0xFF if request.cmd == READ else 0x00):
         return False
     whole_blocks = request.len % 16 == 15 and request.byte_address % 64 == 0

@@ -229,12 +229,15 @@ class CompressedRequest(Request):
         super().__post_init__()
         if self.cmd not in COMPRESSED_COMMANDS:
             raise FieldError(f"CMD 0b{self.cmd:03b} of a Compressed Request is reserved")
-        if (self.addr & 3) + self.len > 3:
-            raise FieldError(f"Compressed Request of {self.len + 1} blocks at ADDR {self.addr:#x} crosses 256 bytes")
 
     @property
     def req_cmd(self) -> int:
         return COMPRESSED_COMMANDS[self.cmd]
+
+    @property
+    def crosses_block(self) -> bool:
+        """It would not end in the 256-byte block where it begins; legal only where ADDR may be ciphertext (TL-226)."""
+        return (self.addr & 3) + self.len > 3
 
     def data_beats(self) -> int:
         return 0 if self.req_cmd == READ else self.len + 1
@@ -333,8 +336,16 @@ FIELD_TYPES: dict[int, type[ControlField]] = {
 }
 
 
-def encode_control_half_flit(fields: Iterable[tuple[int, ControlField]]) -> bytes:
-    """32 bytes with each field at its lowest sector and NOP fields elsewhere; FieldError for an illegal footprint."""
+def _check_block(control: ControlField) -> None:
+    if isinstance(control, CompressedRequest) and control.crosses_block:
+        raise FieldError(f"Compressed Request of {control.len + 1} blocks at ADDR {control.addr:#x} crosses 256 bytes")
+
+
+def encode_control_half_flit(fields: Iterable[tuple[int, ControlField]], encryption: bool = False) -> bytes:
+    """32 bytes with each field at its lowest sector and NOP fields elsewhere; FieldError for an illegal footprint.
+
+    ``encryption`` : the link may carry encrypted traffic, in which a Compressed Request may seem to cross 256 bytes.
+    """
     value, used = 0, 0
     for sector, control in fields:
         if not 0 <= sector <= SECTORS - control.sectors or sector % control.sectors:
@@ -343,12 +354,17 @@ def encode_control_half_flit(fields: Iterable[tuple[int, ControlField]]) -> byte
         if used & footprint:
             raise FieldError(f"two fields overlap at sector {sector}")
         used |= footprint
+        if not encryption:
+            _check_block(control)
         value |= control.encode() << (32 * sector)
     return value.to_bytes(HALF_FLIT_BYTES, "little")
 
 
-def decode_control_half_flit(half_flit: bytes) -> list[tuple[int, ControlField]]:
-    """The fields of a Control half-flit with their lowest sectors, in ascending order; NOP fields are left out."""
+def decode_control_half_flit(half_flit: bytes, encryption: bool = False) -> list[tuple[int, ControlField]]:
+    """The fields of a Control half-flit with their lowest sectors, in ascending order; NOP fields are left out.
+
+    ``encryption`` : as in ``encode_control_half_flit``.
+    """
     if len(half_flit) != HALF_FLIT_BYTES:
         raise ValueError(f"{len(half_flit)} bytes given; a half-flit has {HALF_FLIT_BYTES}")
     fields = []
@@ -364,5 +380,7 @@ def decode_control_half_flit(half_flit: bytes) -> list[tuple[int, ControlField]]
         value = int.from_bytes(half_flit[4 * sector : 4 * top + 4], "little")
         if value:
             fields.append((sector, kind.decode(value)))
+            if not encryption:
+                _check_block(fields[-1][1])
         top = sector - 1
     return fields[::-1]

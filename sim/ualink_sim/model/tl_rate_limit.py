@@ -15,20 +15,26 @@ class RateLimitError(ValueError):
 
 
 class RateLimit:
-    """``allowance``: how many Requests (limit 4) or Responses (limit 8) the next transmitted TL flit may hold."""
+    """``allowance``: how many Requests (limit 4) or Responses (limit 8) the next transmitted TL flit may hold.
+
+    ``outstanding``: how many a catch buffer holds that moves with flits only. A transmitter goes on sending flits,
+    empty ones if need be, until it is 0: the last of them would stay there (TL-224).
+    """
 
     def __init__(self, limit: int):
         self.limit = self.allowance = limit
+        self.outstanding = 0
 
     def reset(self) -> None:
         """Restart with the full allowance."""
-        self.allowance = self.limit
+        self.allowance, self.outstanding = self.limit, 0
 
     def flit(self, issued: int) -> None:
         """Count one transmitted TL flit of any kind with ``issued`` of them; the receiver retires one with each."""
         if issued > self.allowance:
             raise RateLimitError(f"{issued} in one flit; {self.allowance} are allowed")
         self.allowance = min(self.limit, self.allowance - issued + 1)
+        self.outstanding = max(0, self.outstanding - 1) + issued
 
 
 class CatchBuffer(Generic[Entry]):
@@ -37,6 +43,10 @@ class CatchBuffer(Generic[Entry]):
     def __init__(self, depth: int):
         self.depth = depth
         self.entries: deque[Entry] = deque()
+
+    def reset(self) -> None:
+        """Restart empty."""
+        self.entries.clear()
 
     def flit(self, new: list[Entry]) -> Entry | None:
         """The entry that one received flit pushes on; RateLimitError when ``new`` does not fit behind the others."""

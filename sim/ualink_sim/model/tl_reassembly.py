@@ -3,7 +3,7 @@
 from collections import deque
 from dataclasses import dataclass, field
 
-from .tl_byte_enables import decode_byte_enables
+from .tl_byte_enables import BYTE_ENABLE_SLOTS, decode_byte_enables
 from .tl_compression import AddressCache, expand_request, expand_response
 from .tl_fields import (
     CompressedReadResponse,
@@ -13,6 +13,7 @@ from .tl_fields import (
     UncompressedRequest,
     UncompressedResponse,
 )
+from .tl_rate_limit import REQUEST_LIMIT, RESPONSE_LIMIT, CatchBuffer
 from .tl_sequence import ControlFields, DataHalfFlit, Event, Tags
 from .upli import ALL_LANES, OrigDataBeat, RdRspBeat, Request, WrRspBeat
 
@@ -53,10 +54,15 @@ class _Pending:
     halves: list[DataHalfFlit] = field(default_factory=list)
     tag: int = 0
     address_known: bool = True
+    caught: bool = False
+
+    @property
+    def arrived(self) -> bool:
+        return len(self.halves) == self.owed
 
     @property
     def complete(self) -> bool:
-        return len(self.halves) == self.owed
+        return self.arrived and not self.caught
 
 
 class Reassembler:
@@ -65,43 +71,83 @@ class Reassembler:
     Requests come out in order; Responses as soon as they are whole. Bytes of a poisoned beat are 0 (ruling D30).
     ``cache`` None expands Compressed Requests with region 0, for streams without an address cache at hand; so does an
     entry that was loaded before a stream joined in mid-course (``reset``). Data of fields not seen is passed over.
+
+    ``literal_catch_buffers`` takes §5.7 and figure 5-6 at their word: a field leaves its catch buffer only with a later
+    flit, so the last ones stay there until empty flits push them on. ``byte_enable_slots`` is ruling D04.
+
+    ``delivered`` : the fields of what the last flit made whole.
     """
 
-    def __init__(self, cache: AddressCache | None = None, uwm_has_byte_enables: bool = True):
+    def __init__(
+        self,
+        cache: AddressCache | None = None,
+        uwm_has_byte_enables: bool = True,
+        literal_catch_buffers: bool = False,
+        byte_enable_slots: str = "address",
+    ):
+        if byte_enable_slots not in BYTE_ENABLE_SLOTS:
+            raise ValueError(f"byte_enable_slots is {byte_enable_slots!r}; it must be one of {BYTE_ENABLE_SLOTS}")
         self.cache = cache
         self.uwm_has_byte_enables = uwm_has_byte_enables
+        self.byte_enable_slots = byte_enable_slots
+        self.delivered: list[ControlField] = []
+        self._literal = literal_catch_buffers
+        self._catch: tuple[CatchBuffer[_Pending], CatchBuffer[_Pending]] = (
+            CatchBuffer(REQUEST_LIMIT),
+            CatchBuffer(RESPONSE_LIMIT),
+        )
         self.reset()
 
-    def reset(self, from_start: bool = True) -> None:
-        """Forget what has arrived in part; ``from_start``: the stream that follows is the first of its link."""
-        self._from_start = from_start
+    def restart(self) -> None:
+        """The link restarts: forget what has arrived in part. What the address cache holds stays (TL-225)."""
         self._requests: deque[_Pending] = deque()
         self._responses: list[_Pending] = []
         self._filling: deque[_Pending] = deque()
+        for catch in self._catch:
+            catch.reset()
+
+    def reset(self, from_start: bool = True) -> None:
+        """Restart with an empty cache; ``from_start``: the stream that follows is the first since the reset."""
+        self._from_start = from_start
+        self.restart()
         if self.cache is not None:
             self.cache.clear()
 
     def push(self, events: list[Event]) -> list[Received]:
         """Take the events of one TL flit; what became whole. FieldError for a compressed one that the cache lacks."""
+        new = [self._control(event) for event in events if isinstance(event, ControlFields)]
+        if self._literal:
+            self._shift([item for items in new for item in items])
         for event in events:
-            if isinstance(event, ControlFields):
-                self._control(event)
-            elif isinstance(event, Tags):
+            if isinstance(event, Tags):
                 waiting = [*self._requests, *self._responses]
                 for control, tag in event.tags:
                     next(item for item in waiting if item.control is control).tag = tag
             elif isinstance(event, DataHalfFlit) and self._filling and self._filling[0].control is event.owed.field:
                 self._filling[0].halves.append(event)
-                if self._filling[0].complete:
+                if self._filling[0].arrived:
                     self._filling.popleft()
-        done: list[Received] = []
+        whole = []
         while self._requests and self._requests[0].complete:
-            done.append(self._request(self._requests.popleft()))
-        done += [self._response(item) for item in self._responses if item.complete]
+            whole.append(self._requests.popleft())
+        whole += [item for item in self._responses if item.complete]
         self._responses = [item for item in self._responses if not item.complete]
-        return done
+        self.delivered = [item.control for item in whole]
+        return [self._request(item) if item.control.is_request else self._response(item) for item in whole]
 
-    def _control(self, event: ControlFields) -> None:
+    def _shift(self, new: list[_Pending]) -> None:
+        """One flit: each catch buffer lets one entry go, then takes the new ones."""
+        requests = [item for item in new if item.control.is_request]
+        responses = [item for item in new if item.control.is_response]
+        for catch, entries in zip(self._catch, (requests, responses)):
+            for item in entries:
+                item.caught = True
+            retired = catch.flit(entries)
+            if retired is not None:
+                retired.caught = False
+
+    def _control(self, event: ControlFields) -> list[_Pending]:
+        new = []
         for _, control in event.fields:
             owed = control.half_flits(self.uwm_has_byte_enables)
             if isinstance(control, UncompressedRequest | CompressedRequest):
@@ -113,8 +159,10 @@ class Reassembler:
                 self._responses.append(item)
             else:
                 continue
+            new.append(item)
             if owed:
                 self._filling.append(item)
+        return new
 
     def _expand(self, control: UncompressedRequest | CompressedRequest) -> tuple[bool, UncompressedRequest]:
         """Whether the whole address is known, and the Request in full."""
@@ -138,7 +186,9 @@ class Reassembler:
         data = self._data(item)
         enables = [ALL_LANES] * len(data)
         if item.halves and item.halves[-1].owed.is_be:
-            enables = decode_byte_enables(taken.byte_address, len(data), item.halves[-1].data)
+            enables = decode_byte_enables(
+                taken.byte_address, len(data), item.halves[-1].data, taken.cmd, self.byte_enable_slots
+            )
         beats = tuple(
             OrigDataBeat(data=d, byte_en=enables[n], offset=n, last=n == len(data) - 1, error=bad, vc=taken.vchan)
             for n, (d, bad) in enumerate(data)

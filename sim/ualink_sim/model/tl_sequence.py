@@ -116,10 +116,12 @@ class Issue:
 
 
 class _Sequence:
-    """What both directions share. ``uwm_has_byte_enables`` is ruling D03."""
+    """What both directions share. ``uwm_has_byte_enables`` is ruling D03; ``encryption``: the link may carry encrypted
+    traffic."""
 
-    def __init__(self, authentication: bool = False, uwm_has_byte_enables: bool = True):
+    def __init__(self, authentication: bool = False, uwm_has_byte_enables: bool = True, encryption: bool = False):
         self.authentication = authentication
+        self.encryption = encryption
         self.uwm_has_byte_enables = uwm_has_byte_enables
         self.reset()
 
@@ -178,7 +180,7 @@ class TransmitSequence(_Sequence):
         if lower_message is not None:
             lower = lower_message, 1
         elif control_slot:
-            lower = encode_control_half_flit(fields), 0
+            lower = encode_control_half_flit(fields, self.encryption), 0
         else:
             lower = self._pop()
         new = [half for issue in issues for half in self._halves(issue)]
@@ -243,7 +245,9 @@ class ReceiveSequence(_Sequence):
         if m0:
             self._message(lower, events)
         else:
-            fields = decode_control_half_flit(lower)
+            fields = decode_control_half_flit(lower, self.encryption)
+            crossing = [control for _, control in fields if getattr(control, "crosses_block", False)]
+            events += [ProtocolError(f"{control} crosses 256 bytes", fatal=False) for control in crossing]
         tagged = self._tagged(fields) if self.authentication else []
         if len(tagged) > (0 if self.swap else MAX_TAGS):
             raise FieldError(f"{len(tagged)} tagged fields in one Control half-flit" + " of a swap flit" * self.swap)
