@@ -30,6 +30,7 @@ def options_of(config=CONFIG, **changes):
         rx_ways=config.rx_cache.ways,
         shared_data_buffer=config.shared_data_buffer,
         uwm_has_byte_enables=config.uwm_has_byte_enables,
+        byte_enable_slots=config.byte_enable_slots,
         buffers=buffers,
         **changes,
     )

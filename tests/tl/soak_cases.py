@@ -50,7 +50,7 @@ SHARED = {
 
 MODELS = {
     "large": SoakModel(_ends({})),
-    "tiny": SoakModel(_ends(TINY | _caches(8, 2)), latency=9),
+    "tiny": SoakModel(_ends(TINY | _caches(8, 2) | {"byte_enable_slots": "beat"}), latency=9),
     "uneven": SoakModel(
         _ends(CHANNELS_ONLY | {"tx_cache": AddressCacheConfig(rows=0), "credit_return_delay": 3}, SHARED)
     ),
@@ -98,6 +98,7 @@ def _case(rng: random.Random, n: int, cycles: int) -> dict:
         "authentication": n % 2 if n < 2 else rng.choice((0, 0, 1)),
         "disable_tx_cache": some(0, 0, 0, 0, 1),
         "compress_responses": some(1, 1, 1, 0),
+        "encryption": some(0, 0, 0, 1),
     }
 
 
@@ -112,6 +113,7 @@ def settings_of(case: dict) -> dict[str, int]:
         **{f"settings__{name}": case[name] for name in names},
         "control__limits": limits,
         "control__authentication": case["authentication"],
+        "control__encryption": case["encryption"],
         "control__disable_tx_cache": case["disable_tx_cache"],
         "control__disable_response_compression": not case["compress_responses"],
     }
@@ -125,6 +127,6 @@ def case_of(model: SoakModel, case: dict) -> Case:
         authentication=bool(case["authentication"]),
         limits={name: case["limits"][name] or most for name, most in NATURAL_LIMITS.items()},
         tx_cache=not case["disable_tx_cache"],
-        compress_responses=bool(case["compress_responses"]),
+        compress_responses=bool(case["compress_responses"]) and not case["encryption"],
         coupled=bool(case["coupled"]),
     )

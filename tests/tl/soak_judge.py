@@ -12,6 +12,7 @@ from tl.soak_rules import Breach, Case, Session, check_credits, check_flits, dem
 from tl.soak_tap import Records, read_tap
 from tl.soak_top import CHANNELS, ENDS, TAPS
 from ualink_sim.model.tl_batch import Fields, Stream, decode
+from ualink_sim.model.tl_byte_enables import byte_enable_slots
 from ualink_sim.model.tl_compression import AddressCache
 from ualink_sim.model.tl_reassembly import Reassembler, ReceivedReadResponse, ReceivedRequest
 from ualink_sim.model.tl_sequence import ProtocolError, ReceiveSequence
@@ -40,14 +41,14 @@ def judge(folder: Path, case: Case, port: int = 0) -> dict[str, int]:
             last = n == len(there) - 1
             where = f"end {near}, session {n}"
             try:
-                check_flits(case, near, session)
+                check_flits(case, near, session, last)
                 check_credits(case, near, session, opposite, last)
                 _sent(session, last)
                 _given(session, last)
                 _count(seen, session)
             except Breach as breach:
                 raise Breach(f"{where}: {breach}") from None
-        _data_sent(taps[near], there)
+        _data_sent(taps[near], there, case.configs[near].byte_enable_slots)
         _data_given(taps[1 - near], there, case)
         _model_agrees(case, near, there[0])
     return seen
@@ -149,7 +150,14 @@ def _given(session: Session, last: bool) -> None:
         _same_members(fields.take(np.arange(len(given))), given, channel, f"given {channel}", session, given=True)
 
 
-def _data_sent(near: dict[str, Records], sessions: list[Session]) -> None:
+def _slots(requests: Fields, of: np.ndarray, number: np.ndarray, reading: str) -> np.ndarray:
+    """The quarter of its byte-enable half-flit that beat ``number`` of Request ``of`` has."""
+    by_command = [byte_enable_slots(0xC0, 1, cmd, reading)[0] == 3 for cmd in range(64)]
+    first = np.where(np.array(by_command)[requests.cmd[of]], requests.addr[of] >> 6, 0)
+    return first + number & 3
+
+
+def _data_sent(near: dict[str, Records], sessions: list[Session], reading: str) -> None:
     """The data half-flits are the beats accepted: those of a transfer are found by its place among all transfers."""
     for channel in ("req", "rd_rsp"):
         beats = near["tx_orig_data" if channel == "req" else "tx_rd_rsp"]
@@ -174,13 +182,13 @@ def _data_sent(near: dict[str, Records], sessions: list[Session]) -> None:
             good = ~arrived.poisoned
             equal(arrived.data[good], mine.data[good], what)
             if channel == "req":
-                _enables_sent(stream, whole, arrived, mine, what)
+                _enables_sent(stream, whole, arrived, mine, what, reading)
         demand(len(beats) == start, f"{len(beats)} beats for {channel} accepted, {start} are needed")
 
 
-def _enables_sent(stream: Stream, requests: Fields, arrived, beats: Records, what: str) -> None:
+def _enables_sent(stream: Stream, requests: Fields, arrived, beats: Records, what: str, reading: str) -> None:
     images = stream.images(requests)
-    slots = (requests.addr[arrived.field] >> 6) + arrived.number & 3
+    slots = _slots(requests, arrived.field, arrived.number, reading)
     has_image = (requests.halves > 2 * requests.beats)[arrived.field]
     expected = images.copy()
     placed = np.zeros_like(images)
@@ -202,7 +210,7 @@ def _data_given(far: dict[str, Records], sessions: list[Session], case: Case) ->
             of = fields.take(beats.field)
             columns = {"data": beats.data, "vc": of.vchan}
             if channel == "orig_data":
-                slots = (of.addr >> 6) + beats.number & 3
+                slots = _slots(fields, beats.field, beats.number, case.configs[0].byte_enable_slots)
                 columns["error"] = beats.poisoned
                 columns["byte_en"] = stream.images(fields)[beats.field, slots]
                 columns["offset"] = beats.number

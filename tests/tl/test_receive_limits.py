@@ -127,7 +127,7 @@ def test_eight_flow_control_fields_in_every_flit():
     sender.check()
 
 
-@pytest.mark.req("TL-097", "TL-103", "TL-208", "TL-209")
+@pytest.mark.req("TL-097", "TL-103", "TL-208")
 def test_responses_keep_the_order_of_their_arrival_in_each_kind():
     """Whatever order the partner chose: single beats of a Read in any order, their OFFSET and LAST as they are."""
     sender = Sender()

@@ -61,7 +61,7 @@ SEEN = {
 @pytest.mark.req("TL-045", "TL-047", "TL-048", "TL-050", "TL-052", "TL-053", "TL-076", "TL-077", "TL-082", "TL-085")
 @pytest.mark.req("TL-093", "TL-096", "TL-101", "TL-104", "TL-121", "TL-124", "TL-128", "TL-131", "TL-134", "TL-146")
 @pytest.mark.req("TL-150", "TL-160", "TL-161", "TL-163", "TL-164", "TL-183", "TL-208", "TL-211", "TL-212", "TL-213")
-@pytest.mark.req("TL-214", "TL-217", "TL-218", "TL-219", "TL-221")
+@pytest.mark.req("TL-181", "TL-214", "TL-217", "TL-218", "TL-219", "TL-221", "TL-224")
 @pytest.mark.parametrize("name", sorted(MODELS) if WHOLE else ["tiny"])
 def test_the_model_finds_no_difference(tmp_path, name):
     # The last case is short, because the judge has to look at it many times.

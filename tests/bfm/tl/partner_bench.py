@@ -12,12 +12,13 @@ from ualink.tl.receive_error import ReceiveError
 from ualink_sim.bfm.tl.bus import TLBus
 from ualink_sim.bfm.tl.checker import LinkChecker
 from ualink_sim.bfm.tl.coverage import LinkCoverage
+from ualink_sim.bfm.tl.endpoint import TLEndpoint
 from ualink_sim.bfm.tl.illegal import ILLEGAL, IllegalTraffic
 from ualink_sim.bfm.tl.legal import LegalTraffic
 from ualink_sim.bfm.tl.link_checker import FlitWatch
 from ualink_sim.bfm.tl.partner import FlitPartner
 from ualink_sim.bfm.tl.random_items import RandomItems
-from ualink_sim.model.tl_reassembly import ReceivedReadResponse, ReceivedRequest
+from ualink_sim.model.tl_reassembly import ReceivedReadResponse, ReceivedRequest, ReceivedWriteResponse
 
 AUTHENTICATION = bool(int(os.environ.get("AUTHENTICATION", "0")))
 
@@ -48,10 +49,10 @@ NAMES = {
 class Bench:
     """The device, its link partner, and a passive watcher with a checker for each direction."""
 
-    def __init__(self, dut, seed):
+    def __init__(self, dut, seed, **options):
         self.dut = dut
         self.rng = random.Random(seed)
-        self.options = options_of(authentication=AUTHENTICATION)
+        self.options = options_of(authentication=AUTHENTICATION, **options)
         self.ready = 0.8
         self.coverage = LinkCoverage(LinkChecker(self.options))
         self.to_device = []
@@ -71,18 +72,23 @@ class Bench:
     async def start(self):
         """Out of reset, with the link down; nothing has been decided for the link before."""
         self.partner.online = False
-        cocotb.start_soon(Clock(self.dut.clk, 2, unit="ns").start())
+        self.running = [cocotb.start_soon(Clock(self.dut.clk, 2, unit="ns").start())]
         for model in (self.device, self.partner, self.watch):
-            cocotb.start_soon(model.start(self.dut.clk, self.dut.rst))
+            self.running.append(cocotb.start_soon(model.start(self.dut.clk, self.dut.rst)))
         self.dut.rst.value = 1
         await ClockCycles(self.dut.clk, 4)
         self.dut.rst.value = 0
         await self.link_up(self.end)
 
+    def stop(self):
+        """Leave the device alone."""
+        for task in self.running:
+            task.cancel()
+
     async def link_up(self, end):
         """With ``end`` at the other end."""
         self.partner.endpoint = self.end = end
-        self.device.set(authentication=int(AUTHENTICATION))
+        self.device.set(authentication=int(AUTHENTICATION), encryption=int(self.options.encryption))
         await ClockCycles(self.dut.clk, 4)
         self.partner.online = True
         await self.until(lambda: self.device.status("credits_ready"), "credits")
@@ -118,6 +124,13 @@ class Bench:
         assert not self.end.errors and not self.device.status("receive_error_valid")
         assert not self.device.status("transmit_error") and not self.to_device
 
+    async def restart(self):
+        """The link goes down when nothing is under way, and comes back with the same partner."""
+        await self.link_down()
+        self.end.received.clear()
+        self.end.issued.clear()
+        await self.link_up(self.end)
+
 
 def by_kind(items):
     """Requests, Read Responses, Write Responses, each in order."""
@@ -140,6 +153,56 @@ async def everything_arrives(dut):
     await bench.link_down()
     await bench.link_up(LegalTraffic(bench.options.partner(), 2))
     await bench.exchange(50)
+
+
+@cocotb.test()
+async def caches_outlive_the_link(dut):
+    """A partner that keeps its Tx Address Cache over a link down is understood, and so is one that does not; neither
+    ever meets an entry of before that it did not load."""
+    for keep in (True, False):
+        bench = Bench(dut, 20 + keep)
+        await bench.start()
+        await bench.link_down()
+        await bench.link_up(LegalTraffic(bench.options.partner(keep_tx_cache=keep), 7))
+        for _ in range(3):
+            await bench.exchange(40)
+            entries = dict(bench.end.tx_cache.entries)
+            assert entries
+            await bench.restart()
+            bench.end.quiet = False
+            assert keep == all(bench.end.tx_cache.entries.get(key) == value for key, value in entries.items())
+        await bench.exchange(40)
+        bench.stop()
+
+
+@cocotb.test()
+async def a_literal_partner_gets_everything(dut):
+    """It says nothing of itself, and its catch buffers move with the flits of the device only."""
+    bench = Bench(dut, 30)
+    await bench.start()
+    await bench.link_down()
+    await bench.link_up(TLEndpoint(bench.options.partner(literal_catch_buffers=True)))
+    items = RandomItems(bench.rng, bench.options)
+    for count in (1, 1, 1, 1, 4, 9):
+        sent = [bench.rng.choice((items.request, items.write_response, items.read_response))() for _ in range(count)]
+        before = len(bench.end.received)
+        for item in sent:
+            bench.device.send(item)
+        await bench.until(lambda want=before + count: len(bench.end.received) >= want, "the last of them", 40)
+        assert by_kind(bench.end.received[before:]) == by_kind(sent)
+        await ClockCycles(dut.clk, 60)
+    quiet = bench.partner.taken
+    await ClockCycles(dut.clk, 100)
+    assert bench.partner.taken == quiet and not bench.end.errors
+
+
+@cocotb.test()
+async def responses_keep_their_source_with_encryption(dut):
+    bench = Bench(dut, 40, encryption=True)
+    await bench.start()
+    await bench.exchange(80)
+    sources = {item.beat.src_phys_acc_id for item in bench.end.received if isinstance(item, ReceivedWriteResponse)}
+    assert len(sources) > 3
 
 
 def is_tried(name, case):

@@ -6,7 +6,7 @@ import pytest
 
 from bfm.tl.fake_link import SMALL, FakeLink
 from ualink_sim.bfm.tl.checker import LinkChecker
-from ualink_sim.bfm.tl.illegal import ILLEGAL, IllegalTraffic
+from ualink_sim.bfm.tl.illegal import ILLEGAL, IllegalTraffic, NothingBrokenError
 from ualink_sim.bfm.tl.legal import LegalTraffic, Weights
 from ualink_sim.bfm.tl.options import NATURAL_LIMITS, TLOptions
 from ualink_sim.bfm.tl.rules import RULES, TLProtocolError
@@ -17,7 +17,7 @@ BY_THE_SIGNALS = {"known", "stable"}
 """Rules of the stream, which test_bus.py breaks."""
 
 ACCEPTED = {"spare", "unused_tags", "message_type", "poison_pair", "byte_enables", "backoff", "response_members"}
-ACCEPTED |= {"compressed_meta_data", "atomic_beats", "release_twice"}
+ACCEPTED |= {"compressed_meta_data", "atomic_beats", "release_twice", "encrypted_response"}
 """Rules that a receiver need not enforce."""
 
 CASES = [
@@ -32,6 +32,7 @@ def illegal_link(name, seed=1, authentication=False):
     rule = ILLEGAL[name].rule
     options = TLOptions(
         authentication=authentication or ILLEGAL[name].needs_authentication,
+        encryption=rule == "encrypted_response",
         tx_rows=8 if rule == "cache_size" else 1024,
         limits=NATURAL_LIMITS | ({"compressed_responses": 2} if rule == "backoff" else {}),
         buffers=SMALL,
@@ -96,6 +97,32 @@ def test_initial_credits_of_one_data_class(shared, needed):
     assert [(error.rule, str(error).split(": ")[-1]) for error in found] == [
         ("initial_credits", kind) for kind in needed
     ]
+
+
+@pytest.mark.parametrize("name", [name for name in ILLEGAL if re.match("overdrawn ..._data", name)])
+def test_data_credits_are_overdrawn_though_there_are_many(name):
+    """With the sixteen buffers that a link has unless told otherwise, not only with four."""
+    options = TLOptions()
+    link = FakeLink(IllegalTraffic(name, options, 2, start=20, patience=3000), LegalTraffic(options.partner(), 3))
+    while link.ends[0].broken is None:
+        link.step()
+    assert [error.rule for error in link.found] == [ILLEGAL[name].rule]
+
+
+def test_illegal_traffic_tells_that_it_broke_nothing():
+    """Without backoff mode there is none to exceed."""
+    link = FakeLink(IllegalTraffic("beyond_backoff", start=10, patience=30), LegalTraffic(TLOptions().partner()))
+    link.step(40)
+    with pytest.raises(NothingBrokenError, match=r"'beyond_backoff' has broken nothing in 40 flits, .* after 10"):
+        link.ends[0].require_broken()
+    with pytest.raises(NothingBrokenError):
+        link.step()
+    assert not link.found
+
+
+def test_an_unknown_illegality_is_refused_and_the_known_ones_are_named():
+    with pytest.raises(ValueError, match=r"illegality is 'overdrawn'; known are .*'overdrawn req_data VC 1', "):
+        IllegalTraffic("overdrawn")
 
 
 def test_some_rules_need_authentication():

@@ -58,11 +58,14 @@ class TLEndpoint:
         self.options = options = options or TLOptions()
         self.packing: Packing = packing or GreedyPacking()
         self.on_item: Callable[[Item], None] = lambda item: None
-        self.sequence = TransmitSequence(options.authentication, options.uwm_has_byte_enables)
-        self.receiver = ReceiveSequence(options.authentication, options.uwm_has_byte_enables)
+        format_ = options.authentication, options.uwm_has_byte_enables, options.encryption
+        self.sequence, self.receiver = TransmitSequence(*format_), ReceiveSequence(*format_)
         self.tx_cache = AddressCache(options.tx_row_member, options.tx_rows, options.tx_ways)
         self._reassembler = Reassembler(
-            AddressCache(options.rx_row_member, options.rx_rows, options.rx_ways), options.uwm_has_byte_enables
+            AddressCache(options.rx_row_member, options.rx_rows, options.rx_ways),
+            options.uwm_has_byte_enables,
+            options.literal_catch_buffers,
+            options.byte_enable_slots,
         )
         self.credits = TransmitCredits()
         self.own = ReceiveCredits(options.buffers)
@@ -74,11 +77,16 @@ class TLEndpoint:
         self.reset()
 
     def reset(self) -> None:
-        """The link restarts: nothing waits, no credits, empty caches (ruling D18). What went and came stays listed."""
-        parts = (self.sequence, self.receiver, self._reassembler, self.credits, self.own, *self._catch)
+        """The link restarts: nothing waits, no credits (ruling D18). What went and came stays listed.
+
+        What the Rx Address Cache holds stays; the Tx Address Cache is cleared unless ``options.keep_tx_cache``.
+        """
+        parts = (self.sequence, self.receiver, self.credits, self.own, *self._catch)
         for part in (*parts, self.request_rate, self.response_rate):
             part.reset()
-        self.tx_cache.clear()
+        self._reassembler.restart()
+        if not self.options.keep_tx_cache:
+            self.tx_cache.clear()
         self.requests: deque[ReceivedRequest] = deque()
         self.responses: list[ResponseItem] = []
         self.messages: deque[bytes] = deque()
@@ -97,8 +105,8 @@ class TLEndpoint:
 
     @property
     def idle(self) -> bool:
-        """Nothing waits and no data are owed."""
-        returns = self.own.any_pending or (self._to_free and not self.hold)
+        """Nothing waits, no data are owed, nothing is stranded in the partner's catch buffers."""
+        returns = self.own.any_pending or (self._to_free and not self.hold) or self._must_push
         return not (self.requests or self.responses or self.messages or self.sequence.owed or returns)
 
     def hit(self, control: UncompressedRequest) -> int | None:
@@ -121,9 +129,16 @@ class TLEndpoint:
     def flit(self) -> tuple[bytes, int] | None:
         """The next TL flit and its message bits; None when there is nothing to send."""
         plan = self.plan()
-        if not (plan.issues or plan.lower or plan.upper or self.sequence.owed or self.packing.empty()):
+        has_content = plan.issues or plan.lower or plan.upper or self.sequence.owed
+        if not (has_content or self.packing.empty() or self._must_push):
             return None
         return self.commit(plan)
+
+    @property
+    def _must_push(self) -> bool:
+        """The partner's catch buffers hold something that only a flit moves on."""
+        outstanding = self.request_rate.outstanding or self.response_rate.outstanding
+        return bool(self.options.push_catch_buffers and outstanding)
 
     def plan(self) -> Plan:
         """Decide on the next flit."""
@@ -198,7 +213,10 @@ class TLEndpoint:
                 self.credits.release_complete(bool(event.payload[0] & 1))
 
     def _note_free(self, events: list[Event]) -> None:
-        """Buffers are free again when all of a field has arrived."""
+        """Buffers are free again when all of a field has arrived, and has left a literal catch buffer."""
+        if self.options.literal_catch_buffers:
+            self._to_free += self._reassembler.delivered
+            return
         for event in events:
             if isinstance(event, ControlFields):
                 for _, control in event.fields:

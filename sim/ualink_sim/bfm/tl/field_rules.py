@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+from ...model.tl_byte_enables import byte_enable_slots
 from ...model.tl_credits import Account, combine
 from ...model.tl_fields import (
     CompressedReadResponse,
@@ -11,6 +12,7 @@ from ...model.tl_fields import (
     Request,
     Response,
     UncompressedRequest,
+    UncompressedResponse,
 )
 from ...model.upli import ReqCmd
 from .follower import Report
@@ -31,11 +33,11 @@ class FieldRules:
     def __init__(self, report: Report, options: TLOptions):
         self._report = report
         self._options = options
+        self.loaded: set[tuple[int, int]] = set()
         self.reset()
 
     def reset(self) -> None:
-        """The link restarts with empty caches (ruling D18)."""
-        self.loaded: set[tuple[int, int]] = set()
+        """The link restarts. What the Address Cache holds stays (UALink_200 §5.6.2)."""
 
     def sent(self, seen: ObservedFlit) -> None:
         """A flit of the direction that is checked."""
@@ -86,6 +88,8 @@ class FieldRules:
         return inside
 
     def _response(self, sector: int, control: Response) -> None:
+        if self._options.encryption and not isinstance(control, UncompressedResponse):
+            self._report("encrypted_response", f"sector {sector}: FTYPE {control.FTYPE:x}h")
         if isinstance(control, CompressedReadResponse):
             return
         length, offset, last = (getattr(control, name, 0) for name in ("len", "offset", "last"))
@@ -99,8 +103,9 @@ class FieldRules:
     def _byte_enables(self, half: Half) -> None:
         assert half.owed is not None
         control = half.owed.field
-        block = control.addr if isinstance(control, CompressedRequest) else getattr(control, "byte_address", 0) >> 6
-        inside = {(block + beat) % 4 for beat in range(control.data_beats())}
+        assert isinstance(control, UncompressedRequest | CompressedRequest)
+        address = control.addr << 6 if isinstance(control, CompressedRequest) else control.byte_address
+        inside = set(byte_enable_slots(address, control.data_beats(), control.req_cmd, self._options.byte_enable_slots))
         for slot in range(4):
             if slot not in inside and any(half.content[8 * slot : 8 * slot + 8]):
                 self._report("byte_enables", f"block {slot}, transfer in {sorted(inside)}")

@@ -91,7 +91,7 @@ class Follower:
             self._message(half)
             return ()
         try:
-            fields = parse_control_half_flit(half.content)
+            fields = parse_control_half_flit(half.content, self._options.encryption)
         except BadField as error:
             self._fatal(error.rule, error)
         for sector, control in fields:

@@ -3,16 +3,23 @@
 from . import illegal_credits, illegal_flits, illegal_plans  # noqa: F401  they fill ILLEGAL
 from .checker import LinkChecker
 from .endpoint import Plan
-from .illegalities import ILLEGAL
-from .legal import LegalTraffic, Weights
+from .illegalities import ILLEGAL, WatchedTraffic
+from .legal import Weights
 from .options import TLOptions
 from .transfers import Item
 
-__all__ = ["ILLEGAL", "IllegalTraffic"]
+__all__ = ["ILLEGAL", "IllegalTraffic", "NothingBrokenError"]
 
 
-class IllegalTraffic(LegalTraffic):
+class NothingBrokenError(AssertionError):
+    """Traffic that was to break a rule has not: what was to be tested was not."""
+
+
+class IllegalTraffic(WatchedTraffic):
     """Legal traffic until ``start`` flits have gone; the first flit after them that can break ``illegality`` does.
+
+    Not every state of a link lets every rule be broken. When none of ``patience`` flits could, NothingBrokenError says
+    so; a bench that ends earlier asks with ``require_broken``.
 
     Attributes
     ----------
@@ -28,9 +35,14 @@ class IllegalTraffic(LegalTraffic):
         seed: int = 0,
         weights: Weights | None = None,
         start: int = 50,
+        patience: int = 10_000,
     ):
+        if illegality not in ILLEGAL:
+            raise ValueError(f"illegality is {illegality!r}; known are {', '.join(map(repr, ILLEGAL))}")
+        self.name = illegality
         self.illegality = ILLEGAL[illegality]
         self.start = start
+        self.patience = patience
         self.broken: int | None = None
         super().__init__(options, seed, weights)
         self.view = LinkChecker(self.options)
@@ -52,8 +64,16 @@ class IllegalTraffic(LegalTraffic):
     def _due(self) -> bool:
         return self.broken is None and (self.illegality.early or self.view.flits >= self.start)
 
+    def require_broken(self) -> None:
+        """NothingBrokenError unless the rule has been broken."""
+        if self.broken is None:
+            flits = f"{self.view.flits} flits, of which it was to begin after {self.start}"
+            raise NothingBrokenError(f"{self.name!r} has broken nothing in {flits}")
+
     def plan(self) -> Plan:
         """A legal plan, or the one that breaks the rule."""
+        if self.view.flits >= self.start + self.patience:
+            self.require_broken()
         plan = super().plan()
         if self._due and self.illegality.break_plan is not None and self.illegality.break_plan(self, plan):
             self.broken = self.view.flits + 1

@@ -1,45 +1,39 @@
 """Ways to overdraw credits, to return too many, and to begin without them (UALink_200 §5.8)."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from ...model.tl_credits import BUCKETS, CLASSES, combine
-from ...model.tl_fields import WRITE_FULL, CompressedResponse, Credit, FlowControl, UncompressedRequest
+from ...model.tl_fields import Credit, FlowControl
 from ...model.tl_sequence import INITIAL_CREDIT_RELEASE_COMPLETE, message_half_flit
 from .endpoint import Plan
-from .illegal_issues import a_read, a_write_response, add, credit_of, left, richest
-from .illegalities import breaks_plan
-
-if TYPE_CHECKING:
-    from .illegal import IllegalTraffic
+from .illegal_issues import a_read, a_read_response, a_write_full, a_write_response, add, left, richest
+from .illegalities import WatchedTraffic, breaks_plan
 
 __all__: list[str] = []
 
 
 def _overdraw_commands(kind: str, bucket: int | None):
-    def overdraw(end: IllegalTraffic, plan: Plan) -> bool:
-        field = a_read(end, bucket) if kind == "req_cmd" else a_write_response(bucket)
+    def overdraw(end: WatchedTraffic, plan: Plan) -> bool:
+        field = a_read(end, bucket) if kind == "req_cmd" else a_write_response(end, bucket)
         return add(end, plan, *[field] * (left(end, (kind, bucket)) + 1))
 
     return overdraw
 
 
 def _overdraw_data(kind: str, bucket: int | None):
-    def overdraw(end: IllegalTraffic, plan: Plan) -> bool:
-        held = left(end, (kind, bucket))
-        if held > 3 or not left(end, (kind.replace("data", "cmd"), bucket)):
+    def overdraw(end: WatchedTraffic, plan: Plan) -> bool:
+        # Transfers of four beats take all that is left, and the last one more than that.
+        whole, rest = divmod(left(end, (kind, bucket)), 4)
+        if left(end, (kind.replace("data", "cmd"), bucket)) <= whole:
             return False
-        beats = {"len": held, "rd_wr": 1} if kind == "rsp_data" else {"cmd": WRITE_FULL, "num_beats": held}
-        form = CompressedResponse if kind == "rsp_data" else UncompressedRequest
-        return add(end, plan, form(**beats, **credit_of(bucket)))
+        make = a_read_response if kind == "rsp_data" else a_write_full
+        return add(end, plan, *[make(end, bucket, 4)] * whole, make(end, bucket, rest + 1))
 
     return overdraw
 
 
 def _return_too_many(kind: str, bucket: int | None):
-    def give(end: IllegalTraffic, plan: Plan) -> bool:
+    def give(end: WatchedTraffic, plan: Plan) -> bool:
         theirs, planned = end.view.credits.theirs, combine(issue.field for issue in plan.issues)
         count = theirs.outstanding((kind, bucket)) + 1
         data_pools = {("req_data", None), ("rsp_data", None)}
@@ -60,7 +54,7 @@ for _kind in CLASSES:
 
 
 @breaks_plan("fc_duplicate")
-def returned_twice(end: IllegalTraffic, plan: Plan) -> bool:
+def returned_twice(end: WatchedTraffic, plan: Plan) -> bool:
     """The credits of one bucket are spread over two Flow Control fields."""
     for number, issue in enumerate(plan.issues):
         for kind in CLASSES if isinstance(issue.field, FlowControl) else ():
@@ -74,14 +68,14 @@ def returned_twice(end: IllegalTraffic, plan: Plan) -> bool:
 
 
 @breaks_plan("before_release", early=True)
-def request_before_release(end: IllegalTraffic, plan: Plan) -> bool:
+def request_before_release(end: WatchedTraffic, plan: Plan) -> bool:
     """A Read with a credit, but before both releases are complete."""
     bucket = richest(end, "req_cmd")
     return left(end, ("req_cmd", bucket)) > 0 and add(end, plan, a_read(end, bucket), ready=False)
 
 
 @breaks_plan("initial_credits", early=True)
-def release_without_credits(end: IllegalTraffic, plan: Plan) -> bool:
+def release_without_credits(end: WatchedTraffic, plan: Plan) -> bool:
     """Initial Credit Release Complete, and nothing has been announced."""
     if end.view.flits or end.credits.release_sent:
         return False

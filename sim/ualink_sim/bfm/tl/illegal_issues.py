@@ -1,24 +1,30 @@
 """Fields that a sender must not issue, put into the plan of a flit with all the data that they bring."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from ...model.tl_credits import BUCKETS, Account
-from ...model.tl_fields import READ, CompressedRequest, CompressedResponse, ControlField, Request, UncompressedRequest
-from ...model.tl_sequence import Issue
+from ...model.tl_fields import (
+    COMPRESSED_COMMANDS,
+    READ,
+    WRITE_FULL,
+    CompressedRequest,
+    CompressedResponse,
+    ControlField,
+    Request,
+    Response,
+    UncompressedRequest,
+    UncompressedResponse,
+)
+from ...model.tl_sequence import INITIAL_CREDIT_RELEASE_COMPLETE, Issue
 from .endpoint import Plan
+from .illegalities import WatchedTraffic
 from .options import limit_of
 
-if TYPE_CHECKING:
-    from .illegal import IllegalTraffic
-
-__all__ = ["a_read", "a_write_response", "add", "credit_of", "left", "richest"]
+__all__ = ["a_read", "a_read_response", "a_write_full", "a_write_response", "add", "credit_of", "left", "richest"]
 
 
-def left(end: IllegalTraffic, account: Account) -> int:
+def left(end: WatchedTraffic, account: Account) -> int:
     """Credits of ``account`` that the plan leaves."""
     kind, bucket = account
     shared = end.credits.shared_data_buffer and bucket is None and kind.endswith("data")
@@ -29,19 +35,45 @@ def credit_of(bucket: int | None) -> dict[str, int]:
     return {"pool": int(bucket is None), "vchan": bucket or 0}
 
 
-def a_read(end: IllegalTraffic, bucket: int | None) -> Request:
-    """A Read, compressed if some entry has been loaded: several of these have room."""
+def _of_loaded_entry(end: WatchedTraffic) -> dict[str, int] | None:
+    """Members that name a loaded entry: of Compressed Requests several have room. None if there is none."""
     if not end.view.fields.loaded:
-        return UncompressedRequest(cmd=READ, **credit_of(bucket))
+        return None
     row, way = min(end.view.fields.loaded)
-    return CompressedRequest(cway=way, **{end.options.tx_row_member: row}, **credit_of(bucket))
+    return {"cway": way, end.options.tx_row_member: row}
 
 
-def a_write_response(bucket: int | None) -> CompressedResponse:
-    return CompressedResponse(**credit_of(bucket))
+def a_read(end: WatchedTraffic, bucket: int | None) -> Request:
+    """A Read, compressed if some entry has been loaded."""
+    entry = _of_loaded_entry(end)
+    if entry is None:
+        return UncompressedRequest(cmd=READ, **credit_of(bucket))
+    return CompressedRequest(**entry, **credit_of(bucket))
 
 
-def richest(end: IllegalTraffic, kind: str) -> int | None:
+def a_write_full(end: WatchedTraffic, bucket: int | None, beats: int) -> Request:
+    """A WriteFull, compressed if some entry has been loaded."""
+    entry = _of_loaded_entry(end)
+    if entry is None:
+        return UncompressedRequest(cmd=WRITE_FULL, num_beats=beats - 1, **credit_of(bucket))
+    code = next(code for code, cmd in COMPRESSED_COMMANDS.items() if cmd == WRITE_FULL)
+    return CompressedRequest(cmd=code, len=beats - 1, **entry, **credit_of(bucket))
+
+
+def a_read_response(end: WatchedTraffic, bucket: int | None, beats: int) -> Response:
+    """A Read Response, compressed unless the link may be encrypted."""
+    if end.options.encryption:
+        return UncompressedResponse(rd_wr=1, len=beats - 1, last=1, **credit_of(bucket))
+    return CompressedResponse(rd_wr=1, len=beats - 1, **credit_of(bucket))
+
+
+def a_write_response(end: WatchedTraffic, bucket: int | None) -> Response:
+    """A Write Response, compressed unless the link may be encrypted."""
+    form = UncompressedResponse if end.options.encryption else CompressedResponse
+    return form(**credit_of(bucket))
+
+
+def richest(end: WatchedTraffic, kind: str) -> int | None:
     return max(BUCKETS, key=lambda bucket: left(end, (kind, bucket)))
 
 
@@ -59,7 +91,7 @@ def _place(taken: set[int], control: ControlField) -> int | None:
 
 
 def add(
-    end: IllegalTraffic, plan: Plan, *fields: ControlField, ready: bool = True, rates: bool = True, backoff: bool = True
+    end: WatchedTraffic, plan: Plan, *fields: ControlField, ready: bool = True, rates: bool = True, backoff: bool = True
 ) -> bool:
     """Issue ``fields`` though a rule forbids it; False when they have no place, or would break another rule.
 
@@ -68,6 +100,8 @@ def add(
     options, together = end.options, [*(issue.field for issue in plan.issues), *fields]
     requests, responses = _count(together, "is_request"), _count(together, "is_response")
     if plan.lower is not None or not end.sequence.control_slot or end.credits.ready != ready or not fields:
+        return False
+    if ready and plan.upper is not None and plan.upper[0] == INITIAL_CREDIT_RELEASE_COMPLETE:
         return False
     tagged = options.authentication and _count(fields, "is_request") + _count(fields, "is_response")
     if tagged and (end.sequence.swap or plan.upper is not None or requests + responses > 4):

@@ -1,21 +1,24 @@
 """Where the ways to break a rule are registered (UALink_200 §5)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from .checker import LinkChecker
+from .endpoint import Plan
+from .legal import LegalTraffic
 from .observed import ObservedFlit
 
-if TYPE_CHECKING:
-    from .endpoint import Plan
-    from .illegal import IllegalTraffic
+__all__ = ["ILLEGAL", "Illegality", "WatchedTraffic", "breaks_flit", "breaks_plan"]
 
-__all__ = ["ILLEGAL", "Illegality", "breaks_flit", "breaks_plan"]
 
-BreakPlan = Callable[["IllegalTraffic", "Plan"], bool]
-BreakFlit = Callable[["IllegalTraffic", ObservedFlit, bytes, int], tuple[bytes, int] | None]
+class WatchedTraffic(LegalTraffic):
+    """Legal traffic and what a checker knows that follows it: all that a way to break a rule may look at."""
+
+    view: LinkChecker
+
+
+BreakPlan = Callable[[WatchedTraffic, Plan], bool]
+BreakFlit = Callable[[WatchedTraffic, ObservedFlit, bytes, int], tuple[bytes, int] | None]
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,7 @@ class Illegality:
 
 
 ILLEGAL: dict[str, Illegality] = {}
-"""All of them by name; filled by ``illegal_flits`` and ``illegal_plans``."""
+"""All of them by name; filled by ``illegal_credits``, ``illegal_flits`` and ``illegal_plans``."""
 
 
 def breaks_plan(rule: str, name: str = "", early: bool = False) -> Callable[[BreakPlan], BreakPlan]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Self
 
+from ...model.tl_byte_enables import BYTE_ENABLE_SLOTS
 from ...model.tl_credits import BUCKETS, CLASSES, Account
 from ...model.tl_fields import (
     CompressedReadResponse,
@@ -59,7 +60,13 @@ class TLOptions:
     buffers : what this end announces, by class and bucket (None: the Pool).
     limits : backoff modes of this end, most fields of each kind in a Control half-flit.
     strict_ordering : Read Responses stay in order among themselves, and so do Write Responses.
-    uwm_has_byte_enables : ruling D03.
+    uwm_has_byte_enables : ruling D03. byte_enable_slots : ruling D04, "address" or "beat".
+    encryption : the link may carry encrypted traffic: no Compressed Responses, and a Compressed Request that seems to
+        cross 256 bytes is legal (UALink_200 §9.5.2).
+    literal_catch_buffers : this end's catch buffers move with the flits that it receives, and only with these, as §5.7
+        and Figure 5-6 have it: what nothing pushes on never arrives.
+    push_catch_buffers : this end goes on sending flits until those of the partner would be empty.
+    keep_tx_cache : this end's Tx Address Cache outlives a restart of the link, which nothing forbids.
     meta_data_mask : bits of ReqMetaData that must be 0 for a Compressed Request (ruling D02).
     ignore : rules that a checker shall not report.
     """
@@ -75,12 +82,19 @@ class TLOptions:
     limits: Mapping[str, int] = field(default_factory=lambda: dict(NATURAL_LIMITS))
     strict_ordering: bool = False
     uwm_has_byte_enables: bool = True
+    byte_enable_slots: str = "address"
+    encryption: bool = False
+    literal_catch_buffers: bool = False
+    push_catch_buffers: bool = True
+    keep_tx_cache: bool = False
     meta_data_mask: int = 0xFC
     ignore: frozenset[str] = frozenset()
 
     def __post_init__(self):
         if self.device not in ("accelerator", "switch"):
             raise ValueError(f"device is {self.device!r}; it must be 'accelerator' or 'switch'")
+        if self.byte_enable_slots not in BYTE_ENABLE_SLOTS:
+            raise ValueError(f"byte_enable_slots is {self.byte_enable_slots!r}; it must be one of {BYTE_ENABLE_SLOTS}")
         for name in ("tx", "rx"):
             rows, ways = getattr(self, f"{name}_rows"), getattr(self, f"{name}_ways")
             if not 0 <= rows <= 1024 or not 1 <= ways <= 4:

@@ -161,7 +161,7 @@ class _HalfFlit:
 
     def _response(self, sector: int, compressed: bool) -> Issue | None:
         end = self.end
-        if not self._responses:
+        if not self._responses or (compressed and end.options.encryption):
             return None
         for item in end.packing.turns(self._in_sight(compressed)):
             pools = self._pools(response_field(item))

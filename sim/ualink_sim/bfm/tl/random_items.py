@@ -122,11 +122,12 @@ class RandomItems:
         return made
 
     def _response(self) -> dict[str, int]:
-        """A Response names its sender only if it is sent uncompressed, which is sure when it is not OKAY."""
+        """A Response names its sender only if it is sent uncompressed, which is sure with encryption or when it is not
+        OKAY."""
         okay = self._rng.random() < self._weights.okay
         status = Status.OKAY if okay else self._rng.choice([s for s in Status if s is not Status.OKAY])
         ids = self._far_ids()
-        if okay:
+        if okay and not self._options.encryption:
             ids["src_phys_acc_id"] = 0
         return {"status": int(status)} | self._common() | ids
 

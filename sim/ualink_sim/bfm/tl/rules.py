@@ -41,6 +41,7 @@ RULES: dict[str, Rule] = {
     # What fields say.
     "atomic_beats": _rule("an AtomicR or AtomicNR brings more than one beat", "§5.1.1", 32),
     "response_members": _rule("OFFSET, LEN or LAST is not 0 where it has no meaning", "§5.9.2", 178, 179, 180, 197),
+    "encrypted_response": _rule("a Compressed Response on a link with encryption", "§9.5.2", 181),
     "compressed_meta_data": _rule("METADATA of a Compressed Request has a bit that must be 0", "§5.9.3", 191),
     "spare": _rule("spare bits of a field or unused payload of a message are not 0", "§5.9", 222),
     "fc_duplicate": _rule("two Flow Control fields of a half-flit return for the same bucket", "§5.1.1", 22),

@@ -67,7 +67,8 @@ def issue_of(item: Item, control: ControlField, sector: int, options: TLOptions)
     if isinstance(item, ReceivedRequest):
         beats, tag = item.beats, item.request.auth_tag
         if control.has_byte_enables(options.uwm_has_byte_enables):
-            enables = encode_byte_enables(item.request.addr, [beat.byte_en for beat in item.beats])
+            of_beats = [beat.byte_en for beat in item.beats]
+            enables = encode_byte_enables(item.request.addr, of_beats, item.request.cmd, options.byte_enable_slots)
     elif isinstance(item, ReceivedReadResponse):
         beats, tag = item.beats, item.beats[0].auth_tag
     else:
