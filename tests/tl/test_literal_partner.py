@@ -65,7 +65,7 @@ CASES = {
 }
 
 
-@pytest.mark.req("TL-224", "TL-132", "TL-140", "TL-142", "TL-143")
+@pytest.mark.req("TL-224", "TL-132", "TL-135", "TL-140")
 @pytest.mark.parametrize("stall, authentication", [(0.0, 0), (0.5, 1)])
 @pytest.mark.parametrize("name", CASES)
 def test_everything_leaves_literal_catch_buffers(name, stall, authentication):

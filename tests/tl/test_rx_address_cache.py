@@ -114,7 +114,7 @@ def test_nothing_is_known_after_the_sweep():
     simulate(dut, bench)
 
 
-@pytest.mark.req("TL-113")
+@pytest.mark.req("TL-113", "TL-223")
 def test_every_upset_of_the_entry_in_use_is_noticed():
     dut = RxAddressCache(2, 4)
     bits = 1 + 37 + 1

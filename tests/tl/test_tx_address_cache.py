@@ -174,7 +174,7 @@ def test_invalidations_are_never_lost(gap, stalled):
     simulate(dut, bench)
 
 
-@pytest.mark.req("TL-113")
+@pytest.mark.req("TL-113", "TL-223")
 @pytest.mark.parametrize("ways", [1, 4])
 def test_an_upset_is_noticed_and_nothing_is_loaded(ways):
     dut = TxAddressCache(2, ways, 6)
