@@ -116,7 +116,10 @@ def test_drop_mode():
         await run_for(ctx, sides, 50)
         first = sides[0].end
         ctx.set(first.control.control_error, 1)
+        # What comes meanwhile still belongs to a session without tags, and is followed as such.
+        ctx.set(first.control.authentication, 1)
         await run_for(ctx, sides, 40)
+        ctx.set(first.control.authentication, 0)
         assert ctx.get(first.status.dropping) and not ctx.get(first.error)
         assert ctx.get(first.status.drop_cause.control_error)
         sides[0].got = {channel: [] for channel in CHANNELS}

@@ -46,7 +46,8 @@ class Transmit(wiring.Component):
     Request without data and 4 after one with data; a Request takes a cycle less without Address Cache.
 
     Behind its last field it sends flits without any until a catch buffer that moves with flits only would be empty
-    (UALink_200 §5.7 with Figure 5-6): one behind a lone field, at most four Requests or eight Responses long.
+    (UALink_200 §5.7 with Figure 5-6): one behind a lone field, eight at most. They leave only in cycles that have
+    nothing else to send.
 
     Nothing but FC fields and Message half-flits leaves before both initial credit releases are complete (ruling D16).
     While ``online`` is low everything is in its reset state, no beat is accepted and no flit offered, except that the
