@@ -74,7 +74,7 @@ def _check_catch_buffers(session: Session, last: bool) -> None:
         first = excess(counts, limit)
         demand(first is None, f"flit {first} is above the source rate limit of {limit}")
         kept += outstanding(counts)
-    demand(not last or not kept[-1], f"{kept[-1]} fields are stranded in catch buffers")
+    demand(not last or not kept[-1:].any(), f"{kept[-1:]} fields are stranded in catch buffers")
     empty = np.flatnonzero(~flits.data.any(axis=1) & (flits.message == 0))
     needless = empty[(empty == 0) | (kept[empty - 1] == 0)]
     demand(not len(needless), f"flit {needless[:1]} says nothing and pushes nothing on")
