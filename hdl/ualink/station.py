@@ -16,7 +16,7 @@ from ualink.upli.channels import UPLISignature
 from ualink.upli.completer import Completer
 from ualink.upli.originator import Originator
 
-__all__ = ["CHANNELS", "PORT_MEMBERS", "AgentStatusSignature", "Station"]
+__all__ = ["CHANNELS", "PORT_MEMBERS", "AgentControlSignature", "AgentStatusSignature", "Station"]
 
 CHANNELS = ("req", "orig_data", "rd_rsp", "wr_rsp")
 
@@ -24,17 +24,33 @@ PORT_MEMBERS = (*(f"dl_{name}" for name in FIRMWARE_MEMBERS), "tl_control", "tl_
 """Members of a station that exist once per port."""
 
 
+class AgentControlSignature(wiring.Signature):
+    """What firmware tells a UPLI agent.
+
+    Members
+    -------
+    clear_errors : 1 bit, reset value 0: forget the errors shown.
+    """
+
+    def __init__(self):
+        super().__init__({"clear_errors": Out(1)})
+
+
 class AgentStatusSignature(wiring.Signature):
-    """A UPLI agent as firmware sees it.
+    """A UPLI agent as firmware sees it; 1 bit and reset value 0 each.
 
     Members
     -------
     connected : both directions of the interface are open.
-    data_error, control_error, protocol_error : an error of that class was seen since reset (UALink_200 §3.1.2).
+    data_error, control_error, protocol_error : an error of that class was seen since ``clear_errors``
+        (UALink_200 §3.1.2).
+    data_event, control_event, protocol_event : high for one cycle after each such error.
     """
 
     def __init__(self):
-        super().__init__({name: Out(1) for name in ("connected", "data_error", "control_error", "protocol_error")})
+        kinds = ("data", "control", "protocol")
+        names = ("connected", *(f"{kind}_error" for kind in kinds), *(f"{kind}_event" for kind in kinds))
+        super().__init__({name: Out(1) for name in names})
 
 
 class Station(wiring.Component):
@@ -57,7 +73,9 @@ class Station(wiring.Component):
     dl_uart_tx, dl_uart_rx, dl_config, dl_status : one each per port, as of ``Links``.
     tl_control : one per port; of several ports a pulse must last for one round of the ports.
     tl_status : one per port. Of several ports it shows how it was in the last cycle of the port.
-    completer_status, originator_status : status of the two agents.
+    completer_control, originator_control, completer_status, originator_status : of the two agents. A Control or a
+        Protocol Error at either puts all ports into TL Drop Mode (UALink_200 §3.1.3), whatever is shown already; so
+        does a link that goes down at an accelerator, at a switch its own port only (UALink_200 §3.1.4).
     upli_reset, overflow, upli_clock_… : (*) as of ``SeparateLinks``.
     """
 
@@ -80,6 +98,8 @@ class Station(wiring.Component):
                 **{f"dl_{name}": members[name] for name in FIRMWARE_MEMBERS},
                 "tl_control": In(TLControlSignature()).array(config.ports),
                 "tl_status": Out(TLStatusSignature()).array(config.ports),
+                "completer_control": In(AgentControlSignature()),
+                "originator_control": In(AgentControlSignature()),
                 "completer_status": Out(AgentStatusSignature()),
                 "originator_status": Out(AgentStatusSignature()),
                 **{name: members[name] for name in self._separate},
@@ -102,6 +122,10 @@ class Station(wiring.Component):
         connect(m, self._originator.upli, flipped(self.upli_originator))
         show(m, self._completer, self.completer_status)
         show(m, self._originator, self.originator_status)
+        m.d.comb += [
+            self._completer.clear_errors.eq(self.completer_control.clear_errors),
+            self._originator.clear_errors.eq(self.originator_control.clear_errors),
+        ]
 
         domain = m.d.upli if self._separate else m.d.sync
         if ports > 1:
@@ -117,8 +141,7 @@ class Station(wiring.Component):
         for name in tl.control.signature.members:
             settings = [getattr(control, name) for control in self.tl_control]
             m.d.comb += Value.cast(getattr(tl.control, name)).eq(of_now(self.slot, settings))
-        with m.If(self._completer.control_error | self._originator.control_error):
-            m.d.comb += tl.control.control_error.eq(1)
+        self._tell_ports(m, domain)
         connect(m, links.rs, flipped(self.rs))
         for name in FIRMWARE_MEMBERS:
             forward_member(m, links, name, getattr(self, f"dl_{name}"))
@@ -152,3 +175,19 @@ class Station(wiring.Component):
                 m.d.comb += source.ready.eq(of_now(slot, [sink.ready for sink in sinks]))
                 for number, sink in enumerate(sinks):
                     m.d.comb += [sink.payload.eq(source.payload), sink.valid.eq(source.valid & (slot == number))]
+
+    def _tell_ports(self, m, domain):
+        """What all ports have to hear of, each hears of in its next cycle, before it takes another beat."""
+        tl, agents = self._tl, (self._completer, self._originator)
+        for name, event in (
+            ("control_error", agents[0].control_event | agents[1].control_event),
+            ("protocol_error", agents[0].protocol_event | agents[1].protocol_event),
+            ("other_down", tl.all_ports_down),
+        ):
+            owed = Signal(self.config.ports, name=f"{name}_owed")
+            m.d.comb += getattr(tl, name).eq(of_now(self.slot, owed))
+            for number, bit in enumerate(owed):
+                here = self.slot == number if self.config.ports > 1 else 1
+                # The link that went down is that of the port of this cycle, which knows already.
+                told = event & ~here if name == "other_down" else event
+                domain += bit.eq(told | (bit & ~here))

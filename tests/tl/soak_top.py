@@ -216,6 +216,8 @@ class Surroundings(wiring.Component):
         for name in control.signature.members:
             m.d.comb += getattr(control, name).eq(getattr(self.control, name))
         m.d.comb += [
+            # Management clears Drop Mode as soon as a link has gone down.
+            control.clear_drop.eq(1),
             control.clear_tx_cache.eq(self.control.clear_tx_cache | dice.chance(settings.clear)),
             control.invalidate_tx_entry.eq(dice.chance(settings.invalidate)),
             control.invalidate_row.eq(dice.bits(3)),

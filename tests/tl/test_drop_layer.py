@@ -55,7 +55,12 @@ def test_transfers_arrive_whole_or_not_at_all(cause):
                 ctx.set(side.end.online, up)
             await run_for(10)
 
-        ctx.set(first.control.drop_on_link_down, cause == "link_down")
+        async def clear(end):
+            ctx.set(end.control.clear_drop, 1)
+            await run_for(1)
+            ctx.set(end.control.clear_drop, 0)
+            await run_for(1)
+
         for side, stimulus in zip(sides, stimuli):
             side.waiting = stimulus.beats()
         await link_state(1)
@@ -63,11 +68,12 @@ def test_transfers_arrive_whole_or_not_at_all(cause):
             await run_for(rng.randrange(15, 45))
             if cause == "link_down":
                 await link_state(0)
+                assert ctx.get(first.error), "the link stays down"
                 await link_state(1)
             else:
-                ctx.set(first.control.control_error, 1)
+                ctx.set(first.control_error, 1)
                 await run_for(1)
-                ctx.set(first.control.control_error, 0)
+                ctx.set(first.control_error, 0)
             await run_for(2)
             before = sum(map(len, sides[0].waiting.values()))
             await run_for(10)  # what was on its way, and a transfer that has begun, may still come
@@ -77,14 +83,13 @@ def test_transfers_arrive_whole_or_not_at_all(cause):
                 assert ctx.get(first.status.dropping) and not ctx.get(first.tx_flit.valid)
             assert sides[0].count() == late, "dropped towards UPLI"
             assert sum(map(len, sides[0].waiting.values())) < before or not before, "accepted from UPLI"
-            ctx.set(first.control.clear_drop, 1)
-            await run_for(1)
-            ctx.set(first.control.clear_drop, 0)
-            await run_for(1)
-            assert ctx.get(first.error) and not ctx.get(first.status.dropping)
+            await clear(first)
+            assert ctx.get(first.error) and ctx.get(first.status.dropping)
             await link_state(0)
-            assert not ctx.get(first.error) and not ctx.get(first.status.dropping)
+            await clear(sides[1].end)
+            assert not ctx.get(first.error) and ctx.get(first.status.dropping), "until the next session"
             await link_state(1)
+            assert not ctx.get(first.status.dropping)
         for _ in range(40):
             await run_for(25)
             if not any(any(side.waiting.values()) for side in sides):

@@ -54,6 +54,14 @@ def rest_of_transfer(side, channel):
     return rest
 
 
+async def clear_drop(ctx, sides):
+    """Management clears Drop Mode at both ends."""
+    for level in (1, 0):
+        for side in sides:
+            ctx.set(side.end.control.clear_drop, level)
+        await run_for(ctx, sides, 1)
+
+
 @pytest.mark.req("TL-221", "TL-219")
 @pytest.mark.parametrize("blocked", [False, True])
 def test_restart_of_both_ends(blocked):
@@ -83,6 +91,7 @@ def test_restart_of_both_ends(blocked):
             # No more transfers from here on; the rest of those begun is still offered.
             side.waiting = {channel: rest_of_transfer(side, channel) for channel in CHANNELS}
         await run_for(ctx, sides, 10)
+        await clear_drop(ctx, sides)
         for side in sides:
             ctx.set(side.end.online, 1)
         await run_for(ctx, sides, 40)
@@ -115,7 +124,9 @@ def test_drop_mode():
             side.waiting = stimulus.beats()
         await run_for(ctx, sides, 50)
         first = sides[0].end
-        ctx.set(first.control.control_error, 1)
+        ctx.set(first.control_error, 1)
+        await run_for(ctx, sides, 1)
+        ctx.set(first.control_error, 0)
         # What comes meanwhile still belongs to a session without tags, and is followed as such.
         ctx.set(first.control.authentication, 1)
         await run_for(ctx, sides, 40)
@@ -128,16 +139,18 @@ def test_drop_mode():
             await step(ctx, sides)
             assert not ctx.get(first.tx_flit.valid)
         assert not any(sides[0].waiting.values()) and not any(sides[0].got.values())
-        ctx.set(first.control.clear_drop, 1)
-        await run_for(ctx, sides, 1)
-        ctx.set(first.control.clear_drop, 0)
+        await clear_drop(ctx, sides)
         await run_for(ctx, sides, 3)
-        assert ctx.get(first.error) and not ctx.get(first.status.dropping)
+        assert ctx.get(first.error) and ctx.get(first.status.dropping)
+        assert not ctx.get(first.status.drop_cause.as_value())
         for side in sides:
             ctx.set(side.end.online, 0)
             side.waiting = {channel: rest_of_transfer(side, channel) for channel in CHANNELS}
         await run_for(ctx, sides, 12)
-        assert not ctx.get(first.error)
+        # The other end saw a Link Down: its link stays down until it is told.
+        assert [ctx.get(side.end.error) for side in sides] == [0, 1]
+        await clear_drop(ctx, sides)
+        assert not ctx.get(sides[1].end.error)
         for side in sides:
             ctx.set(side.end.online, 1)
         await run_for(ctx, sides, 80)
@@ -175,6 +188,7 @@ def test_authentication_changes_with_the_link_only():
             for side in sides:
                 ctx.set(side.end.online, 0)
             await run_for(ctx, sides, 5)
+            await clear_drop(ctx, sides)
 
     simulate(body, SMALL, SMALL)
     for got, stimulus in zip(found[0], untagged[::-1]):

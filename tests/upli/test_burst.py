@@ -60,6 +60,11 @@ def test_right_and_wrong(ports):
             ([(1, 0, 1, 0, 0)], 0),  # no Last
             ([(1, 1, 1, 0, 1), (0, 0, 1, 1, 1)], 0),  # Last too early
             ([begin, IDLE, end], 1),  # a gap
+            # Without a beat, whatever the fields say: those of the beat that should be here, or of the one before.
+            ([begin, (0, 0, 0, 1, 0), end], 1),
+            ([begin, middle, (0, 0, 0, 2, 1)], 2),
+            ([(1, 0, 0, 0, 1)], 0),
+            ([(1, 2, 0, 0, 0)], 0),
             ([begin, (0, 0, 1, 2, 0), end], 1),  # an offset left out
             ([begin, (1, 0, 1, 1, 0), end], 1),  # a second transfer begins
             ([begin, middle, (0, 0, 1, 2, 0)], 2),  # no Last at the end

@@ -2,17 +2,20 @@
 
 from amaranth.hdl import Module
 from amaranth.lib import wiring
-from amaranth.lib.wiring import Out, connect, flipped
+from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ualink.config import SwitchConfig
 from ualink.lib.forward import forward_member, show
 from ualink.phy.interface import RSSignature
-from ualink.station import PORT_MEMBERS, AgentStatusSignature, Station
+from ualink.station import PORT_MEMBERS, AgentControlSignature, AgentStatusSignature, Station
 from ualink.switch.core import SwitchCore
 from ualink.upli.completer import Completer
+from ualink.upli.drop_mode import AgentDropMode
 from ualink.upli.originator import Originator
 
 __all__ = ["Switch"]
+
+AGENT_MEMBERS = tuple(f"{side}_{what}" for side in ("completer", "originator") for what in ("control", "status"))
 
 
 class Switch(wiring.Component):
@@ -29,7 +32,10 @@ class Switch(wiring.Component):
     Attributes
     ----------
     rs, slot, … : as of ``Station``, one each per station.
-    ingress_status, egress_status : the core's Completer and Originator before each station.
+    ingress_control, ingress_status, ingress_clear, ingress_dropping : the core's Completer before each station. A
+        Control or a Protocol Error that it meets puts it into Drop Mode (UALink_200 §3.1.3): it drops what comes and
+        what is to go, of all ports, until ``ingress_clear``. A link that goes down does nothing here.
+    egress_control, egress_status, egress_clear, egress_dropping : the core's Originator before each station.
     route_station, route, deny : as of ``SwitchCore``.
     """
 
@@ -38,14 +44,22 @@ class Switch(wiring.Component):
         self._stations = [make_station(config.station_of_switch) for _ in range(config.stations)]
         self._core = SwitchCore(config)
         members = self._stations[0].signature.members
-        shown = (*PORT_MEMBERS, "completer_status", "originator_status")
+        shown = (*PORT_MEMBERS, *AGENT_MEMBERS)
         self._core_members = [name for name in self._core.signature.members if not name.startswith(("in_", "out_"))]
         super().__init__(
             {
                 "rs": Out(RSSignature()).array(config.stations),
                 "slot": Out(2).array(config.stations),
-                "ingress_status": Out(AgentStatusSignature()).array(config.stations),
-                "egress_status": Out(AgentStatusSignature()).array(config.stations),
+                **{
+                    f"{side}_{name}": member.array(config.stations)
+                    for side in ("ingress", "egress")
+                    for name, member in (
+                        ("control", In(AgentControlSignature())),
+                        ("clear", In(1)),
+                        ("status", Out(AgentStatusSignature())),
+                        ("dropping", Out(1)),
+                    )
+                },
                 **{name: members[name].array(config.stations) for name in shown},
                 **{name: self._core.signature.members[name] for name in self._core_members},
             }
@@ -62,8 +76,8 @@ class Switch(wiring.Component):
             egress = Originator(self.config.station.upli, ports)
             m.submodules[f"ingress{number}"] = ingress
             m.submodules[f"egress{number}"] = egress
-            show(m, ingress, self.ingress_status[number])
-            show(m, egress, self.egress_status[number])
+            for side, agent in (("ingress", ingress), ("egress", egress)):
+                self._watch(m, side, number, agent)
             connect(m, station.upli_originator, ingress.upli)
             connect(m, egress.upli, station.upli_completer)
             m.d.comb += [
@@ -87,3 +101,16 @@ class Switch(wiring.Component):
         for name in self._core_members:
             forward_member(m, core, name, getattr(self, name))
         return m
+
+    def _watch(self, m, side, number, agent):
+        """Drop Mode of a core agent, and what firmware tells and sees of it."""
+        m.submodules[f"{side}_drop_mode{number}"] = drop_mode = AgentDropMode()
+        show(m, agent, getattr(self, f"{side}_status")[number])
+        m.d.comb += [
+            agent.clear_errors.eq(getattr(self, f"{side}_control")[number].clear_errors),
+            drop_mode.control_event.eq(agent.control_event),
+            drop_mode.protocol_event.eq(agent.protocol_event),
+            drop_mode.clear.eq(getattr(self, f"{side}_clear")[number]),
+            agent.drop.eq(drop_mode.drop),
+            getattr(self, f"{side}_dropping")[number].eq(drop_mode.drop),
+        ]

@@ -40,9 +40,8 @@ class TLControlSignature(wiring.Signature):
     encryption : the link carries encrypted traffic, or may (UALink_200 §9.5). Responses go uncompressed from the next
         one on, so that RdRspSrcPhysAccID and WrRspSrcPhysAccID arrive; a Compressed Request that seems to cross 256
         bytes is counted and no error.
-    drop_on_link_down : enter Drop Mode when the link goes down (UALink_200 §3.1.3).
-    control_error : pulse or level: enter Drop Mode because of an error on UPLI; a level enters once.
-    clear_drop : pulse: leave Drop Mode.
+    enter_drop : pulse: enter Drop Mode (UALink_200 §3.1.4.2).
+    clear_drop : pulse: leave Drop Mode; it ends when the link is up.
     """
 
     def __init__(self):
@@ -59,8 +58,7 @@ class TLControlSignature(wiring.Signature):
                 "disable_response_compression": Out(1),
                 "authentication": Out(1),
                 "encryption": Out(1),
-                "drop_on_link_down": Out(1),
-                "control_error": Out(1),
+                "enter_drop": Out(1),
                 "clear_drop": Out(1),
             }
         )
@@ -78,7 +76,10 @@ class TLStatusSignature(wiring.Signature):
     last_error, error_count : the last such error since reset, and how many there were, at most 255.
     unknown_messages, half_poisoned_beats : since reset, at most 255 each.
     block_crossings : Compressed Requests that seemed to cross 256 bytes, with ``encryption``; since reset, at most 255.
-    dropping, drop_cause : Drop Mode, and what has led to it since it was last left.
+    isolates : Write Responses with the status ISOLATE that came over the link and were dropped, since reset, at most
+        255.
+    dropping, drop_cause : Drop Mode, and what has led to it since ``clear_drop``; without a cause it ends when the link
+        is up.
     """
 
     def __init__(self):
@@ -94,6 +95,7 @@ class TLStatusSignature(wiring.Signature):
                 "unknown_messages": Out(8),
                 "half_poisoned_beats": Out(8),
                 "block_crossings": Out(8),
+                "isolates": Out(8),
                 "dropping": Out(1),
                 "drop_cause": Out(DROP_CAUSE_LAYOUT),
             }

@@ -20,19 +20,24 @@ __all__ = ["TransactionLayer"]
 class TransactionLayer(wiring.Component):
     """Carries the beats of two UPLI interfaces over one link; latencies are those of ``Transmit`` and ``Receive``.
 
-    While ``online`` is low no beat is accepted and no flit offered; both directions restart with empty queues, zero
-    credits and a new initial credit release when it rises (UALink_200 §5.8, ruling D18). In Drop Mode it is the same
-    but for the beats from UPLI: they are accepted, so that their UPLI credits go home, and dropped (UALink_200 §3.1.3).
-    When it is left, the link goes down once more, if it was up, so that both ends begin anew.
+    Before ``online`` first rises no beat is accepted and no flit offered. When it falls, that is a Link Down, and leads
+    into Drop Mode, as errors at the UPLI agents do (UALink_200 §3.1.3): beats from UPLI are accepted, so that their
+    UPLI credits go home, and dropped; no flit is offered or heeded. When management has cleared Drop Mode, the next
+    session ends it: both directions restart with empty queues, zero credits and a new initial credit release
+    (UALink_200 §5.8, ruling D18).
 
     Attributes
     ----------
     online : channel 0 of the link is online.
+    control_error, protocol_error : pulse: a UPLI agent of this TL met an error of that class.
+    other_down : pulse: all ports are to enter Drop Mode because of the link of another one.
+    all_ports_down : pulse: the link went down, and takes all ports of the TL with it: this end is an accelerator
+        (UALink_200 §3.1.4).
     control, status : what firmware decides and sees.
     tx_req, tx_orig_data, tx_rd_rsp, tx_wr_rsp : beats to send over the link.
     rx_req, rx_orig_data, rx_rd_rsp, rx_wr_rsp : beats that came over it.
     tx_flit, rx_flit : flits to and from the DL.
-    error : level, until ``online`` has fallen: this session cannot go on, the link has to go down.
+    error : level: this session cannot go on, the link has to go down, or has to stay so while Drop Mode lasts.
     """
 
     def __init__(self, config: TLConfig):
@@ -40,6 +45,10 @@ class TransactionLayer(wiring.Component):
         super().__init__(
             {
                 "online": In(1),
+                "control_error": In(1),
+                "protocol_error": In(1),
+                "other_down": In(1),
+                "all_ports_down": Out(1),
                 "control": In(TLControlSignature()),
                 "status": Out(TLStatusSignature()),
                 "tx_req": In(beat_stream("req")),
@@ -65,10 +74,14 @@ class TransactionLayer(wiring.Component):
         m.submodules.drop_gate = gate = DropGate()
 
         up = drop_mode.up
+        is_switch = control.is_switch if config.device == "either" else config.device == "switch"
         authentication = Signal()
         m.d.comb += [
-            drop_mode.control_error.eq(control.control_error),
-            drop_mode.drop_on_link_down.eq(control.drop_on_link_down),
+            drop_mode.control_error.eq(self.control_error),
+            drop_mode.protocol_error.eq(self.protocol_error),
+            drop_mode.other_down.eq(self.other_down),
+            drop_mode.command.eq(control.enter_drop),
+            self.all_ports_down.eq(drop_mode.fell & ~is_switch),
             drop_mode.online.eq(self.online),
             drop_mode.clear.eq(control.clear_drop),
             gate.dropping.eq(drop_mode.dropping),
@@ -95,12 +108,13 @@ class TransactionLayer(wiring.Component):
         wiring.connect(m, wiring.flipped(self.rx_flit), receive.rx_flit)
         wiring.connect(m, receive.status, transmit.status)
         m.d.comb += [
-            self.error.eq(receive.error_valid | transmit.protocol_error | transmit.cache_error | drop_mode.restart),
+            self.error.eq(receive.error_valid | transmit.protocol_error | transmit.cache_error | drop_mode.hold),
             status.credits_ready.eq(transmit.credits_ready),
             status.transmit_error.eq(transmit.protocol_error),
             status.cache_error.eq(transmit.cache_error),
             status.receive_error_valid.eq(receive.error_valid),
             status.receive_error.eq(receive.error),
+            status.isolates.eq(receive.isolates),
             status.last_error.eq(receive.last_error),
             status.error_count.eq(receive.error_count),
             status.unknown_messages.eq(receive.unknown_messages),

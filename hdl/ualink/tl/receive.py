@@ -58,7 +58,8 @@ class Receive(wiring.Component):
     half_poisoned : pulse, one half of a beat came poisoned without the other (not fatal; the beat is poisoned).
     last_error : the last fatal error, ``NONE`` if there was none. This log and its counters, which stay at 255, are
         reset by nothing but the reset of the domain.
-    error_count, unknown_messages, half_poisoned_beats, block_crossings : how many there were.
+    error_count, unknown_messages, half_poisoned_beats, block_crossings, isolates : how many there were; ``isolates`` are
+        Write Responses with the status ISOLATE, which are dropped.
     """
 
     def __init__(self, config: TLConfig):
@@ -86,6 +87,7 @@ class Receive(wiring.Component):
                 "unknown_messages": Out(8),
                 "half_poisoned_beats": Out(8),
                 "block_crossings": Out(8),
+                "isolates": Out(8),
             }
         )
 
@@ -237,6 +239,7 @@ class Receive(wiring.Component):
             errors.half_poisoned.eq(Cat(data.request_half_poisoned, data.response_half_poisoned)),
             self.error_valid.eq(errors.error_valid),
             self.error.eq(errors.error),
+            errors.isolate.eq(responses.isolate),
             self.unknown_message.eq(errors.unknown_messages.any()),
             self.half_poisoned.eq(errors.half_poisoned.any()),
             self.last_error.eq(errors.last_error),
@@ -244,6 +247,7 @@ class Receive(wiring.Component):
             self.unknown_messages.eq(errors.unknown_message_count),
             self.half_poisoned_beats.eq(errors.half_poisoned_count),
             self.block_crossings.eq(errors.block_crossing_count),
+            self.isolates.eq(errors.isolate_count),
         ]
 
     def _report(self, m, accept, sequence, decoded, lower, upper):

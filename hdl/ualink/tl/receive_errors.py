@@ -22,11 +22,11 @@ class ReceiveErrors(wiring.Component):
     ----------
     online : DL channel 0 is online; flush : it is not, or what came before is still being cleared away.
     early, late : combinational, the error of this cycle or ``NONE``. A late one belongs to an older flit.
-    unknown_messages, half_poisoned, block_crossings : events of this cycle, one per bit.
+    unknown_messages, half_poisoned, block_crossings, isolate : events of this cycle, one per bit.
     error_valid, error : level, the first error since ``online`` rose.
     halted : level: nothing may be forwarded that is not in the queues yet.
     last_error, error_count : log: the last of these errors, how many there were.
-    unknown_message_count, half_poisoned_count, block_crossing_count : log: how many events there were.
+    unknown_message_count, half_poisoned_count, block_crossing_count, isolate_count : log: how many events there were.
     """
 
     def __init__(self):
@@ -39,6 +39,7 @@ class ReceiveErrors(wiring.Component):
                 "unknown_messages": In(2),
                 "half_poisoned": In(2),
                 "block_crossings": In(4),
+                "isolate": In(1),
                 "error_valid": Out(1),
                 "error": Out(ReceiveError),
                 "halted": Out(1),
@@ -47,6 +48,7 @@ class ReceiveErrors(wiring.Component):
                 "unknown_message_count": Out(8),
                 "half_poisoned_count": Out(8),
                 "block_crossing_count": Out(8),
+                "isolate_count": Out(8),
             }
         )
 
@@ -76,6 +78,7 @@ class ReceiveErrors(wiring.Component):
             (self.unknown_message_count, self.unknown_messages[0] + self.unknown_messages[1]),
             (self.half_poisoned_count, self.half_poisoned[0] + self.half_poisoned[1]),
             (self.block_crossing_count, sum(self.block_crossings[1:], start=self.block_crossings[0])),
+            (self.isolate_count, self.isolate),
         ):
             following = Signal(9)
             m.d.comb += following.eq(counter + events)

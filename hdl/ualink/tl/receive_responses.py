@@ -1,12 +1,13 @@
 """Responses of a TL receiver, from the Control half-flit to UPLI."""
 
-from amaranth.hdl import Module, Mux, ResetInserter
+from amaranth.hdl import Module, Mux, ResetInserter, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.config import TLConfig
 from ualink.lib.queue import Queue
 from ualink.upli.channels import beat_stream
+from ualink.upli.commands import Status
 
 from .auth_tags import assign, stored
 from .catch_buffer import CatchBuffer
@@ -44,6 +45,8 @@ class ReceiveResponses(wiring.Component):
     data_spent, data_underflow : the data credits that the Response spends; it does not have them (combinational).
     overrun : combinational: more Responses than the source rate limit allows.
     error : combinational: what is wrong with the Response that is rebuilt.
+    isolate : pulse: a Write Response with status ISOLATE leaves the queue, and is dropped. No partner may send one,
+        and nobody checks its tag (UALink_200 §9.5.6), so it must not reach the Originator (ruling A-20 of RAS).
     rx_rd_rsp, rx_wr_rsp : towards the UPLI Completer agent.
     release_read_cmd, release_write_cmd, release_data : buffers freed.
     """
@@ -67,6 +70,7 @@ class ReceiveResponses(wiring.Component):
                 "data_underflow": In(1),
                 "overrun": Out(1),
                 "error": Out(ReceiveError),
+                "isolate": Out(1),
                 "rx_rd_rsp": Out(beat_stream("rd_rsp")),
                 "rx_wr_rsp": Out(beat_stream("wr_rsp")),
                 "release_read_cmd": Out(RELEASE_LAYOUT),
@@ -126,6 +130,7 @@ class ReceiveResponses(wiring.Component):
         with m.Elif(self.data_underflow):
             m.d.comb += self.error.eq(ReceiveError.RSP_DATA_CREDIT)
 
+        isolates = Signal()
         m.d.comb += [
             *assign(unload.response.payload, reads.output.payload),
             unload.response.valid.eq(reads.output.valid),
@@ -136,9 +141,11 @@ class ReceiveResponses(wiring.Component):
             self.release_read_cmd.eq(unload.release_cmd),
             self.release_data.eq(unload.release_data),
             *assign(self.rx_wr_rsp.payload, writes.output.payload.beat),
-            self.rx_wr_rsp.valid.eq(writes.output.valid & ~self.flush),
-            writes.output.ready.eq(self.rx_wr_rsp.ready),
-            self.release_write_cmd.valid.eq(self.rx_wr_rsp.valid & self.rx_wr_rsp.ready),
+            isolates.eq(writes.output.payload.beat.status == Status.ISOLATE.value),
+            self.isolate.eq(writes.output.valid & ~self.flush & isolates),
+            self.rx_wr_rsp.valid.eq(writes.output.valid & ~self.flush & ~isolates),
+            writes.output.ready.eq(self.rx_wr_rsp.ready | isolates),
+            self.release_write_cmd.valid.eq(writes.output.valid & ~self.flush & writes.output.ready),
             self.release_write_cmd.pool.eq(writes.output.payload.pool),
             self.release_write_cmd.vc.eq(writes.output.payload.beat.vc),
             self.release_write_cmd.count.eq(1),

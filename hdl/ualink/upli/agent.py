@@ -19,8 +19,13 @@ __all__ = ["Agent"]
 class Agent(wiring.Component):
     """One side of a UPLI interface; ``Originator`` and ``Completer`` add what they do not share.
 
-    ``_accept(m, offers, available, to_come)`` says which offered beats are accepted in this slot (``to_come`` is of
-    the slot's port), ``_check(m, vld, violation, protocol)`` reports broken rules between received beats by channel.
+    ``_accept(m, offers, sends, available, to_come, to_drop)`` says which offered beats are accepted in this slot, and
+    which of them are sent (``to_come`` and ``to_drop`` are of the slot's port). ``_admit(m, receivers, protocol)`` says
+    what becomes of the received beats, and reports the rules broken between them by channel.
+
+    While ``drop`` is high the agent is in Drop Mode (UALink_200 §3.1.3): no transfer of any port begins, in or out.
+    What is offered for sending is accepted and dropped, whole transfers at a time; received beats are dropped and
+    their credits go home. Transfers that had begun are finished, and credits are accepted and returned.
 
     Parameters
     ----------
@@ -48,11 +53,12 @@ class Agent(wiring.Component):
                     channel: (In if channel in sends else Out)(beat_stream(channel)).array(ports)
                     for channel in self.CHANNELS
                 },
+                "drop": In(1),
+                "clear_errors": In(1),
                 "connected": Out(1),
-                "data_error": Out(1),
-                "control_error": Out(1),
-                "protocol_error": Out(1),
+                **{f"{kind}_{what}": Out(1) for what in ("error", "event") for kind in ("data", "control", "protocol")},
                 "errors": Out(ERRORS_LAYOUT),
+                "events": Out(ERRORS_LAYOUT),
             }
         )
 
@@ -72,14 +78,20 @@ class Agent(wiring.Component):
         seen = status.seen
         m.d.comb += [
             seen.handshake.eq(connect.protocol_error),
+            status.clear.eq(self.clear_errors),
             self.errors.eq(status.errors),
-            self.data_error.eq(status.errors.data.as_value().any()),
-            self.control_error.eq(status.errors.control.as_value().any()),
-            self.protocol_error.eq(status.errors.protocol.as_value().any() | status.errors.handshake),
+            self.events.eq(status.events),
         ]
+        for what, told in (("error", status.errors), ("event", status.events)):
+            m.d.comb += [
+                getattr(self, f"data_{what}").eq(told.data.as_value().any()),
+                getattr(self, f"control_{what}").eq(told.control.as_value().any()),
+                getattr(self, f"protocol_{what}").eq(told.protocol.as_value().any() | told.handshake),
+            ]
 
         senders = {name: Sender(name, self.config, self.ports) for name in self.sends}
         offers = {}
+        sends = {name: Signal(name=f"{name}_send") for name in self.sends}
         for name, sender in senders.items():
             m.submodules[name] = sender
             wiring.connect(m, wiring.flipped(getattr(upli, name)), sender.upli)
@@ -89,28 +101,30 @@ class Agent(wiring.Component):
                 sender.listen.eq(connect.inbound_open),
                 sender.slot.eq(self.slot if self.ports > 1 else 0),
                 sender.beat.eq(offers[name].payload),
-                sender.send.eq(offers[name].accept),
+                sender.send.eq(sends[name]),
                 seen.control[name].eq(sender.control_error),
                 seen.protocol[name].eq(sender.protocol_error),
             ]
-        # Beats that the transfer under way on each port has still to send: its credits are in hand.
+        # Beats still to come, per port: of the transfer that is being sent, whose credits are in hand, and of one that
+        # is being dropped.
         to_come = Array(Signal(2, name=f"port{port}_to_come") for port in range(self.ports))
+        to_drop = Array(Signal(range(5), name=f"port{port}_to_drop") for port in range(self.ports))
         port = self.slot[:1] if self.ports == 2 else self.slot if self.ports == 4 else 0
-        self._accept(m, offers, {name: sender.available for name, sender in senders.items()}, to_come[port])
+        available = {name: sender.available for name, sender in senders.items()}
+        self._accept(m, offers, sends, available, to_come[port], to_drop[port])
 
-        vld, violation = {}, {}
+        receivers = {}
         for name in self.receives:
-            m.submodules[name] = receiver = Receiver(name, getattr(self.config, name), self.ports)
+            receivers[name] = receiver = Receiver(name, getattr(self.config, name), self.ports)
+            m.submodules[name] = receiver
             wiring.connect(m, wiring.flipped(getattr(upli, name)), receiver.upli)
             for inner, outer in zip(receiver.beats, getattr(self, name)):
                 wiring.connect(m, inner, wiring.flipped(outer))
-            vld[name] = connect.inbound_open & getattr(upli, name).vld
-            violation[name] = receiver.protocol_error
             m.d.comb += [
                 receiver.open.eq(connect.outbound_open),
                 receiver.listen.eq(connect.inbound_open),
                 seen.data[name].eq(receiver.data_error),
                 seen.control[name].eq(receiver.control_error),
             ]
-        self._check(m, vld, violation, seen.protocol)
+        self._admit(m, receivers, seen.protocol)
         return m

@@ -1,4 +1,4 @@
-"""The rules of multi-beat transfers on one channel, seen by its receiver (UALink_200 §2.7.8)."""
+"""The multi-beat transfers of one channel, seen by its receiver: which beats are kept (UALink_200 §2.7.8, §3.1.4.2)."""
 
 from amaranth.hdl import Array, Module, Mux, Signal
 from amaranth.lib import wiring
@@ -10,17 +10,28 @@ __all__ = ["BurstCheck"]
 
 
 class BurstCheck(wiring.Component):
-    """Checks that the beats of every transfer fill consecutive slots of their port, count up and end with Last.
+    """Checks that the beats of every transfer fill consecutive slots of their port, count up and end with Last, and
+    says what becomes of each. Outputs are of the same cycle.
 
-    Per port it keeps how many beats are to come and the offset of the next. ``error`` is of the same cycle.
+    A transfer is kept whole or dropped whole. The first wrong beat of one that was begun spoils it: from then on a
+    poisoned beat is kept in place of each beat to come, whatever is on the interface (ruling A-23 of RAS), so that
+    nobody behind waits for the rest. A transfer whose first beat is wrong, missing or refused is dropped. What comes
+    without a first beat after a dropped beat is its rest and no error: until a slot of the port without a beat, or
+    the next transfer.
 
     Attributes
     ----------
     known, slot : from the ``CalendarCheck`` of the group; nothing is checked before the phase is known.
     start : 1 bit, a transfer of ``num_beats`` + 1 beats begins in this cycle and its first beat must be here.
+    alone : 1 bit, the beat of this cycle is a transfer of its own.
     num_beats : beats minus one of the transfer that begins.
-    vld, offset, last : the beat of this cycle.
+    vld, offset, last : the beat of this cycle, with good control parity and of the port of the slot.
+    refuse : 1 bit, a transfer that begins in this cycle is dropped.
+    upset : 1 bit, a beat of the group was dropped for a Control Error in this cycle.
     busy : 1 bit, a transfer that began earlier owns this slot.
+    lost : 1 bit, a beat without a transfer is the rest of a dropped one.
+    begins : 1 bit, the transfer that starts is kept.
+    keep, fill : 1 bit, the beat is kept; a poisoned beat is kept in its place, with ``due_offset`` and ``due_last``.
     error : 1 bit, a beat is missing, too many, out of order, with the wrong Last, or two transfers overlap. What comes
         outside of a transfer is for the user of this block to judge (``vld & ~start & ~busy``).
     """
@@ -32,11 +43,20 @@ class BurstCheck(wiring.Component):
                 "known": In(1),
                 "slot": In(2),
                 "start": In(1),
+                "alone": In(1),
                 "num_beats": In(2),
                 "vld": In(1),
                 "offset": In(2),
                 "last": In(1),
+                "refuse": In(1),
+                "upset": In(1),
                 "busy": Out(1),
+                "lost": Out(1),
+                "begins": Out(1),
+                "keep": Out(1),
+                "fill": Out(1),
+                "due_offset": Out(2),
+                "due_last": Out(1),
                 "error": Out(1),
             }
         )
@@ -45,15 +65,34 @@ class BurstCheck(wiring.Component):
         m = Module()
         to_come = Array(Signal(2, name=f"port{port}_to_come") for port in range(self.ports))
         offsets = Array(Signal(2, name=f"port{port}_offset") for port in range(self.ports))
+        spoilt = Array(Signal(name=f"port{port}_spoilt") for port in range(self.ports))
+        lost = Array(Signal(name=f"port{port}_lost") for port in range(self.ports))
         port = self.slot if self.ports > 1 else 0
-        left, expected_offset = Signal(2), Signal(2)
+        left, right = Signal(range(5)), Signal()
         m.d.comb += [
             self.busy.eq(self.known & (to_come[port] != 0)),
+            self.lost.eq(lost[port]),
             left.eq(Mux(self.busy, to_come[port], self.num_beats + 1)),
-            expected_offset.eq(Mux(self.busy, offsets[port], 0)),
+            self.due_offset.eq(Mux(self.busy, offsets[port], 0)),
+            self.due_last.eq(left == 1),
+            right.eq(self.vld & (self.offset == self.due_offset) & (self.last == self.due_last)),
+            self.begins.eq(self.known & self.start & ~self.busy & right & ~self.refuse),
+            self.fill.eq(self.busy & (spoilt[port] | ~right)),
+            self.keep.eq(self.begins | (self.busy & ~self.fill)),
+            self.error.eq(
+                self.known & ((self.busy & ~spoilt[port] & ~right) | (self.start & (self.busy | ~right))),
+            ),
         ]
-        wrong = ~self.vld | (self.offset != expected_offset) | (self.last != (left == 1))
-        with m.If(self.known & (self.busy | self.start)):
-            m.d.comb += self.error.eq(wrong | (self.busy & self.start))
-            m.d.sync += [to_come[port].eq(left - 1), offsets[port].eq(expected_offset + 1)]
+        with m.If(self.busy | self.begins):
+            m.d.sync += [
+                to_come[port].eq(left - 1),
+                offsets[port].eq(self.due_offset + 1),
+                spoilt[port].eq(self.fill),
+            ]
+        with m.If(self.upset & ~self.known):
+            m.d.sync += [flag.eq(1) for flag in lost]
+        with m.Elif(self.known & (self.upset | (self.start & ~self.begins))):
+            m.d.sync += lost[port].eq(1)
+        with m.Elif(self.known & ~self.busy & (self.begins | self.alone | ~self.vld)):
+            m.d.sync += lost[port].eq(0)
         return m

@@ -43,7 +43,9 @@ class CalendarCheck(wiring.Component):
     """Learns the phase of a group from its first beat and checks every beat against it (UALink_200 §2.5, requirement
     90).
 
-    Outputs are of the same cycle. With ``ports`` = 1 there is no phase, no register, and only ``port_id`` 0 is right.
+    Only a beat with good control parity is to be shown to it (ruling A-50 of UPLI); one of a port that does not exist
+    sets nothing. Outputs are of the same cycle. With ``ports`` = 1 there is no phase, no register, and only
+    ``port_id`` 0 is right.
 
     Attributes
     ----------
@@ -74,7 +76,7 @@ class CalendarCheck(wiring.Component):
 
         locked = Signal()
         following = Signal(2)
-        m.d.comb += [self.known.eq(locked | self.vld), self.slot.eq(following)]
+        m.d.comb += [self.known.eq(locked | (self.vld & ~self.error)), self.slot.eq(following)]
         with m.If(~locked):
             m.d.comb += self.slot.eq(_modulo(self.port_id, self.ports))
         m.d.sync += [locked.eq(self.known), following.eq(_modulo(self.slot + 1, self.ports))]

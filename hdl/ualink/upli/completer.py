@@ -30,42 +30,74 @@ class Completer(Agent):
     req, orig_data : received beats, per port.
     rd_rsp, wr_rsp : beats to send, per port.
     connected : 1 bit, both directions are open.
-    data_error, control_error, protocol_error : 1 bit each, sticky until reset: an error of that class was seen.
+    drop : 1 bit, Drop Mode of all ports and channels.
+    clear_errors : 1 bit, forget the errors kept.
+    data_error, control_error, protocol_error : 1 bit each, an error of that class was seen since ``clear_errors``.
     errors : the same by channel; ``handshake`` counts as ``protocol_error``.
+    data_event, control_event, protocol_event : 1 bit each, in the cycle after every such error, whatever is kept.
     """
 
     def __init__(self, config: UPLIConfig, ports: int):
         super().__init__(config, ports, own="comp", peer="orig", sends=("rd_rsp", "wr_rsp"))
 
-    def _accept(self, m, offers, available, to_come):
+    def _accept(self, m, offers, sends, available, to_come, to_drop):
         rd_rsp, wr_rsp = offers["rd_rsp"], offers["wr_rsp"]
-        bursting, more_needed = Signal(), Signal(2)
+        bursting, dropping, more_needed, rd_drops = Signal(), Signal(), Signal(2), Signal()
         m.d.comb += [
             bursting.eq(to_come != 0),
+            dropping.eq(to_drop != 0),
             more_needed.eq(Mux(bursting, 0, rd_rsp.payload.num_beats)),
-            rd_rsp.accept.eq(rd_rsp.valid & (available["rd_rsp"] > more_needed)),
-            wr_rsp.accept.eq(wr_rsp.valid & (available["wr_rsp"] != 0)),
+            rd_drops.eq(rd_rsp.valid & ~bursting & (self.drop | dropping)),
+            sends["rd_rsp"].eq(rd_rsp.valid & ~rd_drops & (available["rd_rsp"] > more_needed)),
+            sends["wr_rsp"].eq(wr_rsp.valid & ~self.drop & (available["wr_rsp"] != 0)),
+            rd_rsp.accept.eq(sends["rd_rsp"] | rd_drops),
+            wr_rsp.accept.eq(sends["wr_rsp"] | (wr_rsp.valid & self.drop)),
         ]
-        with m.If(rd_rsp.accept):
+        with m.If(sends["rd_rsp"]):
             m.d.sync += to_come.eq(Mux(bursting, to_come - 1, rd_rsp.payload.num_beats))
+        with m.If(rd_drops):
+            m.d.sync += to_drop.eq(Mux(dropping, to_drop - 1, rd_rsp.payload.num_beats))
 
-    def _check(self, m, vld, violation, protocol):
-        req, orig_data = self.upli.req, self.upli.orig_data
+    def _admit(self, m, receivers, protocol):
+        req, orig_data = receivers["req"], receivers["orig_data"]
+        request, beat = self.upli.req, self.upli.orig_data
         # A Request sets the phase of both channels; OrigData cannot come before one.
         m.submodules.calendar = calendar = CalendarCheck(self.ports)
         m.submodules.burst = burst = BurstCheck(self.ports)
-        stray = vld["orig_data"] & ~burst.busy & ~burst.start
-        misplaced = vld["orig_data"] & (orig_data.port_id != calendar.slot)
+        req_here, data_here, start, fits = Signal(), Signal(), Signal(), Signal()
         m.d.comb += [
-            calendar.vld.eq(vld["req"]),
-            calendar.port_id.eq(req.port_id),
+            calendar.vld.eq(req.good),
+            calendar.port_id.eq(request.port_id),
+            req.slot.eq(calendar.slot),
+            orig_data.slot.eq(calendar.slot),
+            req_here.eq(req.good & ~calendar.error),
+            data_here.eq(orig_data.good & calendar.known & (beat.port_id == calendar.slot)),
+            start.eq(req_here & has_orig_data(request.cmd)),
+            fits.eq((req.free != 0) & (orig_data.free > request.num_beats)),
             burst.known.eq(calendar.known),
             burst.slot.eq(calendar.slot),
-            burst.start.eq(vld["req"] & has_orig_data(req.cmd)),
-            burst.num_beats.eq(req.num_beats),
-            burst.vld.eq(vld["orig_data"]),
-            burst.offset.eq(orig_data.offset),
-            burst.last.eq(orig_data.last),
-            protocol.req.eq(violation["req"] | calendar.error),
-            protocol.orig_data.eq(violation["orig_data"] | burst.error | stray | misplaced),
+            burst.start.eq(start),
+            burst.num_beats.eq(request.num_beats),
+            burst.vld.eq(data_here),
+            burst.offset.eq(beat.offset),
+            burst.last.eq(beat.last),
+            burst.refuse.eq(self.drop | ~fits),
+            burst.upset.eq(req.control_error | orig_data.control_error),
+            req.take.eq(req_here & Mux(start, burst.begins, (req.free != 0) & ~self.drop)),
+            req.void.eq(req_here & (req.free != 0) & ~req.take),
+            orig_data.take.eq(burst.keep),
+            orig_data.fill.eq(burst.fill),
+            orig_data.void.eq(data_here & (orig_data.free != 0) & ~orig_data.take & ~orig_data.fill),
+            orig_data.credit.eq(data_here),
+            orig_data.due_offset.eq(burst.due_offset),
+            orig_data.due_last.eq(burst.due_last),
+        ]
+        # Data of a Request that was dropped in this cycle go with it, and are no error of their own.
+        stray = orig_data.good & ~burst.busy & ~start & ~burst.lost & ~burst.upset
+        misplaced = orig_data.good & calendar.known & (beat.port_id != calendar.slot)
+        m.d.comb += [
+            protocol.req.eq(calendar.error | (req_here & (req.free == 0))),
+            protocol.orig_data.eq(
+                burst.error | stray | misplaced | (start & ~burst.busy & (orig_data.free <= request.num_beats))
+            ),
         ]

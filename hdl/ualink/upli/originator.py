@@ -1,6 +1,6 @@
 """The UPLI Originator: sends Requests with their data, receives Responses (UALink_200 §2.7.8)."""
 
-from amaranth.hdl import Signal
+from amaranth.hdl import Mux, Signal
 
 from ualink.config import UPLIConfig
 from ualink.upli.agent import Agent
@@ -29,50 +29,89 @@ class Originator(Agent):
     req, orig_data : beats to send, per port.
     rd_rsp, wr_rsp : received beats, per port.
     connected : 1 bit, both directions are open.
-    data_error, control_error, protocol_error : 1 bit each, sticky until reset: an error of that class was seen.
+    drop : 1 bit, Drop Mode of all ports and channels.
+    clear_errors : 1 bit, forget the errors kept.
+    data_error, control_error, protocol_error : 1 bit each, an error of that class was seen since ``clear_errors``.
     errors : the same by channel; ``handshake`` counts as ``protocol_error``.
+    data_event, control_event, protocol_event : 1 bit each, in the cycle after every such error, whatever is kept.
     """
 
     def __init__(self, config: UPLIConfig, ports: int):
         super().__init__(config, ports, own="orig", peer="comp", sends=("req", "orig_data"))
 
-    def _accept(self, m, offers, available, to_come):
+    def _accept(self, m, offers, sends, available, to_come, to_drop):
         req, orig_data = offers["req"], offers["orig_data"]
-        bursting, with_data, may_start = Signal(), Signal(), Signal()
+        bursting, dropping, with_data = Signal(), Signal(), Signal()
+        may_start, req_drops, data_drops = Signal(), Signal(), Signal()
         m.d.comb += [
             bursting.eq(to_come != 0),
+            dropping.eq(to_drop != 0),
             with_data.eq(has_orig_data(req.payload.cmd)),
             may_start.eq(orig_data.valid & ~bursting & (available["orig_data"] > req.payload.num_beats)),
-            req.accept.eq(req.valid & (available["req"] != 0) & (~with_data | may_start)),
-            orig_data.accept.eq(
-                (req.accept & with_data) | (bursting & orig_data.valid & (available["orig_data"] != 0))
+            sends["req"].eq(req.valid & ~self.drop & ~dropping & (available["req"] != 0) & (~with_data | may_start)),
+            sends["orig_data"].eq(
+                (sends["req"] & with_data) | (bursting & orig_data.valid & (available["orig_data"] != 0))
             ),
+            req_drops.eq(req.valid & self.drop & ~dropping & ~(with_data & bursting)),
+            data_drops.eq(orig_data.valid & dropping),
+            req.accept.eq(sends["req"] | req_drops),
+            orig_data.accept.eq(sends["orig_data"] | data_drops),
         ]
-        with m.If(orig_data.accept):
-            with m.If(bursting):
-                m.d.sync += to_come.eq(to_come - 1)
-            with m.Else():
-                m.d.sync += to_come.eq(req.payload.num_beats)
+        with m.If(sends["orig_data"]):
+            m.d.sync += to_come.eq(Mux(bursting, to_come - 1, req.payload.num_beats))
+        with m.If(req_drops & with_data):
+            m.d.sync += to_drop.eq(req.payload.num_beats + 1)
+        with m.Elif(data_drops):
+            m.d.sync += to_drop.eq(to_drop - 1)
 
-    def _check(self, m, vld, violation, protocol):
+    def _admit(self, m, receivers, protocol):
         # Each response channel has a phase of its own.
-        calendars = {}
-        for name in ("rd_rsp", "wr_rsp"):
-            m.submodules[f"{name}_calendar"] = calendars[name] = CalendarCheck(self.ports)
+        calendars, here = {}, {}
+        for name, receiver in receivers.items():
+            m.submodules[f"{name}_calendar"] = calendar = CalendarCheck(self.ports)
+            calendars[name], here[name] = calendar, Signal(name=f"{name}_here")
+            port_id = receiver.upli.port_id
             m.d.comb += [
-                calendars[name].vld.eq(vld[name]),
-                calendars[name].port_id.eq(getattr(self.upli, name).port_id),
+                calendar.vld.eq(receiver.good),
+                calendar.port_id.eq(port_id),
+                receiver.slot.eq(calendar.slot),
+                here[name].eq(receiver.good & ~calendar.error),
             ]
-        rd_rsp = self.upli.rd_rsp
+
+        rd_rsp, beat = receivers["rd_rsp"], self.upli.rd_rsp
+        multi, rest, single = Signal(), Signal(), Signal()
         m.submodules.rd_rsp_burst = burst = BurstCheck(self.ports)
         m.d.comb += [
+            multi.eq(here["rd_rsp"] & (beat.num_beats != 0) & ~burst.busy),
+            rest.eq(multi & burst.lost & (beat.offset != 0)),
+            single.eq(here["rd_rsp"] & (beat.num_beats == 0) & ~burst.busy),
             burst.known.eq(calendars["rd_rsp"].known),
             burst.slot.eq(calendars["rd_rsp"].slot),
-            burst.start.eq(vld["rd_rsp"] & (rd_rsp.num_beats != 0) & ~burst.busy),
-            burst.num_beats.eq(rd_rsp.num_beats),
-            burst.vld.eq(vld["rd_rsp"]),
-            burst.offset.eq(rd_rsp.offset),
-            burst.last.eq(rd_rsp.last),
-            protocol.rd_rsp.eq(violation["rd_rsp"] | calendars["rd_rsp"].error | burst.error),
-            protocol.wr_rsp.eq(violation["wr_rsp"] | calendars["wr_rsp"].error),
+            burst.start.eq(multi & ~rest),
+            burst.alone.eq(single),
+            burst.num_beats.eq(beat.num_beats),
+            burst.vld.eq(here["rd_rsp"]),
+            burst.offset.eq(beat.offset),
+            burst.last.eq(beat.last),
+            burst.refuse.eq(self.drop | (rd_rsp.free <= beat.num_beats)),
+            burst.upset.eq(rd_rsp.control_error),
+            rd_rsp.take.eq(burst.keep | (single & (rd_rsp.free != 0) & ~self.drop)),
+            rd_rsp.fill.eq(burst.fill),
+            rd_rsp.void.eq(here["rd_rsp"] & (rd_rsp.free != 0) & ~rd_rsp.take & ~rd_rsp.fill),
+            rd_rsp.credit.eq(here["rd_rsp"]),
+            rd_rsp.due_offset.eq(burst.due_offset),
+            rd_rsp.due_last.eq(burst.due_last),
+            protocol.rd_rsp.eq(
+                calendars["rd_rsp"].error
+                | burst.error
+                | (single & (rd_rsp.free == 0))
+                | (burst.start & (rd_rsp.free <= beat.num_beats))
+            ),
+        ]
+
+        wr_rsp = receivers["wr_rsp"]
+        m.d.comb += [
+            wr_rsp.take.eq(here["wr_rsp"] & (wr_rsp.free != 0) & ~self.drop),
+            wr_rsp.void.eq(here["wr_rsp"] & (wr_rsp.free != 0) & self.drop),
+            protocol.wr_rsp.eq(calendars["wr_rsp"].error | (here["wr_rsp"] & (wr_rsp.free == 0))),
         ]

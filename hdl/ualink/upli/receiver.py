@@ -1,6 +1,6 @@
 """The receiving side of one channel (UALink_200 §2.6, §3.1.2)."""
 
-from amaranth.hdl import Module
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -14,15 +14,18 @@ from ualink.upli.sender import CHANNEL_SIGNATURES, POISON
 
 __all__ = ["Receiver"]
 
+OF_BEAT = ("data", "byte_en", "offset", "last", *POISON.values())
+"""Fields that differ between the beats of one transfer."""
+
 
 class Receiver(wiring.Component):
-    """Takes every beat of one channel into the queue of its port; popping it there returns its credit.
+    """Takes the beats of one channel into the queue of their port; what leaves it returns its credit.
 
-    A beat on the interface in cycle t is offered on ``beats`` in cycle t + 1 when the queue was empty. PortID alone
-    says whose a beat is. A beat whose data or byte enables have wrong parity is poisoned and kept; parity is
-    generated anew by the next sender (UALink_200 §3.1.4.1). A beat with wrong control parity is kept as it is and
-    reported. A beat that nobody may have sent (before CreditInitDone of its port, for a port that does not exist,
-    beyond the credits) is not kept.
+    A beat on the interface in cycle t is offered on ``beats`` in cycle t + 1 when the queue was empty. A beat with
+    wrong control parity is dropped here: it is not ``good``, nothing of it is stored and its credit stays where it is,
+    because neither its VC nor its Pool can be trusted (UALink_200 §3.1.4.2, ruling A-25 of RAS). What becomes of a good
+    one, its user says: ``take``, ``void`` or neither. A beat whose data or byte enables have wrong parity is poisoned;
+    parity is generated anew by the next sender (UALink_200 §3.1.4.1).
 
     Parameters
     ----------
@@ -33,9 +36,17 @@ class Receiver(wiring.Component):
     Attributes
     ----------
     upli : the channel.
-    open : 1 bit, credits may be sent; ``listen``: the other direction is open, so that parity is checked.
-    beats : the received beats of each port, in order.
-    data_error, control_error, protocol_error : 1 bit each, of this cycle's beat.
+    open : 1 bit, credits may be sent; ``listen``: the other direction is open, so that beats and parity count.
+    good : 1 bit, a beat with good control parity.
+    slot : the port that this cycle belongs to on the channel.
+    free : entries free in the queue of the port of ``slot``; 0 before its CreditInitDone.
+    take, void : 1 bit, the good beat of this cycle is stored for the port of ``slot``; with ``void`` it will not be
+        offered, it only returns its credit when its turn comes. Only with ``free``.
+    fill : 1 bit, a poisoned beat with ``due_offset`` and ``due_last`` is stored in place of this cycle's, the rest as
+        in the beat taken last. It returns the credit of this cycle's beat if there is ``credit`` to return.
+    credit : 1 bit, with ``fill``: the beat of this cycle is good and of the port of ``slot``.
+    beats : the beats taken of each port, in order.
+    data_error, control_error : 1 bit each, of this cycle's beat; ``control_error`` also without one.
     """
 
     def __init__(self, channel: str, credits: Credits, ports: int):
@@ -47,10 +58,18 @@ class Receiver(wiring.Component):
                 "upli": In(CHANNEL_SIGNATURES[channel]()),
                 "open": In(1),
                 "listen": In(1),
+                "good": Out(1),
+                "slot": In(2),
+                "free": Out(range(credits.total + 1)),
+                "take": In(1),
+                "void": In(1),
+                "fill": In(1),
+                "due_offset": In(2),
+                "due_last": In(1),
+                "credit": In(1),
                 "beats": Out(beat_stream(channel)).array(ports),
                 "data_error": Out(1),
                 "control_error": Out(1),
-                "protocol_error": Out(1),
             }
         )
 
@@ -59,36 +78,61 @@ class Receiver(wiring.Component):
         upli = self.upli
         m.submodules.credits = credits = ReceiverCredits(self.credits, self.ports)
         wiring.connect(m, credits.credit, wiring.flipped(upli.credit))
-        vld = self.listen & upli.vld
+        wrong = Signal()
         m.d.comb += [
             credits.open.eq(self.open),
-            self.control_error.eq(self.listen & control_mismatch(self.channel, upli)),
-            self.data_error.eq(vld & data_mismatch(self.channel, upli)),
-            self.protocol_error.eq(vld),
+            wrong.eq(control_mismatch(self.channel, upli)),
+            self.good.eq(self.listen & upli.vld & ~wrong),
+            self.control_error.eq(self.listen & wrong),
+            self.data_error.eq(self.listen & upli.vld & data_mismatch(self.channel, upli)),
         ]
         layout = CHANNEL_LAYOUTS[self.channel]
-        stored = data.StructLayout({"beat": layout, "pool": 1})
+        stored = data.StructLayout({"beat": layout, "pool": 1, "void": 1, "credit": 1})
+        poisons = self.channel in POISON
         for port in range(self.ports):
             queue = Queue(stored, self.credits.total)
             m.submodules[f"queue_{port}"] = queue
             incoming, outgoing = queue.input.payload, queue.output.payload
-            m.d.comb += [incoming.beat[name].eq(getattr(upli, name)) for name, _ in layout]
-            if self.channel in POISON:
+            m.d.comb += [
+                *(incoming.beat[name].eq(getattr(upli, name)) for name, _ in layout),
+                incoming.pool.eq(upli.pool),
+                incoming.void.eq(self.void),
+                incoming.credit.eq(1),
+            ]
+            if poisons:
                 poison = POISON[self.channel]
                 m.d.comb += incoming.beat[poison].eq(getattr(upli, poison) | self.data_error)
+                self._fill(m, port, incoming)
             m.d.comb += [
-                incoming.pool.eq(upli.pool),
-                self.beats[port].valid.eq(queue.output.valid),
+                self.beats[port].valid.eq(queue.output.valid & ~outgoing.void),
                 self.beats[port].payload.eq(outgoing.beat),
-                queue.output.ready.eq(self.beats[port].ready),
-                credits.pop[port].eq(queue.output.valid & queue.output.ready),
+                queue.output.ready.eq(self.beats[port].ready | outgoing.void),
+                credits.pop[port].eq(queue.output.valid & queue.output.ready & outgoing.credit),
                 credits.pop_pool[port].eq(outgoing.pool),
                 credits.pop_vc[port].eq(outgoing.beat.vc),
             ]
-            # Here a Drop Mode closes the channel: what it drops is not stored.
-            with m.If((upli.port_id == port) & upli.credit.init_done[port]):
+            with m.If((self.slot == port if self.ports > 1 else 1) & upli.credit.init_done[port]):
                 m.d.comb += [
-                    queue.input.valid.eq(vld),
-                    self.protocol_error.eq(vld & ~queue.input.ready),
+                    self.free.eq(self.credits.total - queue.level),
+                    queue.input.valid.eq(self.take | self.void | (self.fill if poisons else 0)),
                 ]
         return m
+
+    def _fill(self, m, port, incoming):
+        layout = CHANNEL_LAYOUTS[self.channel]
+        same = [name for name, _ in layout if name not in OF_BEAT]
+        kept = Signal(data.StructLayout({name: layout[name].shape for name in same}), reset_less=True)
+        with m.If(self.take & (self.slot == port if self.ports > 1 else 1)):
+            m.d.sync += [kept[name].eq(getattr(self.upli, name)) for name in same]
+        with m.If(self.fill):
+            m.d.comb += [incoming.beat[name].eq(kept[name]) for name in same if name != "vc"]
+            m.d.comb += [incoming.beat[name].eq(0) for name in ("data", "byte_en") if name in layout.members]
+            m.d.comb += [
+                # A credit goes home to the VC of the beat that spent it.
+                incoming.beat.vc.eq(Mux(self.credit, self.upli.vc, kept.vc)),
+                incoming.beat.offset.eq(self.due_offset),
+                incoming.beat.last.eq(self.due_last),
+                incoming.beat[POISON[self.channel]].eq(1),
+                incoming.credit.eq(self.credit),
+                incoming.void.eq(0),
+            ]

@@ -1,6 +1,6 @@
 """What an agent remembers of the errors that it saw (UALink_200 §3.1.2)."""
 
-from amaranth.hdl import Module
+from amaranth.hdl import Module, Mux
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -18,32 +18,37 @@ and violations of the connection handshake."""
 
 
 class ErrorStatus(wiring.Component):
-    """Keeps every error until reset, from the cycle after it was seen.
+    """Tells every error once, and keeps it until it is cleared. Latency 1 cycle; all outputs are 0 after reset.
 
     Attributes
     ----------
     seen : the errors of this cycle; all classes may come together.
-    errors : sticky; ``protocol`` only for what came without a Data or Control Error on its channel in that cycle.
+    clear : 1 bit, forget the errors kept; those of this cycle are kept nevertheless.
+    errors : kept; ``protocol`` only for what came without a Data or Control Error on its channel in that cycle.
+    events : the errors of the cycle before, the same way; they do not depend on what is kept.
     """
 
     def __init__(self):
         super().__init__(
             {
                 "seen": In(ERRORS_LAYOUT),
+                "clear": In(1),
                 "errors": Out(ERRORS_LAYOUT),
+                "events": Out(ERRORS_LAYOUT),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
-        seen, errors = self.seen, self.errors
-        m.d.sync += errors.handshake.eq(errors.handshake | seen.handshake)
+        seen, errors, events = self.seen, self.errors, self.events
+        self._tell(m, events.handshake, errors.handshake, seen.handshake)
         for channel in CHANNEL_LAYOUTS:
             data_seen, control_seen = seen.data[channel], seen.control[channel]
-            for kept, now in (
-                (errors.data[channel], data_seen),
-                (errors.control[channel], control_seen),
-                (errors.protocol[channel], seen.protocol[channel] & ~data_seen & ~control_seen),
-            ):
-                m.d.sync += kept.eq(kept | now)
+            self._tell(m, events.data[channel], errors.data[channel], data_seen)
+            self._tell(m, events.control[channel], errors.control[channel], control_seen)
+            protocol_seen = seen.protocol[channel] & ~data_seen & ~control_seen
+            self._tell(m, events.protocol[channel], errors.protocol[channel], protocol_seen)
         return m
+
+    def _tell(self, m, event, kept, now):
+        m.d.sync += [event.eq(now), kept.eq(Mux(self.clear, now, kept | now))]
