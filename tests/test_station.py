@@ -7,7 +7,16 @@ from amaranth.sim import Simulator
 
 import ualink.dl.links
 import ualink.station
-from ualink.config import ConfigError, DLConfig, StationConfig, SwitchConfig, TLConfig
+from ualink.config import (
+    AddressCacheConfig,
+    ConfigError,
+    Credits,
+    DLConfig,
+    StationConfig,
+    SwitchConfig,
+    TLConfig,
+    UPLIConfig,
+)
 from ualink.dl.layer import DataLink
 from ualink.lib.blackbox import Blackbox
 from ualink.phy.interface import SlotStatus
@@ -45,8 +54,8 @@ def run(monkeypatch):
     """``run(ports, bench)`` simulates a station whose data links only count."""
     monkeypatch.setattr(ualink.dl.links, "DataLink", CountingLink)
 
-    def run(ports, bench):
-        station = Station(StationConfig(ports=ports))
+    def run(ports, bench, config=None):
+        station = Station(config or StationConfig(ports=ports))
 
         async def testbench(ctx):
             await bench(ctx, station)
@@ -151,32 +160,125 @@ def test_each_port_sees_its_own_faults(run, ports):
     run(ports, bench)
 
 
+FEW = Credits(pool=4)
+FEW_BUFFERS = StationConfig(
+    ports=4,
+    upli=UPLIConfig(req=FEW, orig_data=FEW, rd_rsp=FEW, wr_rsp=FEW),
+    tl=TLConfig(
+        req_cmd=FEW,
+        rsp_cmd=FEW,
+        req_data=FEW,
+        rsp_data=FEW,
+        tx_cache=AddressCacheConfig(rows=0),
+        rx_cache=AddressCacheConfig(rows=0),
+        authentication=False,
+    ),
+)
+
+
+class OnlineLink(CountingLink):
+    """A data link whose channel 0 is online unless its RS shows a local fault, or the TL has an error."""
+
+    def elaborate(self, platform):
+        m = super().elaborate(platform)
+        m.d.sync += self.online.eq(~self.local_fault & ~self.tl_error)
+        return m
+
+
 def alarmed(agent):
-    """A class of agents that do nothing but report a control error."""
+    """A class of agents that do nothing but report errors: ``alarms`` are the (cycle, class) of all of them."""
 
     class Alarmed(wiring.Component):
+        alarms: tuple[tuple[int, str], ...] = ()
+
         def __init__(self, config, ports):
             super().__init__(agent(config, ports).signature)
 
         def elaborate(self, platform):
             m = Module()
-            m.d.comb += self.control_error.eq(1)
+            cycle = Signal(10)
+            m.d.sync += cycle.eq(cycle + 1)
+            for at, kind in self.alarms:
+                with m.If(cycle == at):
+                    m.d.comb += getattr(self, f"{kind}_event").eq(1)
+                with m.If(cycle >= at):
+                    m.d.comb += getattr(self, f"{kind}_error").eq(1)
             return m
 
     return Alarmed
 
 
-@PORTS
-@pytest.mark.parametrize("side", [None, "Completer", "Originator"])
-def test_a_control_error_of_either_agent_puts_all_ports_into_drop_mode(run, monkeypatch, ports, side):
-    if side:
-        monkeypatch.setattr(ualink.station, side, alarmed(getattr(ualink.station, side)))
+def dropping(ctx, station):
+    return [ctx.get(status.dropping) for status in station.tl_status]
+
+
+async def clear_drop(ctx, station, ports, which=None):
+    """A pulse of one round of the ports, and the time until it shows."""
+    for level in (1, 0):
+        for port in range(ports) if which is None else [which]:
+            ctx.set(station.tl_control[port].clear_drop, level)
+        await ctx.tick().repeat(3 * ports if not level else ports)
+
+
+@pytest.mark.req("RAS-110", "RAS-111", "RAS-042", "RAS-050", "RAS-084", "RAS-086")
+def test_each_error_of_either_agent_puts_all_ports_into_drop_mode(run, monkeypatch):
+    """Errors of both classes at both agents, in every slot: the first and, after a clear, the next as well, though the
+    agent still shows the one before."""
+    monkeypatch.setattr(ualink.dl.links, "DataLink", OnlineLink)
+    errors = [("Completer", "control"), ("Completer", "control"), ("Originator", "protocol"), ("Originator", "control")]
+    errors += [("Completer", "protocol")]
+    begin, every = 40, 61  # odd: each error falls into another slot
+    for side in ("Completer", "Originator"):
+        stub = alarmed(getattr(ualink.station, side))
+        stub.alarms = tuple((begin + every * n, kind) for n, (of, kind) in enumerate(errors) if of == side)
+        monkeypatch.setattr(ualink.station, side, stub)
 
     async def bench(ctx, station):
-        await ctx.tick().repeat(3 * ports + 2)
-        assert [ctx.get(status.dropping) for status in station.tl_status] == [int(bool(side))] * ports
+        await ctx.tick().repeat(begin)
+        for side, kind in errors:
+            assert dropping(ctx, station) == [0] * 4
+            await ctx.tick().repeat(11)
+            assert dropping(ctx, station) == [1] * 4
+            for status in station.tl_status:
+                cause = status.drop_cause
+                assert [ctx.get(cause[f"{name}_error"]) for name in ("control", "protocol")] == [
+                    kind == "control",
+                    kind == "protocol",
+                ]
+            shown = getattr(station, f"{side.lower()}_status")
+            assert ctx.get(getattr(shown, f"{kind}_error")) and not ctx.get(getattr(shown, f"{kind}_event"))
+            await clear_drop(ctx, station, 4)
+            await ctx.tick().repeat(every - 11 - 16)
 
-    run(ports, bench)
+    run(4, bench, FEW_BUFFERS)
+
+
+@pytest.mark.req("RAS-116", "RAS-094", "RAS-095", "RAS-046", "RAS-048", "RAS-101")
+@pytest.mark.parametrize("device", ["accelerator", "switch"])
+def test_link_down_of_one_port(run, monkeypatch, device):
+    """At an accelerator all ports of the TL enter Drop Mode, at a switch that port only; links that come up first do
+    nothing, and nobody but management leaves."""
+    monkeypatch.setattr(ualink.dl.links, "DataLink", OnlineLink)
+    ports = 4
+    config = FEW_BUFFERS.replace(tl=FEW_BUFFERS.tl.replace(device=device))
+
+    async def bench(ctx, station):
+        await ctx.tick().repeat(4 * ports)
+        assert not any(dropping(ctx, station))
+        for port in range(ports):
+            ctx.set(station.rs.local_fault, 1 << port)
+            await ctx.tick().repeat(6 * ports)
+            expected = [int(device == "accelerator" or number == port) for number in range(ports)]
+            assert dropping(ctx, station) == expected
+            assert [ctx.get(status.drop_cause.link_down) for status in station.tl_status] == expected
+            ctx.set(station.rs.local_fault, 0)
+            await ctx.tick().repeat(6 * ports)
+            assert dropping(ctx, station) == expected, "the link's coming back is no reason to leave"
+            await clear_drop(ctx, station, ports)
+            await ctx.tick().repeat(6 * ports)
+            assert dropping(ctx, station) == [0] * ports
+
+    run(ports, bench, config)
 
 
 @pytest.mark.req("UPLI-023")

@@ -2,6 +2,7 @@
 
 from tl_traffic import CHANNELS, Expected
 from ualink_sim.model.tl_compression import AddressCache
+from ualink_sim.model.tl_forward import forwarded
 from ualink_sim.model.tl_reassembly import Reassembler, ReceivedReadResponse, ReceivedRequest
 from ualink_sim.model.tl_sequence import ProtocolError, ReceiveSequence
 
@@ -35,7 +36,7 @@ def received(config, flits, authentication=False, encryption=False):
             continue
         events = sequence.receive(*flit[:2])
         assert not any(isinstance(event, ProtocolError) and event.fatal for event in events), events
-        for item in reassembler.push(events):
+        for item in forwarded(reassembler.push(events)):
             if isinstance(item, ReceivedRequest):
                 changes = {"num_beats": 0} if item.request.cmd == PLAIN_READ else {}
                 result.req.append(_members(item.request, **changes))

@@ -17,6 +17,9 @@ from ualink_sim.model.tl_fields import (
 )
 from ualink_sim.model.tl_sequence import NOP_MESSAGE, Issue, TransmitSequence, message_half_flit
 
+ISOLATE = 0xF
+"""WrRspStatus that no link may bring: such a Write Response is dropped (UALink_200 Table 2-12)."""
+
 
 @dataclass
 class Expected:
@@ -84,7 +87,7 @@ class Expected:
             "status": getattr(control, "status", 0),
             "vc": control.vchan,
         }
-        if not control.is_read:
+        if not control.is_read and common["status"] != ISOLATE:
             self.wr_rsp.append(common)
         beats = control.data_beats()
         for n, last, data, error in self._beats(issue):

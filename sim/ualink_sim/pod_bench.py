@@ -263,6 +263,18 @@ class PodBench:
         self.skipped_cycles += cycle - 1 - self.cycle
         self.cycle = cycle - 1
 
+    def clear_drop_mode(self) -> None:
+        """Act as management: clear Drop Mode where a link went down or an error was met, at both ends of the link in
+        whatever order, so that the link comes up again (UALink_200 §3.1.4.3). What was dropped stays lost."""
+        for kind, device, port in self.ends:
+            status, control = (
+                f"acc__{device}__{name}__{port}" if kind == "acc" else f"sw__{name}__{device}__{port}"
+                for name in ("tl_status", "tl_control")
+            )
+            getattr(self.dut, f"{control}__clear_drop").value = int(
+                getattr(self.dut, f"{status}__drop_cause").value != 0
+            )
+
     def results(self, seconds: float, ended: str) -> Results:
         """Everything that was found."""
         for end, (_, received) in self.ends.items():
@@ -325,10 +337,12 @@ async def program_routes(bench: PodBench, fall) -> None:
 async def bring_up(bench: PodBench, fall) -> None:
     """Wait until every link is online, or long enough to know that one will not be."""
     patience = LINK_UP_CYCLES * bench.topology.ports + 10 * bench.job.scenario.link.latency_cycles
-    for _ in range(patience):
+    for cycle in range(patience):
         if bench.up():
             bench.links_up = bench.cycle
             return
+        if cycle % 64 == 0:
+            bench.clear_drop_mode()
         await fall
         bench.tick()
 
@@ -358,6 +372,7 @@ async def run(bench: PodBench, fall, progress: Path) -> str:
             bench.tick()
             if len(bench.completed) == total:
                 break
+        bench.clear_drop_mode()
         if len(bench.completed) != last_count:
             last_move, last_count = bench.cycle, len(bench.completed)
             progress.write_text(f"{last_count} {total} {bench.cycle}")

@@ -16,6 +16,7 @@ from ualink_sim.model.tl_byte_enables import byte_enable_slots
 from ualink_sim.model.tl_compression import AddressCache
 from ualink_sim.model.tl_reassembly import Reassembler, ReceivedReadResponse, ReceivedRequest
 from ualink_sim.model.tl_sequence import ProtocolError, ReceiveSequence
+from ualink_sim.model.upli import Status
 
 __all__ = ["judge"]
 
@@ -142,7 +143,7 @@ def _given(session: Session, last: bool) -> None:
     for fields, channel in (
         (session.stream.requests, "req"),
         (responses.take(responses.is_read == 1), "rd_rsp"),
-        (responses.take(responses.is_read == 0), "wr_rsp"),
+        (responses.take((responses.is_read == 0) & (responses.status != Status.ISOLATE)), "wr_rsp"),
     ):
         given = session.given[channel]
         demand(len(given) <= len(fields), f"{len(given)} {channel} given, {len(fields)} received")

@@ -166,6 +166,35 @@ def test_drop_mode():
         check_beats(side.got, stimulus)
 
 
+@pytest.mark.req("UPLI-381", "RAS-106")
+def test_isolate_from_the_link_is_dropped():
+    """Write Responses of status 1111b that a partner sends are dropped and counted, more of them than there are
+    credits; a Read Response may have that code, and all else arrives."""
+    rng = random.Random(6)
+    stimulus = traffic(rng, 24)
+    isolating = range(0, 24, 2)
+    for n in isolating:
+        stimulus.writes[n]["status"] = 15
+        for beat in stimulus.reads[n]:
+            beat["status"] = 15
+    sides = []
+
+    async def body(ctx, link):
+        sides.extend(Side(end, rng, 1.0, 1.0) for end in link.ends)
+        for side in sides:
+            ctx.set(side.end.online, 1)
+            side.waiting = stimulus.beats()
+        await run_for(ctx, sides, 400)
+        for side in sides:
+            assert not any(side.waiting.values())
+            assert ctx.get(side.end.status.isolates) == len(isolating) > SMALL.rsp_cmd.total
+
+    simulate(body, SMALL, SMALL)
+    stimulus.writes = [beat for beat in stimulus.writes if beat["status"] != 15]
+    for side in sides:
+        check_beats(side.got, stimulus)
+
+
 @pytest.mark.req("TL-046", "TL-047", "TL-213")
 def test_authentication_changes_with_the_link_only():
     """Turned on amid traffic it changes nothing; after the next link down all tags arrive."""

@@ -10,16 +10,25 @@ from upli_pair import simulate
 
 
 class Sides:
-    """Two handshakes against each other, seen as the four control signals."""
+    """Two handshakes against each other, seen as the four control signals; ``…_ack_late``: cycles by which a side sees
+    the other's request late, so that its acknowledge is late, as it may be (UALink_200 §4.3)."""
 
-    def __init__(self):
+    def __init__(self, orig_ack_late=0, comp_ack_late=0):
         self.originator, self.completer = Connect(), Connect()
         self.reset = Signal()
         m = Module()
         m.submodules.originator = ResetInserter(self.reset)(self.originator)
         m.submodules.completer = ResetInserter(self.reset)(self.completer)
-        for own, peer in ((self.originator, self.completer), (self.completer, self.originator)):
-            m.d.comb += [peer.peer_clk_req.eq(own.clk_req), peer.peer_clk_ack.eq(own.clk_ack)]
+        for own, peer, late in (
+            (self.originator, self.completer, comp_ack_late),
+            (self.completer, self.originator, orig_ack_late),
+        ):
+            request = own.clk_req
+            for n in range(late):
+                later = Signal(name=f"late_{n}")
+                m.d.sync += later.eq(request & ~self.reset)
+                request = later
+            m.d.comb += [peer.peer_clk_req.eq(request & own.clk_req), peer.peer_clk_ack.eq(own.clk_ack)]
         self.module = m
 
     def signals(self, ctx):
@@ -29,11 +38,14 @@ class Sides:
 
 
 ORDERS = {
-    # Cycles from which each side may ask; where OrigClkReq, CompClkAck, CompClkReq, OrigClkAck are first high.
-    "figure 4-2": (0, 5, (1, 2, 6, 7)),
-    "figure 4-3": (4, 0, (5, 6, 1, 2)),
-    "figure 4-4": (0, 1, (1, 2, 2, 3)),
-    "same cycle": (0, 0, (1, 2, 1, 2)),
+    # Cycles from which OrigClkReq, CompClkReq may rise, and by which CompClkAck is late; where OrigClkReq, CompClkAck,
+    # CompClkReq, OrigClkAck are first high.
+    "figure 4-2": (0, 5, 0, (1, 2, 6, 7)),
+    "figure 4-3": (4, 0, 0, (5, 6, 1, 2)),
+    # CompClkReq, OrigClkReq, OrigClkAck, CompClkAck.
+    "figure 4-4": (1, 0, 2, (2, 5, 1, 3)),
+    "same cycle": (0, 0, 0, (1, 2, 1, 2)),
+    "one after the other": (0, 1, 0, (1, 2, 2, 3)),
 }
 
 
@@ -41,8 +53,12 @@ ORDERS = {
 @pytest.mark.req("RST-043", "RST-044", "RST-045", "RST-010", "RST-011", "RST-015")
 @pytest.mark.parametrize("order", ORDERS)
 def test_orders(order):
-    originator_from, completer_from, expected = ORDERS[order]
-    sides = Sides()
+    """Each acknowledge opens its direction for credits from that cycle on, both together let beats go."""
+    originator_from, completer_from, ack_late, expected = ORDERS[order]
+    if order == "figure 4-4":
+        orig_clk_req, comp_clk_ack, comp_clk_req, orig_clk_ack = expected
+        assert comp_clk_req < orig_clk_req < orig_clk_ack < comp_clk_ack
+    sides = Sides(orig_ack_late=1 if order == "figure 4-4" else 0, comp_ack_late=ack_late)
 
     async def bench(ctx):
         o, c = sides.originator, sides.completer
@@ -53,6 +69,7 @@ def test_orders(order):
                 signals = sides.signals(ctx)
                 assert signals == tuple(cycle >= first for first in expected), cycle
                 o2c, c2o = signals[0] and signals[1], signals[2] and signals[3]
+                # The Originator's credits start at CompClkAck, the Completer's at OrigClkAck, beats at the later one.
                 assert ctx.get(o.outbound_open) == o2c
                 assert ctx.get(c.outbound_open) == c2o
                 assert (ctx.get(o.inbound_open), ctx.get(c.inbound_open)) == (signals[3], signals[1])

@@ -1,0 +1,141 @@
+"""The cycles in which an interface closes and opens: nothing too early, nothing missed."""
+
+import pytest
+from amaranth.hdl import Module, ResetInserter, Signal, Value
+
+from ualink.config import Credits, UPLIConfig
+from ualink.upli.completer import Completer
+from ualink.upli.originator import Originator
+from upli_pair import members, simulate
+
+CONFIG = UPLIConfig(req=Credits(pool=8), orig_data=Credits(pool=8), rd_rsp=Credits(pool=8), wr_rsp=Credits(pool=8))
+AGENTS = {"completer": Completer, "originator": Originator}
+
+
+class Alone:
+    """One agent with a reset, its interface driven by hand; ``inputs`` are the signals that the partner drives."""
+
+    def __init__(self, side, ports):
+        self.agent = AGENTS[side](CONFIG, ports)
+        self.reset = Signal()
+        self.module = Module()
+        self.module.submodules.agent = ResetInserter(self.reset)(self.agent)
+        own, self.peer = ("comp", "orig") if side == "completer" else ("orig", "comp")
+        self.own = own
+        receives = self.agent.receives
+
+        def driven_by_partner(path):
+            if len(path) == 1:
+                return path[0].startswith(self.peer)
+            return (path[0] in receives) != ("credit" in path)
+
+        paths = dict(members(self.agent.upli))
+        self.inputs = {path: signal for path, signal in paths.items() if driven_by_partner(path)}
+        self.outputs = {path: signal for path, signal in paths.items() if path not in self.inputs}
+
+    def of_upli(self, name):
+        return getattr(self.agent.upli, name)
+
+    async def open(self, ctx):
+        """Let both directions open."""
+        ctx.set(self.of_upli(f"{self.peer}_clk_req"), 1)
+        while not ctx.get(self.of_upli(f"{self.own}_clk_ack")):
+            await ctx.tick()
+        ctx.set(self.of_upli(f"{self.peer}_clk_ack"), 1)
+        await ctx.tick().repeat(12)
+        assert ctx.get(self.agent.connected)
+
+
+@pytest.mark.req("RST-048", "RST-049", "RST-015", "UPLI-112")
+@pytest.mark.parametrize("side", AGENTS)
+def test_nothing_counts_in_reset(side):
+    """The partner drives anything in the cycles that its outputs need to fall: no beat, credit or error, and every
+    output of an open interface falls within one cycle, CreditInitDone too; it rises again only after the release."""
+    bench = Alone(side, 4)
+    agent = bench.agent
+
+    async def body(ctx):
+        await bench.open(ctx)
+        done = [("orig_data" if side == "completer" else "rd_rsp"), "credit", "init_done"]
+        assert ctx.get(bench.outputs[tuple(done)]) == 0b1111
+        ctx.set(bench.reset, 1)
+        for cycle in range(6):
+            for n, signal in enumerate(bench.inputs.values()):
+                ctx.set(signal, (0x5A5A5A5A5A5A5A5A >> n + cycle) & ((1 << len(signal)) - 1) | 1)
+            await ctx.tick()
+            for path, signal in bench.outputs.items():
+                if path[-1] in ("vld", "vld_parity", "init_done") or len(path) == 1:
+                    assert ctx.get(signal) == 0, path
+            assert not ctx.get(Value.cast(agent.errors)) and not ctx.get(Value.cast(agent.events))
+            assert not any(ctx.get(stream.valid) for c in agent.receives for stream in getattr(agent, c))
+        for signal in bench.inputs.values():
+            ctx.set(signal, 0)
+        ctx.set(bench.reset, 0)
+        released = dict.fromkeys(agent.receives, 0)
+        await ctx.tick()
+        ctx.set(bench.of_upli(f"{bench.peer}_clk_req"), 1)
+        ctx.set(bench.of_upli(f"{bench.peer}_clk_ack"), 1)
+        for _ in range(12):
+            for channel in agent.receives:
+                credit = getattr(agent.upli, channel).credit
+                if ctx.get(credit.init_done):
+                    assert released[channel] == getattr(CONFIG, channel).total
+                elif ctx.get(credit.vld):
+                    released[channel] += ctx.get(credit.port_num[0]) + 1
+            await ctx.tick()
+        assert set(released.values()) == {8}
+        assert not ctx.get(Value.cast(agent.errors))
+
+    simulate(bench.module, body)
+
+
+@pytest.mark.req("RST-050", "RST-041", "RST-018", "UPLI-113", "RST-016")
+@pytest.mark.parametrize("side", AGENTS)
+def test_the_first_cycle_of_an_acknowledge_counts(side):
+    """Own ClkReq is low. From the first cycle of the own ClkAck on, credits on all four ports of both returns count and
+    parity is checked, without any beat; in the cycle before, neither."""
+    bench = Alone(side, 4)
+    agent = bench.agent
+    sends = agent.sends
+
+    async def body(ctx):
+        for upset in (False, True):
+            ctx.set(bench.reset, 1)
+            await ctx.tick()
+            ctx.set(bench.reset, 0)
+            ctx.set(agent.connect, 0)
+            ctx.set(bench.of_upli(f"{bench.peer}_clk_ack"), 0)
+            ctx.set(bench.of_upli(f"{bench.peer}_clk_req"), 1)
+            for cycle in range(2):
+                assert ctx.get(bench.of_upli(f"{bench.own}_clk_ack")) == cycle
+                for channel in sends:
+                    credit = getattr(agent.upli, channel).credit
+                    ctx.set(credit.vld, 0b1111)
+                    ctx.set(credit.pool, 0b1111)
+                    ctx.set(credit.vld_parity, upset or not cycle)
+                    ctx.set(credit.port_num[2], 1)
+                    ctx.set(credit.parity, 1)
+                    ctx.set(credit.init_done, 0b1111)
+                await ctx.tick()
+                assert ctx.get(agent.control_event) == (upset and cycle)
+            for channel in sends:
+                credit = getattr(agent.upli, channel).credit
+                ctx.set(credit.vld, 0)
+                ctx.set(credit.vld_parity, 0)
+            ctx.set(agent.connect, 1)
+            ctx.set(bench.of_upli(f"{bench.peer}_clk_ack"), 1)
+            # One beat for each credit, two of port 2, and no more.
+            sent = {channel: [0] * 4 for channel in sends if channel in ("req", "wr_rsp")}
+            for cycle in range(60):
+                ctx.set(agent.slot, cycle % 4)
+                for channel in sent:
+                    for stream in getattr(agent, channel):
+                        ctx.set(stream.valid, 1)
+                    interface = getattr(agent.upli, channel)
+                    if ctx.get(interface.vld):
+                        sent[channel][ctx.get(interface.port_id)] += 1
+                await ctx.tick()
+            for channel, counts in sent.items():
+                assert counts == ([0] * 4 if upset else [1, 1, 2, 1]), channel
+
+    simulate(bench.module, body)
