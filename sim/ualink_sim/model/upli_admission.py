@@ -147,7 +147,7 @@ class Admission:
             if with_data:
                 self.events.add(("protocol", "orig_data"))
                 kept, state.lost = False, True
-        elif with_data:
+        elif request is not None and with_data:
             kept = self._begin("orig_data", state, request["num_beats"] + 1, beat, drop)
             if beat is not None:
                 self._home("orig_data", owner, beat)
