@@ -1,6 +1,9 @@
 """The cycles in which an interface closes and opens: nothing too early, nothing missed."""
 
+import re
+
 import pytest
+from amaranth.back import rtlil
 from amaranth.hdl import Module, ResetInserter, Signal, Value
 
 from ualink.config import Credits, UPLIConfig
@@ -139,3 +142,15 @@ def test_the_first_cycle_of_an_acknowledge_counts(side):
                 assert counts == ([0] * 4 if upset else [1, 1, 2, 1]), channel
 
     simulate(bench.module, body)
+
+
+@pytest.mark.req("RST-019", "RST-006", "RST-007")
+@pytest.mark.parametrize("side", AGENTS)
+def test_every_register_has_the_one_clock(side):
+    """Rising edges of one clock, and no reset but at those: no other kind of register, and no second clock."""
+    text = rtlil.convert(AGENTS[side](CONFIG, 4))
+    kinds = set(re.findall(r"cell (\$\w*(?:ff|latch|sr)\w*) ", text))
+    assert kinds == {"$dff"}
+    clocks = set(re.findall(r"connect \\(?:CLK|WR_CLK|ARST|CLR|SET) (.*)", text))
+    assert clocks - {"1'0"} == {"\\clk [0]"}
+    assert "CLK_POLARITY 0" not in text

@@ -32,7 +32,7 @@ CREDITS = _upli(51, 65, 93, 94, 95, *range(103, 107), 108, 109, 111, 112, *range
 SPENDING = _upli(169, 185, 241, 273, 289, 300, 305, 375, 376)
 PARITY = _upli(*range(171, 176), *range(243, 248), *range(275, 279), *range(291, 297))
 TRANSFERS = _upli(138, 139, 155, 184, 235, 236, 285, 286, 288, *range(301, 305), 306, 307, 309, 310, 313, 351, 377)
-OTHERS = ["RST-018", "RST-019", "RST-030", "RST-037", "RAS-018", "RAS-031", "RAS-032", "RAS-033"]
+OTHERS = ["RST-018", "RST-030", "RST-037", "RAS-018", "RAS-031", "RAS-032", "RAS-033"]
 
 
 @pytest.mark.req(*TDM, *CREDITS, *SPENDING, *PARITY, *TRANSFERS, *OTHERS)

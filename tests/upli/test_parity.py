@@ -86,7 +86,7 @@ def test_printed_vectors():
     settle(check, {**beat_parity("orig_data", orig_data), **credit_parity(credit)})
 
 
-@pytest.mark.req("UPLI-171", "UPLI-243", "UPLI-275", "UPLI-291", "RAS-020", "RAS-021", "RAS-022", "RAS-035")
+@pytest.mark.req("UPLI-171", "UPLI-243", "UPLI-275", "UPLI-291", "RAS-020", "RAS-021", "RAS-035")
 @pytest.mark.req("RST-016", "RST-017")
 @pytest.mark.parametrize("channel", CHANNEL_LAYOUTS)
 def test_mismatch(channel):
