@@ -23,14 +23,14 @@ WRITE, READ = 0x28, 0x03
 
 class StandIn(wiring.Component):
     """A station that is only its two UPLI agents: beats go in and out of it where the TL would be; ``flip`` upsets the
-    parity of a Request, ``flip_rsp`` of a Read Response, as they leave it."""
+    parity of a Request, ``flip_rsp`` of a Read Response, as they leave it; with ``protocol`` its RdRspLast along."""
 
     def __init__(self, config):
         members = dict(Station(config).signature.members)
         streams = {f"to_core_{c}": In(beat_stream(c)) for c in CHANNEL_LAYOUTS}
         streams |= {f"from_core_{c}": Out(beat_stream(c)) for c in CHANNEL_LAYOUTS}
         self.config = config
-        super().__init__({**members, **streams, "flip": In(1), "flip_rsp": In(1)})
+        super().__init__({**members, **streams, "flip": In(1), "flip_rsp": In(1), "protocol": In(1)})
 
     def elaborate(self, platform):
         m = Module()
@@ -41,6 +41,7 @@ class StandIn(wiring.Component):
         m.d.comb += [
             self.upli_originator.req.parity.eq(originator.upli.req.parity ^ self.flip),
             self.upli_completer.rd_rsp.parity.eq(completer.upli.rd_rsp.parity ^ self.flip_rsp),
+            self.upli_completer.rd_rsp.last.eq(completer.upli.rd_rsp.last ^ (self.flip_rsp & self.protocol)),
         ]
         for channel in ("req", "orig_data"):
             connect(m, flipped(getattr(self, f"to_core_{channel}")), getattr(originator, channel)[0])
@@ -134,7 +135,9 @@ class Bench:
                 hit = bool(ctx.get(station.upli_originator.req.vld))
                 ctx.set(station.flip, hit)
             elif upset == (n, "rd_rsp"):
-                hit = bool(ctx.get(station.upli_completer.rd_rsp.vld))
+                beat = station.upli_completer.rd_rsp
+                # The Last of a single beat is free.
+                hit = bool(ctx.get(beat.vld) and (ctx.get(beat.num_beats) or not ctx.get(station.protocol)))
                 ctx.set(station.flip_rsp, hit)
         for n, channel in self.keys:
             stream = getattr(self.stations[n], f"to_core_{channel}")
@@ -183,9 +186,9 @@ class Bench:
             assert beat["data"] == (0 if beat[poison] else tag << 8 | k | 1 << 300)
 
 
-@pytest.mark.req("RAS-083", "RAS-109", "RAS-058", "RAS-110", "RAS-111", "RAS-043")
-@pytest.mark.parametrize("channel", ["req", "rd_rsp"])
-def test_nothing_of_an_upset_beat_crosses(channel):
+@pytest.mark.req("RAS-083", "RAS-109", "RAS-058", "RAS-110", "RAS-111", "RAS-082")
+@pytest.mark.parametrize(("channel", "kind"), [("req", "control"), ("rd_rsp", "control"), ("rd_rsp", "protocol")])
+def test_nothing_of_an_upset_beat_crosses(channel, kind):
     """Episode after episode without a reset: one beat towards the core is upset, the agent that met it drops both ways
     until it is cleared, and all transfers arrive again after that."""
     bench = Bench(channel)
@@ -196,7 +199,8 @@ def test_nothing_of_an_upset_beat_crosses(channel):
         dropping = getattr(switch, f"{side}_dropping")
         others = [*switch.ingress_dropping, *switch.egress_dropping]
         await bench.open_routes(ctx)
-        for _ in range(4):
+        ctx.set(bench.stations[0].protocol, kind == "protocol")
+        for _ in range(3):
             for _ in range(25 + bench.rng.randrange(8)):
                 await bench.step(ctx)
             assert not any(ctx.get(level) for level in others)
@@ -205,6 +209,8 @@ def test_nothing_of_an_upset_beat_crosses(channel):
                 pass
             for _ in range(25):
                 await bench.step(ctx)
+            shown = getattr(switch, f"{side}_status")[0]
+            assert ctx.get(getattr(shown, f"{kind}_error"))
             assert ctx.get(dropping[0]) and sum(ctx.get(level) for level in others) == 1
             lately = {key: len(beats) for key, beats in bench.got.items()}
             for _ in range(15):
