@@ -109,7 +109,7 @@ def test_loads_count_in_drop_mode_though_nothing_is_delivered(after):
     assert found(got) == expected
     # Nothing comes out of Drop Mode but what had been offered before.
     delivered = len(got.beats("req")) - len(expected)
-    assert delivered == max(0, min(2, after - 1))
+    assert delivered == max(0, min(2, after - 2))
 
 
 @pytest.mark.req("TL-225", "TL-207")

@@ -58,7 +58,7 @@ class Receive(wiring.Component):
     half_poisoned : pulse, one half of a beat came poisoned without the other (not fatal; the beat is poisoned).
     last_error : the last fatal error, ``NONE`` if there was none. This log and its counters, which stay at 255, are
         reset by nothing but the reset of the domain.
-    error_count, unknown_messages, half_poisoned_beats, block_crossings, isolates : how many there were; ``isolates`` are
+    error_count, unknown_messages, half_poisoned_beats, block_crossings, isolates : how many there were; the last are
         Write Responses with the status ISOLATE, which are dropped.
     """
 
