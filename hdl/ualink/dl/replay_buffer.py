@@ -20,7 +20,9 @@ class ReplayBuffer(wiring.Component):
     flits and gives it its number, so a flit that turns out to be a NOP is simply overwritten by the next.
 
     Which flits are held follows from ``rx_last_ack`` and ``tx_last_seq`` alone: there is no second count that could
-    disagree. After ``replay``, and after an Ack that overtook the replay, two cycles pass before ``replay_ready``.
+    disagree. ``replay``, or an Ack that overtakes the replay, moves the pointer; where it moves to is known two cycles
+    later. Until then a replay goes on as if nothing had happened, so whenever ``tx_replay`` is 1 there is a flit to
+    replay, and never a reason to send a new one (UALink_200 §6.6.6.5-6).
 
     Parameters
     ----------
@@ -35,9 +37,12 @@ class ReplayBuffer(wiring.Component):
     tx_last_seq : newest number given out; reset value 511.
     held : unacknowledged flits inside.
     replay, replay_from : pulse: restart the transmission with number ``replay_from``, which must be held.
-    tx_replay : a replay is going on: flits are left to start.
-    replay_ready, replay_seq : the flit to start next, held, and its address is known.
-    read_first : start the flit ``replay_seq``: its beat 0 is in ``read_data`` from the next cycle on.
+    boundary : a slot ends, or its first beat has not gone yet: ``tx_replay`` does not rise, the pointer does not jump.
+    tx_replay : a replay is going on: flits are left to start. Rises three cycles after ``replay``, or one cycle
+        after the end of a ``boundary`` that lasts longer; falls by an Ack of everything, whenever that comes.
+    replay_seq : with ``tx_replay``: the flit to start next.
+    tx_first_replay : with ``tx_replay``: none has been started since the pointer moved for ``replay``.
+    read_first : with ``tx_replay``: start the flit ``replay_seq``; its beat 0 is in ``read_data`` from the next cycle.
     read_next : go on to the next beat; it is in ``read_data`` from the next cycle on.
     fault : numbers and pointers have bad parity: what is read or written may be any flit, until reset.
     """
@@ -59,8 +64,9 @@ class ReplayBuffer(wiring.Component):
                 "held": Out(SEQ_BITS),
                 "replay": In(1),
                 "replay_from": In(SEQ_BITS),
+                "boundary": In(1),
                 "tx_replay": Out(1),
-                "replay_ready": Out(1),
+                "tx_first_replay": Out(1),
                 "replay_seq": Out(SEQ_BITS, init=RESET_SEQ),
                 "read_first": In(1),
                 "read_next": In(1),
@@ -76,31 +82,41 @@ class ReplayBuffer(wiring.Component):
         write = storage.write_port()
         read = storage.read_port()
 
-        # The place behind the newest flit (tail) and that of replay_seq, each with the row of its beat 0.
+        # Tail is the place behind the newest flit; rows are those of a beat 0. A jump is a move of the pointer to come.
         layout = data.StructLayout(
             {
                 "tx_last_seq": SEQ_BITS,
                 "tail": range(self.depth),
                 "tail_row": range(rows),
+                "room": 1,
                 "tx_replay": 1,
+                "tx_first_replay": 1,
                 "replay_seq": SEQ_BITS,
-                "settling": 2,
-                "place": range(self.depth),
                 "row": range(rows),
                 "read_row": range(rows),
+                "jumping": 1,
+                "asked": 1,
+                "located": 1,
+                "jump_seq": SEQ_BITS,
+                "place": range(self.depth),
             }
         )
         m.submodules.state = state = ProtectedRegister(layout, {"tx_last_seq": RESET_SEQ, "replay_seq": RESET_SEQ})
         now, then = state.q, state.d
+        room = Signal()
         m.d.comb += [
             then.eq(now),
             self.fault.eq(state.mismatch),
             self.tx_last_seq.eq(now.tx_last_seq),
             self.tx_replay.eq(now.tx_replay),
+            self.tx_first_replay.eq(now.tx_first_replay),
             self.replay_seq.eq(now.replay_seq),
             self.held.eq(seq_distance(self.rx_last_ack, now.tx_last_seq)),
-            # In a full buffer the place behind the newest flit is that of the oldest.
-            write.en.eq(self.write & (self.held != self.depth)),
+            # In a full buffer the place behind the newest flit is that of the oldest, which a replay may still send
+            # after an Ack has freed it in mid-slot.
+            room.eq(Mux(self.write_beat == 0, self.held != self.depth, now.room)),
+            then.room.eq(room),
+            write.en.eq(self.write & room),
             write.addr.eq(now.tail_row + self.write_beat),
             write.data.eq(self.write_data),
         ]
@@ -113,12 +129,7 @@ class ReplayBuffer(wiring.Component):
 
         self._pointer(m, now, then)
 
-        # The place of replay_seq counts back from the tail; both registers follow every change of replay_seq.
-        back = Signal(SEQ_BITS + 1)
         m.d.comb += [
-            back.eq(seq_distance(now.replay_seq, now.tx_last_seq) + 1),
-            then.place.eq(Mux(back > now.tail, now.tail + self.depth - back, now.tail - back)),
-            then.row.eq(sum(now.place << n for n in range(self._beats.bit_length()) if self._beats >> n & 1)),
             # Reading a row again keeps its data on show.
             read.addr.eq(Mux(self.read_first, now.row, now.read_row + self.read_next)),
             then.read_row.eq(read.addr),
@@ -127,23 +138,46 @@ class ReplayBuffer(wiring.Component):
         return m
 
     def _pointer(self, m, now, then):
-        """Tx_replay and the number of the flit to replay next."""
-        held = Signal()
-        m.d.comb += [
-            held.eq(is_held(now.replay_seq, self.rx_last_ack, now.tx_last_seq)),
-            self.replay_ready.eq(now.tx_replay & held & (now.settling == 0)),
-        ]
-        with m.If(now.settling != 0):
-            m.d.comb += then.settling.eq(now.settling - 1)
+        """Tx_replay and the flit to replay next."""
         with m.If(self.read_first):
-            m.d.comb += [then.replay_seq.eq(next_seq(now.replay_seq)), then.settling.eq(2)]
+            last_row = (self.depth - 1) * self._beats
+            m.d.comb += [
+                then.replay_seq.eq(next_seq(now.replay_seq)),
+                then.row.eq(Mux(now.row == last_row, 0, now.row + self._beats)),
+                then.tx_first_replay.eq(0),
+            ]
             # A flit stored in this very cycle is replayed too.
             with m.If((now.replay_seq == now.tx_last_seq) & ~self.store):
                 m.d.comb += then.tx_replay.eq(0)
-        with m.Elif(now.tx_replay & ~held):
+
+        # The place of a number counts back from the tail; its row follows one cycle later.
+        back = Signal(SEQ_BITS + 1)
+        held = Signal()
+        m.d.comb += [
+            back.eq(seq_distance(now.jump_seq, now.tx_last_seq) + 1),
+            then.place.eq(Mux(back > now.tail, now.tail + self.depth - back, now.tail - back)),
+            then.located.eq(now.jumping),
+            held.eq(is_held(Mux(now.jumping, now.jump_seq, now.replay_seq), self.rx_last_ack, now.tx_last_seq)),
+        ]
+        with m.If((now.jumping | now.tx_replay) & ~held):
             # An Ack overtook the replay: go on with the oldest flit that is still held, if there is one.
-            m.d.comb += [then.replay_seq.eq(next_seq(self.rx_last_ack)), then.settling.eq(2)]
+            m.d.comb += [then.jumping.eq(1), then.located.eq(0), then.jump_seq.eq(next_seq(self.rx_last_ack))]
             with m.If(self.held == 0):
-                m.d.comb += then.tx_replay.eq(0)
+                m.d.comb += [then.jumping.eq(0), then.asked.eq(0), then.tx_replay.eq(0), then.tx_first_replay.eq(0)]
+        with m.Elif(now.jumping & now.located & ~self.boundary):
+            m.d.comb += [
+                then.jumping.eq(0),
+                then.asked.eq(0),
+                then.tx_replay.eq(1),
+                then.replay_seq.eq(now.jump_seq),
+                then.row.eq(sum(now.place << n for n in range(self._beats.bit_length()) if self._beats >> n & 1)),
+            ]
+            with m.If(now.asked):
+                m.d.comb += then.tx_first_replay.eq(1)
         with m.If(self.replay):
-            m.d.comb += [then.tx_replay.eq(1), then.replay_seq.eq(self.replay_from), then.settling.eq(2)]
+            m.d.comb += [
+                then.jumping.eq(1),
+                then.asked.eq(1),
+                then.located.eq(0),
+                then.jump_seq.eq(self.replay_from),
+            ]

@@ -26,11 +26,10 @@ STATE_LAYOUT = data.StructLayout(
         "from_buffer": 1,
         "first_of_replay": 1,
         "replayed_seq": SEQ_BITS,
-        "tx_first_replay": 1,
         "error": 1,
     }
 )
-"""What the slot in hand carries, how far it is, and whether it is spoilt; Tx_first_replay of UALink_200 §6.6.5."""
+"""What the slot in hand carries, how far it is, and whether it is spoilt."""
 
 
 class ReplayTransmit(wiring.Component):
@@ -38,8 +37,9 @@ class ReplayTransmit(wiring.Component):
 
     Cut-through: a beat of a new flit goes from ``packed`` to ``beat`` within the cycle while it is written into
     TxReplay. What a slot carries is decided in the cycle in which the slot before ends; the kind of header one beat
-    before it goes out. A Replay Request starts the replay with the first slot that begins three cycles after it or
-    later.
+    before it goes out. A Replay Request takes effect, and sets ``tx_replay``, when the address of its flit is known: a
+    replay starts with the first slot that begins four cycles after the Request or later. From then on every DL flit
+    comes out of TxReplay until the replay has reached the newest; a further Request and an Ack only change which one.
 
     This is where the parity of the bytes ends, in the cycle in which the CRC generator takes them: the beats of every
     DL flit are checked, out of packer and TxReplay alike, and so are the flags of the packer, its step with the slots,
@@ -136,19 +136,15 @@ class ReplayTransmit(wiring.Component):
 
         # What the next slot carries.
         next_from_buffer = Signal()
-        m.d.comb += next_from_buffer.eq((self.next_kind == TxKind.DATA) & buffer.replay_ready)
+        m.d.comb += next_from_buffer.eq((self.next_kind == TxKind.DATA) & buffer.tx_replay)
         with m.If(self.slot_end):
             m.d.comb += [
                 then.kind.eq(self.next_kind),
                 then.from_buffer.eq(next_from_buffer),
-                then.first_of_replay.eq(next_from_buffer & now.tx_first_replay),
+                then.first_of_replay.eq(next_from_buffer & buffer.tx_first_replay),
             ]
             with m.If(next_from_buffer):
-                m.d.comb += [then.tx_first_replay.eq(0), then.replayed_seq.eq(buffer.replay_seq)]
-        with m.If(self.replay):
-            m.d.comb += then.tx_first_replay.eq(1)
-        with m.If(self.flush):
-            m.d.comb += then.tx_first_replay.eq(0)
+                m.d.comb += then.replayed_seq.eq(buffer.replay_seq)
 
         m.d.comb += [
             # A flit in its last beat may become one more that is held; before that nobody asks.
@@ -160,6 +156,7 @@ class ReplayTransmit(wiring.Component):
             buffer.rx_last_ack.eq(self.rx_last_ack),
             buffer.replay.eq(self.replay),
             buffer.replay_from.eq(self.replay_from),
+            buffer.boundary.eq(self.slot_end | (beat == 0)),
             buffer.read_first.eq(self.slot_end & next_from_buffer),
             buffer.read_next.eq(moved & from_buffer & ~self.beat.p.last),
             self.tx_last_seq.eq(buffer.tx_last_seq),
