@@ -1,7 +1,7 @@
 """The replay machines of two data links alone, with six narrow beats to a flit: many pairs fit into one simulation.
 
 Everything goes in step: slots of all ends begin in the same cycle, and what a slot sent ``LATENCY`` slots ago is judged
-in the second cycle of the slot after the one in which it arrives. All pairs of one simulation see the same losses.
+in beat ``judge`` of the slot after the one in which it arrives. All pairs of one simulation see the same losses.
 """
 
 from types import SimpleNamespace
@@ -89,6 +89,7 @@ class End(wiring.Component):
                 "rx_inverted": In(1),
                 "fate": In(FATE_LAYOUT),
                 "arrives": In(1),
+                "judge": In(range(BEATS)),
                 "rx_replay_limit": In(8),
                 "codeword_group": In(3),
                 "tx_ack_time_out": In(24),
@@ -169,7 +170,7 @@ class End(wiring.Component):
                 ]
 
     def _sink(self, m, receive, transmit, last):
-        """Judges a slot two cycles after its last beat, like ``FlitCheck``; the next slot has begun by then."""
+        """Judges a slot when the next one has begun."""
         number, consistent = Signal(24), Signal()
         came, came_consistent, came_header = Signal(24), Signal(), Signal(24)
         came_good, arrived = Signal(), Signal()
@@ -214,7 +215,7 @@ class End(wiring.Component):
             with m.Case(Forgery.RESERVED):
                 m.d.comb += header.eq(came_header | 1 << 23)
         m.d.comb += [
-            receive.ended.eq(arrived & (self.beat == 1)),
+            receive.ended.eq(arrived & (self.beat == self.judge)),
             receive.good.eq(came_good),
             receive.header.eq(header),
         ]
@@ -280,6 +281,7 @@ class Farm(wiring.Component):
                 "seed": In(32),
                 **{name: In(RATE_BITS) for name in chances},
                 "dead": In(2),
+                "judge": In(range(BEATS), init=1),
                 "rx_replay_limit": In(8, init=40),
                 "codeword_group": In(3, init=4),
                 "tx_ack_time_out": In(24, init=1000),
@@ -319,6 +321,7 @@ class Farm(wiring.Component):
                 end.spoil.eq(fate.spoilt),
                 end.fate.eq(fate.fate),
                 end.arrives.eq(self.slot >= LATENCY),
+                end.judge.eq(self.judge),
                 end.rx_replay_limit.eq(self.rx_replay_limit),
                 end.codeword_group.eq(self.codeword_group),
                 end.tx_ack_time_out.eq(self.tx_ack_time_out),

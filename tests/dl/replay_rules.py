@@ -20,6 +20,7 @@ class Settings:
     rx_replay_limit: int
     codeword_group: int
     tx_ack_time_out: int
+    judge: int
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,9 @@ class _EndRules:
         self.settings = settings
         self.receiver = ReplayReceiver(settings.rx_replay_limit)
         self.transmitter: ReplayTransmitter[None] = ReplayTransmitter(depth=DEPTH)
+        self.pointer: int | None = None
+        self.first = False
+        self.following: tuple[int | None, bool] = None, False
         self.explicit_count = CADENCE
         self.copies_left = 0
         self.wanted = 0
@@ -62,49 +66,83 @@ class _EndRules:
         self.since_progress: int | None = None
 
     def slot(self, number: int, record: Record, arrival: tuple[int, Fate, bool] | None) -> str | None:
-        """One slot: what was sent; header, fate and CRC verdict of what was judged in it. Returns a complaint."""
-        sender, header = self.transmitter, record.header
+        """One slot: what was sent; header, fate and CRC verdict of what was judged in it. Returns a complaint.
+
+        The slot has six beats, its header is chosen in beat 4, and registers are looked at in beat 5. A Replay Request
+        moves the pointer of the replay three cycles after it was judged, an Ack that overtakes the replay four cycles
+        after, an Ack of everything two; what comes too late for the slot that follows counts for the one after that.
+        In no case is there a new flit before the replay has ended (DL-183).
+        """
+        sender, header, judge = self.transmitter, record.header, self.settings.judge
+        replayed, first = self.following
         payload = bool(header >> 20 & 1)
-        replaying, first = sender.tx_replay, sender.tx_first_replay
-        if replaying:
-            seq = sender.tx_replay_buffer[sender._replay_index][0]
-            sender._replay_index += 1
-            sender.tx_first_replay = False
-            if sender._replay_index == len(sender.tx_replay_buffer):
-                sender.tx_replay = False
-        else:
-            seq = next_seq(sender.tx_last_seq) if payload else sender.tx_last_seq
-            first = False
-        freed = self._arrive(arrival)
-        expected = self._header(number, payload or replaying, replaying, first, seq).encode()
+        replaying = replayed is not None
+        seq = replayed if replaying else next_seq(sender.tx_last_seq) if payload else sender.tx_last_seq
+        expected = None
+        if judge >= 4:
+            expected = self._header(number, payload or replaying, replaying, first, seq).encode()
+        complaint = self._registers(record) if judge == 5 else None
+        freed, asked = self._arrive(arrival)
+        if judge < 4:
+            expected = self._header(number, payload or replaying, replaying, first, seq).encode()
         if header != expected:
             return f"sent {decode_header(header)}, not {decode_header(expected)}"
         if record.inverted != record.error:
             return "CRC of a good flit inverted" if record.inverted else "CRC of a spoilt flit not inverted"
-        complaint = self._registers(record) or self._progress(number, record, freed)
+        complaint = complaint or (self._registers(record) if judge < 5 else None)
+        complaint = complaint or self._progress(number, record, freed)
+
+        cancelled = freed and not sender.tx_replay_buffer
+        if asked and judge <= 2:
+            self.pointer, self.first = asked, True
+        if (cancelled and judge <= 3) or judge <= 1:
+            self._overtake()
         if payload and not replaying and not record.error:
             # Stored with its last beat, and part of a replay that waits to begin.
             sender.tx_last_seq = seq
             sender.tx_replay_buffer.append((seq, None))
             if len(sender.tx_replay_buffer) > DEPTH:
                 return "more flits are held than TxReplay has room for"
+        self._begin()
+        if asked and judge > 2:
+            self.pointer, self.first = asked, True
+        elif cancelled and judge == 4:
+            self.pointer = None
+        else:
+            self._overtake()
         return complaint
 
-    def _arrive(self, arrival) -> int:
-        """Judge what arrived; returns the number of flits that it freed."""
+    def _begin(self) -> None:
+        """The slot ends: what the one that follows carries is fixed."""
+        self.following = self.pointer, self.first
+        if self.pointer is not None:
+            self.first = False
+            self.pointer = None if self.pointer == self.transmitter.tx_last_seq else next_seq(self.pointer)
+
+    def _overtake(self) -> None:
+        """A replay goes on with the oldest flit that is held, if what was to come has been acknowledged."""
+        held = [seq for seq, _ in self.transmitter.tx_replay_buffer]
+        if self.pointer is not None and self.pointer not in held:
+            self.pointer = held[0] if held else None
+
+    def _arrive(self, arrival) -> tuple[int, int | None]:
+        """Judge what arrived; returns how many flits it freed, and the flit from which it asked for a replay."""
         if arrival is None:
-            return 0
+            return 0, None
         raw, fate, good = arrival
         header = self._forged(raw, fate) if good and not fate.lost else None
-        held = len(self.transmitter.tx_replay_buffer)
+        sender = self.transmitter
+        held = len(sender.tx_replay_buffer)
+        sender.tx_replay = False
         last = self.receiver.rx_last_seq_calc
-        self.transmitter.receive(header)
+        sender.receive(header)
         self.receiver.receive(header)
         if self.receiver.rx_last_seq_calc != last:
             self.accepted += 1
         if self.receiver.request_replay:
             self.copies_left = REPLAY_REQUESTS
-        return held - len(self.transmitter.tx_replay_buffer)
+        asked = sender.tx_replay_buffer[sender._replay_index][0] if sender.tx_replay else None
+        return held - len(sender.tx_replay_buffer), asked
 
     def _forged(self, raw: int, fate: Fate):
         command = raw >> 22 == 0b01

@@ -23,27 +23,40 @@ from dl.replay_rules import Fate, PairRules, Record, Settings
 from ualink.verilog import to_verilog
 from ualink_sim.simulator import build_once
 
-QUIET = {"seed": 1, "loss": 0, "burst": 0, "forgery": 0, "offer": 0xFFFF, "spoil": 0}
+QUIET = {"seed": 1, "loss": 0, "burst": 0, "forgery": 0, "offer": 0xFFFF, "spoil": 0, "judge": 1}
 USUAL = QUIET | {"rx_replay_limit": 40, "codeword_group": 4, "tx_ack_time_out": 1000}
 
 PHASES = [
     # Saturated, then a silent partner.
-    {"settings": USUAL | {"loss": 400, "tx_ack_time_out": 150}, "slots": 1500, "dead_from": 1250, "dead": 1},
+    {
+        "settings": USUAL | {"loss": 400, "tx_ack_time_out": 150, "judge": 2},
+        "slots": 1500,
+        "dead_from": 1250,
+        "dead": 1,
+    },
     # Losses, bursts, everything forged that may be.
     {
         "settings": USUAL | {"seed": 2, "loss": 2000, "burst": 500, "forgery": 3000, "spoil": 800, "offer": 50000},
         "slots": 2500,
     },
-    {"settings": USUAL | {"seed": 3, "loss": 9000, "burst": 1500, "codeword_group": 2, "offer": 0x8000}, "slots": 2500},
-    {"settings": USUAL | {"seed": 4, "loss": 3000, "burst": 300, "codeword_group": 1}, "slots": 2000},
+    {
+        "settings": USUAL | {"seed": 3, "loss": 9000, "burst": 1500, "codeword_group": 2, "offer": 0x8000, "judge": 5},
+        "slots": 2500,
+    },
+    {"settings": USUAL | {"seed": 4, "loss": 3000, "burst": 300, "codeword_group": 1, "judge": 0}, "slots": 2000},
     # Hardly any traffic.
     {"settings": USUAL | {"seed": 5, "loss": 4000, "burst": 500, "offer": 6000, "tx_ack_time_out": 60}, "slots": 1500},
-    # Requests are repeated before the replay can have come: an Ack may overtake a replay, and order is not promised.
-    {
-        "settings": USUAL | {"seed": 6, "loss": 6000, "rx_replay_limit": 8, "codeword_group": 1},
-        "slots": 1500,
-        "stale": True,
-    },
+    # Requests are repeated before the replay can have come, and judged in every beat of the sender's slot: they come in
+    # the middle of a replay, an Ack may overtake one, and order is not promised.
+    *(
+        {
+            "settings": USUAL
+            | {"seed": 20 + beat, "loss": 6000, "rx_replay_limit": 8, "codeword_group": 1, "judge": beat},
+            "slots": 600,
+            "stale": True,
+        }
+        for beat in range(6)
+    ),
     # Flits so far apart that nothing waits for longer than the time-out.
     {"settings": USUAL | {"seed": 8, "offer": 700, "tx_ack_time_out": 60}, "slots": 600, "least": 2},
     # A partner that never says a word.
@@ -104,9 +117,7 @@ class Campaign:
         size, fate_size = RECORD_LAYOUT.size, FATE_LAYOUT.size
         for phase, slots in groupby(self._slots(), key=lambda slot: slot[0]):
             settings = phase["settings"]
-            rules = PairRules(
-                Settings(settings["rx_replay_limit"], settings["codeword_group"], settings["tx_ack_time_out"])
-            )
+            rules = PairRules(Settings(**{name: settings[name] for name in Settings.__annotations__}))
             for _, number, (fates, records) in slots:
                 own = records >> 2 * size * version
                 pair = tuple(_unpack(RECORD_LAYOUT, Record, own >> size * end & (1 << size) - 1) for end in range(2))
@@ -135,7 +146,9 @@ class Campaign:
 
 
 @pytest.mark.soak
-@pytest.mark.req("DL-119", "DL-128", "DL-129", "DL-131", "DL-140", "DL-141", "DL-143", "DL-157", "DL-160", "DL-165")
+@pytest.mark.req(
+    "DL-119", "DL-128", "DL-129", "DL-131", "DL-140", "DL-141", "DL-143", "DL-157", "DL-160", "DL-165", "DL-183"
+)
 def test_rules_are_kept_and_every_mutant_is_caught(tmp_path):
     chosen = MUTANTS[TODAY::SLICES]
     campaign = Campaign([None, *chosen], tmp_path)

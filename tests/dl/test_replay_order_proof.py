@@ -22,7 +22,7 @@ NEWEST_AFTER_RESET = 511
 class Order(wiring.Component):
     """A sender with all of its replay, a receiver that sends NOP flits only; flits of three beats.
 
-    What a slot sent is judged in the second cycle of the next slot. The solver chooses which new flits have payload and
+    What a slot sent is judged in cycle ``judged`` of the next slot. The solver chooses which new flits have payload and
     which flits of either direction are lost, all of them reported. ``depth`` flits fit into TxReplay.
     """
 
@@ -30,7 +30,7 @@ class Order(wiring.Component):
     data_lost: In(1)
     command_lost: In(1)
 
-    def __init__(self, mutant=None, *, rx_replay_limit=24, codeword_group=1, depth=10):
+    def __init__(self, mutant=None, *, rx_replay_limit=24, codeword_group=1, depth=10, judged=1):
         self._modules = load(mutant, beats=BEATS, data_bits=DATA_BITS)
         # Parity has proofs of its own; nothing goes wrong here. Of each beat TxReplay keeps what matters.
         transmit = self._modules.replay_transmit
@@ -38,7 +38,7 @@ class Order(wiring.Component):
         transmit.ReplayBuffer = lambda depth, data_bits: self._modules.replay_buffer.ReplayBuffer(
             depth, beats=BEATS, data_bits=TAG_BITS
         )
-        self._limit, self._group, self._depth = rx_replay_limit, codeword_group, depth
+        self._limit, self._group, self._depth, self._judged = rx_replay_limit, codeword_group, depth, judged
         super().__init__()
 
     def elaborate(self, platform):
@@ -49,7 +49,7 @@ class Order(wiring.Component):
         m.submodules.receive = receive = parts.replay_receive.ReplayReceive()
         m.submodules.scheduler = scheduler = parts.header_scheduler.HeaderScheduler()
         beat = Signal(range(BEATS))
-        last, judged = beat == BEATS - 1, beat == 1
+        last, judged = beat == BEATS - 1, beat == self._judged
         begun = Signal()
         m.d.sync += beat.eq(Mux(last, 0, beat + 1))
 
@@ -121,6 +121,7 @@ class Order(wiring.Component):
             m.d.sync += expected.eq(expected + 1)
             m.d.comb += Assert(tag == expected)
         m.d.comb += Assert(~transmit.buffer.fault & (transmit.held <= self._depth))
+        m.d.comb += Assert(~(transmit.slot_fresh & (transmit.slot_beat == 0) & transmit.tx_replay))
         return m
 
 
@@ -128,9 +129,10 @@ SLOTS = 11 if os.environ.get("UALINK_SOAK") else 6
 
 
 @pytest.mark.soak
-@pytest.mark.req("DL-119", "DL-123", "DL-131", "DL-152", "DL-156")
-def test_accepted_flits_are_consecutive(tmp_path):
-    assert not refuted(Order(), tmp_path, BEATS * SLOTS)
+@pytest.mark.req("DL-119", "DL-123", "DL-131", "DL-152", "DL-156", "DL-183")
+@pytest.mark.parametrize("judged", range(BEATS))
+def test_accepted_flits_are_consecutive(tmp_path, judged):
+    assert not refuted(Order(judged=judged), tmp_path, BEATS * SLOTS)
 
 
 def test_receiver_that_expects_any_number_is_refuted(tmp_path):

@@ -77,7 +77,13 @@ class AnyPacker(wiring.Component):
                 m.d.sync += filled.eq(filled | (allowed & self.fills))
 
         buffer = transmit.buffer
+        next_is_new, ended_replaying = Signal(), Signal()
+        m.d.sync += ended_replaying.eq(transmit.slot_end & transmit.tx_replay)
         m.d.comb += [
+            # No new flit starts while Tx_replay is 1: neither when the slot before it ends, nor while its first beat
+            # is on offer, however long that is.
+            next_is_new.eq(transmit.slot_fresh & (transmit.slot_beat == 0)),
+            Assert(~(next_is_new & (ended_replaying | transmit.tx_replay))),
             Assert(~buffer.store | (buffer.held < buffer.depth)),
             Assert(buffer.held <= buffer.depth),
             # What makes it so: an allowed flit has its place until it has gone.
@@ -105,8 +111,8 @@ def packed_beat(data, index, payload=False, error=False):
     }
 
 
-@pytest.mark.req("DL-119", "DL-157")
-def test_never_overflows():
+@pytest.mark.req("DL-119", "DL-157", "DL-183")
+def test_never_overflows_and_nothing_new_starts_in_a_replay():
     prove(AnyPacker(), mode="prove", depth=3)
 
 
