@@ -209,7 +209,7 @@ def test_channels_that_do_not_exist():
         assert await side.say() == []
         assert not await side.hear(0x0048_0124)
         # Reserved bits are ignored.
-        await side.hear(REQUEST[4] | 0xF000_FE02)
+        await side.hear(REQUEST[4] | 0xF000_FE03)
         assert await side.say() == [PENDING[4]]
 
     run(story)
@@ -302,7 +302,7 @@ def test_against_the_model(seed):
                 with contextlib.suppress(ChannelError):
                     wire.append(partner.request(channel.number, not channel.online))
             if wire and rng.random() < 0.5:
-                await side.hear(wire.popleft().encode() | rng.getrandbits(32) & 0xF000_FE02)
+                await side.hear(wire.popleft().encode() | rng.getrandbits(32) & 0xF000_FE03)
             for dword in await side.say(rng.randint(0, 3)):
                 message = decode_message(dword)
                 assert message.command != ChannelCommand.NACK

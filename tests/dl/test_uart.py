@@ -181,7 +181,7 @@ def test_round_robin():
     sim.run()
 
 
-@pytest.mark.req("DL-075")
+@pytest.mark.req("DL-075", "DL-090")
 def test_what_arrives_offline_is_dropped():
     @story()
     async def tell(hand):
@@ -197,7 +197,7 @@ def test_what_arrives_offline_is_dropped():
         assert await hand.read(4) == WORDS[:3]
 
 
-@pytest.mark.req("DL-036", "DL-039", "DL-060")
+@pytest.mark.req("DL-036", "DL-039", "DL-060", "DL-184")
 def test_other_classes_and_reserved_bits():
     @story()
     async def tell(hand):
@@ -207,9 +207,9 @@ def test_other_classes_and_reserved_bits():
         await hand.hear(NO_OP, 0x0000_0140, 0x0048_0120, *(mclass << 2 | 0x044 & ~4 for mclass in (0, 2, 3, 5, 9, 15)))
         await hand.hear(*(mclass << 2 | 0x180 for mclass in (0, 2, 3, 5, 8, 9, 15)))
         assert await hand.say(50) == [] and not hand.resetting
-        await hand.hear(credit_update(9) | 0xFF002)
+        await hand.hear(credit_update(9) | 0xFF003)
         assert await hand.say() == transport(WORDS[0])
-        await hand.hear(0xFFFF_E184)
+        await hand.hear(0xFFFF_E187)
         assert await hand.say() == lone(RESPONSE, credit_update(64))
         assert +hand.pulses == {"reset_received": 1}
 

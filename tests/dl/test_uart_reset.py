@@ -152,8 +152,11 @@ def test_responder(all_streams):
     async def tell(hand):
         ctx, dut = hand.ctx, hand.dut
         await hand.say()
-        await hand.hear(*dwords(transport(*WORDS[:6])))
+        await hand.hear(*dwords(transport(*WORDS[:6])), credit_update(40))
         await hand.read(3)
+        await hand.write(*WORDS[:5])
+        # Of 40 credits 35 are left, and are void with the reset.
+        assert [dword for dword in dwords(await hand.say(20)) if dword in WORDS] == WORDS[:5]
         await hand.write(*WORDS[:5])
         await hand.hear(*[NO_OP] * 40, REQUEST | all_streams << 12)
         assert hand.resetting and +hand.pulses == {"reset_received": 1}

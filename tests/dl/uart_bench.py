@@ -63,7 +63,7 @@ class Framing:
         if self.left:
             self.left -= 1
             return "payload", dword, self.stream_id, self.left == 0
-        if dword & 0x1FF == 0x004:
+        if dword & 0x1FC == 0x004:
             self.left, self.stream_id = (dword >> 27) + 1, dword >> 9 & 7
         return "message", dword
 

@@ -33,10 +33,10 @@ class MessageDecoder(wiring.Component):
     -------
     received : dwords of alternative sectors, in order.
     flush : forget a message under way; a dword that comes meanwhile is dropped.
-    message : first dwords of defined messages that are not compressed, headers of transports among them.
+    message : first dwords of defined messages, headers of transports among them. Bit 0, Compressed, is reserved: a
+        message in which it is 1 is obeyed (UALink_200 §6.4.1.1).
     payload : stream of ``TRANSPORT_PAYLOAD_LAYOUT``.
-    unknown : pulse: a compressed message or a class or type that is not defined was dropped, as one dword (ruling A-38
-        (DL)).
+    unknown : pulse: a class or type that is not defined was dropped, as one dword (ruling A-38 (DL)).
     """
 
     def __init__(self):
@@ -64,8 +64,7 @@ class MessageDecoder(wiring.Component):
             valid.eq(self.received.valid & ~self.flush),
             start.eq(valid & (remaining == 0)),
             defined.eq(
-                ~header.compressed
-                & reduce(
+                reduce(
                     or_,
                     (
                         (header.mclass == mclass) & header.mtype.matches(*mtypes.__members__.values())

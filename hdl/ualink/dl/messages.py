@@ -62,7 +62,7 @@ COMMON = {"compressed": 1, "reserved_1": 1, "mclass": 4, "mtype": 3}
 BASIC_COMMON = COMMON | {"reserved_9": 3, "ack": 1, "reserved_13": 3}
 
 MESSAGE_HEADER_LAYOUT = data.StructLayout(COMMON | {"fields": 23})
-"""What the first dwords of all messages share; ``compressed`` 1 is not supported."""
+"""What the first dwords of all messages share; ``compressed`` is not supported, and so a reserved bit."""
 
 TL_RATE_MESSAGE_LAYOUT = data.StructLayout(BASIC_COMMON | {"rate": 16})
 """TL Rate Notification (Table 6-4): ``rate`` in units of 50 kHz, reserved in the answer (``ack`` 1)."""

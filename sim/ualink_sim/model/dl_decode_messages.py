@@ -26,7 +26,7 @@ class Payload:
 
 @dataclass(frozen=True)
 class Unknown:
-    """A compressed message or one that is not defined: dropped as a single dword (ruling A-38 (DL))."""
+    """A message that is not defined: dropped as a single dword (ruling A-38 (DL))."""
 
     dword: int
 

@@ -200,9 +200,10 @@ MESSAGE_TYPES: dict[tuple[int, int], type[DLMessage]] = {
 
 
 def decode_message(dword: int) -> DLMessage:
-    """The message that starts with ``dword``; MessageError for compressed ones and codes not defined (A-38 (DL))."""
-    if dword & 1:
-        raise MessageError("compressed messages are not supported")
+    """The message that starts with ``dword``; MessageError for codes not defined (A-38 (DL)).
+
+    Reserved bits are ignored, bit 0 (Compressed) among them.
+    """
     code = dword >> 2 & 0xF, dword >> 6 & 7
     if code not in MESSAGE_TYPES:
         raise MessageError(f"no message has mclass 0b{code[0]:04b}, mtype 0b{code[1]:03b}")

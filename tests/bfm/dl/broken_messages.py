@@ -17,7 +17,7 @@ from ualink_sim.model.dl_messages import (
 # Messages.
 
 
-@breaks("message_code")
+@breaks("message_reserved")
 def compressed_message(link):
     raw(link, 0x00000101)
 

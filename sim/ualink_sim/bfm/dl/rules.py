@@ -64,8 +64,8 @@ RULES: dict[str, Rule] = {
     "link_idle": _rule("fewer than four control flits between two times of flits", "§6.7.1.2", 172),
     "containment": _rule("a flit follows one with inverted CRC", "§6.7.4.2", 182),
     # Messages.
-    "message_code": _rule("a message is compressed or has no defined class and type", "§6.4.1.1", 38, 39),
-    "message_reserved": _rule("a reserved field or value of a message is used", "§6.4", 36),
+    "message_code": _rule("a message has no defined class and type", "§6.4.1.1", 39),
+    "message_reserved": _rule("a reserved field or value of a message is used", "§6.4", 36, 38),
     "channel_0_offline": _rule("a TL flit starts while channel 0 is offline", "§6.4.3.2", 74, 76),
     "channel_4_offline": _rule("a UART message while channel 4 is offline", "§6.4.3.2", 74, 77),
     "channel_request": _rule("a channel Request for the current state or during a negotiation", "§6.4.3.2", 64, 70, 78),
