@@ -133,6 +133,31 @@ def test_first_replayed_flit_lost():
     Bench(latency=15, control={"rx_replay_limit": 25}).run(story)
 
 
+@pytest.mark.req("DL-139", "DL-142", "DL-165")
+def test_forward_progress_is_owed_only_for_flits_that_are_held():
+    """With a short time-out: a link in Up that owes no Ack stays up; one whose Acks are lost goes down."""
+    time_out = 25
+
+    async def story(bench, ctx):
+        a, b = bench.ends
+        await bench.bring_up(ctx)
+        await bench.exchange(ctx, QUIET)
+        assert a.status(ctx, "held") == b.status(ctx, "held") == 0
+        start = len(a.slots)
+        await bench.until(ctx, lambda: len(a.slots) > start + 3 * time_out)
+        for end in bench.ends:
+            assert end.status(ctx, "link_downs") == end.status(ctx, "forward_progress_time_outs") == 0
+        bench.fate = lambda end, number: "lost" if end is b else None
+        a.to_send.append((0, 0))
+        await bench.until(ctx, lambda: a.status(ctx, "held") == 1)
+        start = len(a.slots)
+        await bench.until(ctx, lambda: a.status(ctx, "link_downs"))
+        assert time_out - 2 <= len(a.slots) - start <= time_out + 2
+        assert a.status(ctx, "forward_progress_time_outs") == 1
+
+    Bench(latency=15, control={"tx_ack_time_out": time_out}).run(story)
+
+
 @pytest.mark.req("DL-119", "DL-123", "DL-122", "DL-156", "DL-180")
 @pytest.mark.parametrize("seed", range(3))
 def test_random_loss(seed):

@@ -92,6 +92,21 @@ def request(seq, wanted):
     return CommandHeader(False, True, wanted, seq & 7)
 
 
+@pytest.mark.req("DL-185")
+@pytest.mark.parametrize("replay", [False, True])
+def test_op_of_an_explicit_flit_makes_no_difference(replay):
+    """In order, out of order, and while a replay is waited for; Figure 6-21 marks later flits of a replay original."""
+
+    async def story(receiver):
+        assert await receiver.flit(ExplicitHeader(True, replay, 1)) is Verdict.ACCEPT
+        assert await receiver.flit(ExplicitHeader(True, replay, 3)) is Verdict.UNEXPECTED
+        assert await receiver.flit(ExplicitHeader(True, replay, 4)) is Verdict.WAITING
+        assert await receiver.flit(ExplicitHeader(True, replay, 2)) is Verdict.ACCEPT
+        assert await receiver.flit(payload_ack(3)) is Verdict.ACCEPT
+
+    run(story)
+
+
 @pytest.mark.req(
     *("DL-124", "DL-134", "DL-135", "DL-136", "DL-137", "DL-144", "DL-145", "DL-146", "DL-147"),
     *("DL-148", "DL-149", "DL-150", "DL-151", "DL-152", "DL-153", "DL-154", "DL-155", "DL-156"),

@@ -71,6 +71,7 @@ class FlitFollower:
         self._accepted = seq  # number of the last payload flit in order, for the receiver
         self._taken = seq  # and for this follower
         self._waiting = False
+        self._replaying = False  # between the first flit of a replay, the only one surely marked, and a new flit
         self._from_link_start = from_link_start
 
     def missed(self, flits: int = 1) -> None:
@@ -84,6 +85,7 @@ class FlitFollower:
         if 0 in (getattr(header, "flit_seq_no", None), getattr(header, "ack_req_seq", None)):
             place.state = FlitState.BAD_HEADER
         else:
+            self._replaying |= isinstance(header, ExplicitHeader) and header.replay
             before, place.seq = self._wire, self._number(header)
             self._wire = place.seq
             if place.seq is not None:
@@ -110,7 +112,8 @@ class FlitFollower:
         if self._accepted == RESET_SEQ:
             return
         if first:
-            restarted = run >= RESTART_NOPS or (self._accepted is not None and not self._ahead(next_seq(RESET_SEQ)))
+            behind = self._accepted is not None and not self._ahead(next_seq(RESET_SEQ))
+            restarted = run >= RESTART_NOPS or (behind and not self._replaying)
         else:
             near = self._accepted is not None and seq_distance(self._accepted, RESET_SEQ) <= NEAR_RESET
             restarted = self._reset_run == RESTART_NOPS and not near
@@ -162,8 +165,11 @@ class FlitFollower:
 
     def _lost_for_good(self, header: Header, before: int | None, seq: int) -> bool:
         # A transmitter keeps no more flits for a replay than the window holds: what it sends first is never behind.
-        if not header.payload or self._ahead(seq):
+        if not header.payload:
             return False
-        if isinstance(header, ExplicitHeader) and not header.replay:
+        if self._ahead(seq):
+            self._replaying = False
+            return False
+        if isinstance(header, ExplicitHeader) and not self._replaying:
             return True
         return self._waiting and before is not None and self._ahead(before) and seq == next_seq(before)

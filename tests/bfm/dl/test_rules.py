@@ -2,6 +2,7 @@
 
 import random
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -9,8 +10,9 @@ import bfm.dl.broken_flits
 import bfm.dl.broken_messages
 import bfm.dl.broken_replay  # noqa: F401  all three register their cases
 from bfm.dl.breaking import CASES
-from bfm.dl.fake_link import FakeLink, losing
+from bfm.dl.fake_link import FakeLink, header_of, losing, rewrite
 from ualink_sim.bfm.dl.rules import RULES, DLProtocolError
+from ualink_sim.model.dl_header import ExplicitHeader
 
 BY_THE_SIGNALS = {"known", "framing"}
 """Rules of the beat stream, which test_beats.py breaks."""
@@ -45,6 +47,40 @@ def test_errors_can_be_gathered():
     link = _link(act, on_error=found.append, **setting)
     link.step(100)
     assert [error.rule for error in found] == ["crc"]
+
+
+@pytest.mark.req("DL-185")
+@pytest.mark.parametrize("seed", range(3))
+def test_op_of_later_flits_of_a_replay_is_free(seed):
+    """Explicit flits within a replay marked original, as Figure 6-21 has them: neither checker nor receiver minds."""
+    first = []
+    changed = []
+
+    def hand(link, slot):
+        header = header_of(slot)
+        if not isinstance(header, ExplicitHeader) or not header.replay or header.flit_seq_no in first:
+            first.clear()
+            return slot
+        changed.append(header.flit_seq_no)
+        return rewrite(slot, header=replace(header, replay=False))
+
+    link = _link(None, 1.0, seed=seed, delay=10, hand=hand)
+    receive = link.device.transmitter.receive
+
+    def receiving(header):
+        receive(header)
+        if link.device.transmitter.tx_first_replay:
+            first[:] = [seq for seq, _ in link.device.transmitter.tx_replay_buffer]
+
+    link.device.transmitter.receive = receiving
+    behind = losing(0.04)
+    for _ in range(600):
+        link.step()
+        link.to_partner[-1] = behind(link, link.to_partner[-1])
+    link.load = 0
+    link.step(150)
+    assert len(changed) > 10 and link.partner.counters["lost_flits"] > 5
+    assert len(link.partner.delivered) > 500
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -102,7 +102,7 @@ class ReplayRules:
             self._unacknowledged_slots = 0
 
     def _nop(self, header: Header) -> bool:
-        if self._left_to_replay() and self._due is None:
+        if self._left_to_replay():
             self._report("replay_incomplete", f"a NOP flit in place of flit {self.replaying}")
         self.replaying = None
         if not _carries(header, self.tx_last_seq):
@@ -123,8 +123,7 @@ class ReplayRules:
         # Three bits of a number fit more than one flit where Acks have overtaken the replay: the content decides.
         alike = [number for number in fitting if self._contents.get(number) == seen.content]
         if alike or (fitting and not ended):
-            if isinstance(header, ExplicitHeader):
-                self._report("replay_op", f"replayed flit {fitting[0]} is explicit with op org")
+            # Only the first flit of a replay must be marked rpy: Figure 6-21 and the text differ about the others.
             self._replayed(seen, (alike or fitting)[0])
             return False
         if self._due is not None and not _carries(header, following) and _carries(header, self._due[0]):

@@ -50,10 +50,10 @@ RULES: dict[str, Rule] = {
     "replay_unprovoked": _rule("a replay without a valid Replay Request", "§6.6.6.3", 129, 149),
     "replay_start": _rule("the first flit of a replay is not explicit", "§6.6.5.5", 140),
     "replay_number": _rule("a replay does not start with the flit asked for", "§6.6.6.3", 126),
-    "replay_op": _rule("op does not tell org from rpy", "§6.6.6.7", 161),
+    "replay_op": _rule("the first flit of a replay has op org, or a new flit op rpy", "§6.6.6.7", 161, 185),
     "replay_order": _rule("replayed flits are not in order", "§6.6.6.6", 160),
     "replay_content": _rule("a replayed flit differs from its original", "§6.6.1", 119),
-    "replay_incomplete": _rule("a replay ends before the newest flit", "§6.6.6.6", 160),
+    "replay_incomplete": _rule("a replay ends before the newest flit", "§6.6.6.6", 160, 183),
     "window": _rule("more than 255 flits are unacknowledged", "§6.6.6.5", 157),
     "forward_progress": _rule("the link stays up without Acks beyond Tx_ack_time_out", "§6.6.6.8", 165),
     # Link states.
