@@ -11,7 +11,7 @@ from tl_stimulus import CHANNELS, CLASSES, PLENTY, request_field, response_field
 from ualink.tl.transmit import Transmit
 from ualink_sim.model.tl_compression import AddressCache, compress_response, expand_response
 from ualink_sim.model.tl_credits import ReceiveCredits, TransmitCredits, check_flow_control, combine
-from ualink_sim.model.tl_fields import FlowControl
+from ualink_sim.model.tl_fields import FlowControl, encode_control_half_flit
 from ualink_sim.model.tl_rate_limit import REQUEST_LIMIT, RESPONSE_LIMIT, RateLimit
 from ualink_sim.model.tl_sequence import (
     INITIAL_CREDIT_RELEASE_COMPLETE,
@@ -60,10 +60,15 @@ class Partner:
         assert needed or any(data) or message, f"cycle {cycle}: a flit that nobody needs"
         events = self.sequence.receive(data, message)
         fields = []
+        for half, is_message in ((data[:32], message & 1), (data[32:], message >> 1)):
+            # Only Initial Credit Release Complete says anything after its type.
+            assert not is_message or not any(half[1 + (half[0] == INITIAL_CREDIT_RELEASE_COMPLETE) :])
         for event in events:
             assert not isinstance(event, ProtocolError), event
             if isinstance(event, ControlFields):
                 fields = event.fields
+                # The model makes spare bits 0 and does not look at them.
+                assert data[:32] == encode_control_half_flit(fields)
             elif isinstance(event, DataHalfFlit):
                 self.data.setdefault(event.owed.serial, []).append(event)
             elif isinstance(event, Tags):

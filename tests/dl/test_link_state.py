@@ -90,7 +90,9 @@ def test_fault_is_the_reset_state():
         assert link.state == LinkState.FAULT
         link.set(local_fault=1)
         assert await link.slot() == TxKind.REMOTE_FAULT
-        link.set(local_fault=0, remote_fault=1)
+        link.set(remote_fault=1)
+        assert await link.slot() == TxKind.REMOTE_FAULT
+        link.set(local_fault=0)
         assert await link.slot() == TxKind.IDLE
         assert link.state == LinkState.FAULT
         assert link.ctx.get(link.dut.flush)
@@ -188,12 +190,21 @@ def test_nop_needs_ten_flits_sent():
 
 @pytest.mark.req("DL-174")
 def test_nop_does_not_expect_acks():
+    """A time-out counts neither within a slot nor as it ends, nor is it remembered for DL Up."""
+
     async def story(link):
         await link.to_nop()
         for _ in range(30):
             await link.pulse("time_out")
             assert await link.slot(CONTROL) == TxKind.DATA
+        link.set(time_out=1)
+        assert await link.slot(CONTROL) == TxKind.DATA
         assert link.state == LinkState.NOP
+        link.set(time_out=0)
+        await link.slots(GOOD, GOOD)
+        assert link.state == LinkState.UP
+        assert await link.slot(GOOD) == TxKind.DATA
+        assert link.state == LinkState.UP
 
     run(story)
 

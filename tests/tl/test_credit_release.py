@@ -31,10 +31,12 @@ class Bench:
     def __init__(self, ctx, dut, rng):
         self.ctx, self.dut, self.rng = ctx, dut, rng
         self.owned = {(kind, bucket): 0 for kind in CLASSES for bucket in BUCKETS}
-        self.taken = 0
+        self.taken = self.cycles = 0
 
     async def cycle(self, probability=0.5, freed=()):
         ctx, dut = self.ctx, self.dut
+        self.cycles += 1
+        assert self.cycles < 1000, "there is always something to return"
         ctx.set(dut.release, {name: {"valid": 1, "pool": b is None, "vc": b or 0, "count": c} for name, b, c in freed})
         valid = ctx.get(dut.valid)
         take = sum(1 << n for n in range(FC_FIELDS) if valid >> n & 1 and self.rng.random() < probability)
