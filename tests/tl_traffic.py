@@ -15,7 +15,10 @@ from ualink_sim.model.tl_fields import (
     UncompressedRequest,
     UncompressedResponse,
 )
-from ualink_sim.model.tl_sequence import NOP_MESSAGE, Issue, TransmitSequence, message_half_flit
+from ualink_sim.model.tl_sequence import NOP_MESSAGE, POISONED_DATA, Issue, TransmitSequence, message_half_flit
+
+SPARE_BITS = {UncompressedResponse: 16, CompressedReadResponse: 1, CompressedResponse: 1}
+"""At the low end of the fields (UALink_200 Tables 5-30, 5-34, 5-36)."""
 
 ISOLATE = 0xF
 """WrRspStatus that no link may bring: such a Write Response is dropped (UALink_200 Table 2-12)."""
@@ -107,7 +110,8 @@ class Expected:
 class Traffic:
     """Endless legal random flits within credits and source rate limits; ``expected`` grows with them.
 
-    There are Compressed Requests if ``config`` has an Rx Address Cache: every CLOAD is kept in mind.
+    There are Compressed Requests if ``config`` has an Rx Address Cache: every CLOAD is kept in mind. Spare bits, and
+    what follows the type of a poison message, are random.
     """
 
     def __init__(
@@ -123,7 +127,7 @@ class Traffic:
         requests=0.4,
         authentication=False,
     ):
-        self.random = random.Random(seed)
+        self.random, self.meaningless = random.Random(seed), random.Random(seed)
         self.authentication = authentication
         self.cache = None
         if config.rx_cache.rows:
@@ -173,7 +177,19 @@ class Traffic:
                     total[name][0 if credit.vc is None else 1 + credit.vc] += credit.count
         if any(any(counts) for counts in total.values()):
             self.expected.fc.append({name: tuple(counts) for name, counts in total.items()})
-        return sequence.send(issues, lower, upper)
+        return self._disguise(issues, *sequence.send(issues, lower, upper))
+
+    def _disguise(self, issues, data, message):
+        """The flit with anything in the places that have no meaning."""
+        halves = [data[:32], data[32:]]
+        for n, half in enumerate(halves):
+            if message >> n & 1 and half[0] == POISONED_DATA:
+                halves[n] = message_half_flit(POISONED_DATA, self.meaningless.randbytes(31))
+        spare = 0
+        for issue in issues:
+            spare |= self.meaningless.getrandbits(SPARE_BITS.get(type(issue.field), 0)) << 32 * issue.sector
+        lower = int.from_bytes(halves[0], "little") | spare
+        return lower.to_bytes(32, "little") + halves[1], message
 
     def _message(self):
         return message_half_flit(NOP_MESSAGE, self.random.randbytes(31))

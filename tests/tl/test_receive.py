@@ -37,6 +37,7 @@ def burst_rule(got):
     *("TL-040", "TL-041", "TL-042", "TL-055", "TL-056", "TL-058", "TL-059", "TL-060", "TL-061", "TL-062", "TL-077"),
     *("TL-079", "TL-080", "TL-085", "TL-101", "TL-104", "TL-171", "TL-172", "TL-174", "TL-176"),
     *("TL-178", "TL-179", "TL-193", "TL-195", "TL-197", "TL-199", "TL-208", "TL-210", "TL-211", "TL-213", "TL-214"),
+    "TL-222",
 )
 @pytest.mark.parametrize("consumer", ["free", "agent", "random"])
 def test_random_traffic(consumer):
