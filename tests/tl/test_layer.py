@@ -122,14 +122,21 @@ def test_drop_mode():
         for side, stimulus in zip(sides, before):
             ctx.set(side.end.online, 1)
             side.waiting = stimulus.beats()
-        await run_for(ctx, sides, 50)
+        await run_for(ctx, sides, 30)
         first = sides[0].end
+        # A transmitter that has flits to send when Drop Mode begins.
+        ctx.set(link.stall, 1)
+        await run_for(ctx, sides, 20)
+        assert ctx.get(first.tx_flit.valid)
+        ctx.set(link.stall, 0)
         ctx.set(first.control_error, 1)
         await run_for(ctx, sides, 1)
         ctx.set(first.control_error, 0)
         # What comes meanwhile still belongs to a session without tags, and is followed as such.
         ctx.set(first.control.authentication, 1)
-        await run_for(ctx, sides, 40)
+        for _ in range(40):
+            assert ctx.get(first.status.dropping) and not ctx.get(first.tx_flit.valid)
+            await step(ctx, sides)
         ctx.set(first.control.authentication, 0)
         assert ctx.get(first.status.dropping) and not ctx.get(first.error)
         assert ctx.get(first.status.drop_cause.control_error)

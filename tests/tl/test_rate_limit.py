@@ -63,7 +63,7 @@ def test_sequences_of_the_standard():
 
 @pytest.mark.req("TL-134", "TL-135", "TL-136", "TL-139", "TL-144")
 def test_responses_like_requests_with_eight():
-    assert allowances(8, (8, 1, 0, 0, 3, 0)) == [8, 1, 1, 2, 3, 1]
+    assert allowances(8, (8, 1, 0, 0, 3, *[0] * 9)) == [8, 1, 1, 2, 3, 1, 2, 3, 4, 5, 6, 7, 8, 8]
 
 
 @pytest.mark.parametrize("way", [allowances, allowances_ahead])
