@@ -122,7 +122,8 @@ def test_lookups_follow_the_entries(stations, ports, depth):
             if index < depth:
                 entries[index] = entry
             assert await read(ctx, dut, index) == entries.get(index, DENIED)
-            ids = [rng.choice([*entries, rng.getrandbits(10)]) for _ in lookups(dut)]
+            # The first ID beyond the table, too, of which the low bits may be those of an entry.
+            ids = [rng.choice([*entries, depth % 1024, rng.getrandbits(10)]) for _ in lookups(dut)]
             for identifier, (_, port), (egress, denied) in zip(
                 ids, lookups(dut), await look_up(ctx, dut, ids), strict=True
             ):

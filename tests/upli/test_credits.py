@@ -14,15 +14,19 @@ from ualink.upli.parity import credit_parity
 from upli_pair import simulate
 
 
-def drive_return(ctx, credit, returns):
-    """Put ``returns`` {port: (pool, vc, number)} on a credit interface, with right parity."""
+def drive_return(ctx, credit, returns, others=lambda: (0, 0, 1)):
+    """Put ``returns`` {port: (pool, vc, number)} on a credit interface, with right parity.
+
+    ``others()`` is what stands there for each port that returns nothing.
+    """
     vld = sum(1 << port for port in returns)
-    pool = sum(pool << port for port, (pool, _, _) in returns.items())
+    shown = {port: returns[port] if port in returns else others() for port in range(4)}
+    pool = sum(pool << port for port, (pool, _, _) in shown.items())
     ctx.set(credit.vld, vld)
     ctx.set(credit.pool, pool)
     ones = bin(pool).count("1")
     for port in range(4):
-        _, vc, number = returns.get(port, (0, 0, 1))
+        _, vc, number = shown[port]
         ctx.set(credit.port_vc[port], vc)
         ctx.set(credit.port_num[port], number - 1)
         ones += bin(vc).count("1") + bin(number - 1).count("1")
@@ -34,9 +38,15 @@ def drive_return(ctx, credit, returns):
 @pytest.mark.req("UPLI-102", "UPLI-108", "UPLI-121", "UPLI-300", "UPLI-376")
 @pytest.mark.parametrize("ports", [1, 2, 4])
 def test_sender_accounts(ports):
-    """Random returns for any ports at once and random spends, against five counts per port."""
+    """Random returns for any ports at once and random spends, against five counts per port.
+
+    Class, VC and number of a port without a return are random, too, and mean nothing.
+    """
     rng = random.Random(ports)
     dut = SenderCredits(ports, 2)
+
+    def some():
+        return rng.randrange(2), rng.randrange(4), rng.randrange(1, 5)
 
     async def bench(ctx):
         held = {(port, kind): 0 for port in range(ports) for kind in ("pool", 0, 1, 2, 3)}
@@ -47,12 +57,8 @@ def test_sender_accounts(ports):
             assert not ctx.get(dut.available)
         await ctx.tick().repeat(2)
         for cycle in range(400):
-            returns = {
-                port: (rng.randrange(2), rng.randrange(4), rng.randrange(1, 5))
-                for port in range(4)
-                if rng.random() < (0.5 if cycle < 100 else 0.1)
-            }
-            drive_return(ctx, dut.credit, returns)
+            returns = {port: some() for port in range(4) if rng.random() < (0.5 if cycle < 100 else 0.1)}
+            drive_return(ctx, dut.credit, returns, some)
             port, vc = rng.randrange(ports), rng.randrange(4)
             ctx.set(dut.port, port)
             ctx.set(dut.vc, vc)
