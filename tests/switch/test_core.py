@@ -182,7 +182,8 @@ def test_planes_are_independent():
 def test_the_core_remembers_no_request_and_makes_nothing_itself():
     """Requests that nobody ever answers, all alike, cost nothing but their time; Responses need no Request.
 
-    And an idle core stays idle: what leaves has entered before, which ``check`` says of every other test, too.
+    Every command passes, whether the standard knows it or not. And an idle core stays idle, also while it drops what is
+    denied: what leaves has entered before, which ``check`` says of every other test, too.
     """
     bench = CoreBench(2, 1, routes=straight(2, 1))
     request, beats = random_request(random.Random(1), 0, 1, 2)
@@ -195,11 +196,18 @@ def test_the_core_remembers_no_request_and_makes_nothing_itself():
             bench.sources["orig_data"][0].beats.extend(item[1])
             bench.expected["req", 1][0].append(item)
         await bench.until(ctx, bench.finished, 200)
+        for cmd in range(64):
+            bench.request(0, 1, 1 if cmd & 0x20 else None, cmd=cmd)
         for _ in range(3):
             for channel in RESPONSES:
                 bench.response(channel, 0, 1)
-        await bench.until(ctx, bench.finished, 50)
+        await bench.until(ctx, bench.finished, 100)
+        for beats in (None, 2):
+            bench.request(0, 2, beats)
+        for channel in RESPONSES:
+            bench.response(channel, 0, 2)
         assert not await quiet(ctx, 30)
+        assert bench.finished() and ctx.get(bench.dut.deny[0].count) == 4
 
     async def quiet(ctx, cycles):
         """Offers in so many cycles."""

@@ -56,9 +56,10 @@ class CoreBench:
         deny, egress = self.routes[station].get(dst, (0b1111, 0))
         return None if deny >> port & 1 else egress
 
-    def request(self, ingress, dst, beats):
+    def request(self, ingress, dst, beats, **fields):
         src = self.random.getrandbits(10)
         request, data = random_request(self.random, src, dst, beats)
+        request |= fields
         item = pack("req", request), [pack("orig_data", beat) for beat in data]
         self.sources["req"][ingress].beats.append(item[0])
         self.sources["orig_data"][ingress].beats.extend(item[1])

@@ -242,6 +242,27 @@ def test_reset_in_traffic(ports):
     simulate(pair, bench)
 
 
+@pytest.mark.req("UPLI-086")
+@pytest.mark.parametrize("first", [READ, WRITE])
+def test_the_first_request_sets_the_phase_with_data_or_without(first):
+    """So the next one, with another PortID in a slot of the same port, is a Protocol Error."""
+    pair = Pair(CONFIG, 2, [("req", "port_id"), ("req", "parity")])
+    req, orig_data = pair.originator.req[0], pair.originator.orig_data[0]
+    feed = Feed(pair, [(req, [request(first)]), (orig_data, data_beats(1) if first == WRITE else [])])
+
+    async def bench(ctx):
+        await feed.run(ctx, 24)
+        errors = pair.completer.errors
+        assert not ctx.get(errors.as_value())
+        ctx.set(pair.faults["req", "port_id"], 1)
+        ctx.set(pair.faults["req", "parity"], 1)
+        feed.queues[req] = [request(READ)]
+        await feed.run(ctx, 8)
+        assert ctx.get(errors.protocol.req) and not ctx.get(errors.control.as_value())
+
+    simulate(pair, bench)
+
+
 @pytest.mark.req("RAS-036", "UPLI-085", "UPLI-090", "UPLI-080")
 @pytest.mark.parametrize("channel", ["req", "rd_rsp", "wr_rsp"])
 def test_beat_in_a_foreign_slot(channel):
