@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from four_state import bench, random_at_power_up, simulate
 from ualink.config import ConfigError
 from ualink.generate import generate
 from ualink.lint import WAIVERS, waivers
@@ -21,8 +23,9 @@ STATION = {
         **{name: {"pool": 4} for name in ("req_cmd", "rsp_cmd", "req_data", "rsp_data")},
         **{name: {"rows": 4} for name in ("tx_cache", "rx_cache")},
     },
-    "dl": {"replay_depth": 8},
+    "dl": {"replay_depth": 8, "idle_flit_times": 8},
 }
+"""Small buffers and a short stay in Idle: what is simulated here is as large as it must be, not more."""
 DESIGNS = {
     "station-1": ("station", STATION, 1),
     "station-2": ("station", STATION, 2),
@@ -30,6 +33,7 @@ DESIGNS = {
     "controller-clocks": ("controller", {**STATION, "separate_upli_clock": True}, 1),
     "switch-1": ("switch", {"stations": 2, "route_entries": 8, "station": STATION}, 1),
 }
+FOUR_STATE = ("station-1", "controller-4", "controller-clocks")
 
 
 def _designs():
@@ -45,8 +49,7 @@ def files(request, tmp_path_factory):
 
 
 def _lint(verilog: Path, *more: str) -> str:
-    command = ["verilator", "--lint-only", "-Wall", "-Wno-fatal", "--quiet-stats", "--top-module", verilog.stem]
-    command += [*more, verilog.name]
+    command = ["verilator", "--lint-only", "-Wall", "-Wno-fatal", "--quiet-stats", *more, verilog.name]
     with tools() as environment:
         run = subprocess.run(command, cwd=verilog.parent, env=environment, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
@@ -80,6 +83,60 @@ def test_every_waiver_has_its_reason_above_it(files):
     for comment, rule in zip(lines[1::2], lines[2::2]):
         assert re.fullmatch(r"// [A-Z].{20,}\.", comment)
         assert re.match(rf'lint_off -rule [A-Z]+ -file "\*{files[0].stem}\.v"', rule)
+
+
+def test_no_name_is_that_of_a_system_task(files):
+    """Icarus Verilog takes a function named ``\\$procmux$5`` for a system function, although it is escaped."""
+    names = set(re.findall(r"(?<!\w)\\?\$\w+", files[0].read_text()))
+    assert names <= {"$signed", "$unsigned"}
+
+
+@pytest.mark.skipif(shutil.which("iverilog") is None, reason="iverilog is not installed")
+@pytest.mark.parametrize("files", [mark for mark in _designs() if mark.values[0] in FOUR_STATE], indirect=True)
+def test_two_come_online_without_an_unknown_bit(files, tmp_path):
+    """Four-state simulation of two of them back to back, all inputs tied as their JSON says.
+
+    At power-up memories are unknown and registers hold anything, so reset must do what is needed, and outputs have
+    their idle values in it.
+    """
+    verilog, description = files[0].read_text(), json.loads(files[1].read_text())
+    printed = simulate(tmp_path, design=random_at_power_up(verilog, seed=2), bench=bench(description, cycles=2000))
+    assert len(printed) == 1 and printed[0].startswith("online "), "\n".join(printed[:20])
+
+
+@pytest.mark.skipif(shutil.which("iverilog") is None, reason="iverilog is not installed")
+@pytest.mark.parametrize("files", _designs()[:1], indirect=True)
+def test_the_four_state_bench_tells_what_is_wrong(files, tmp_path):
+    """A wrong idle value of an output is seen, and so is a controller whose transmitter is unknown."""
+    verilog, description = files[0].read_text(), json.loads(files[1].read_text())
+    for row in description["ports"]:
+        if row["name"] == "dl_status__0__partner_rate":
+            row["idle"] = 0
+        if row["name"] == "rs__local_fault":
+            row["idle"] = 15
+    faulty = re.sub(
+        r"(?m)^(  always @\(posedge clk\)\n    if \(rst\) .* <= )\d+'h0+;$", r"\g<1>1'bx;", verilog, count=1
+    )
+    assert faulty != verilog
+    printed = simulate(tmp_path, design=faulty, bench=bench(description, cycles=60))
+    assert "not idle a_dl_status__0__partner_rate 31250" in printed
+    assert not any(line.startswith("online") for line in printed)
+    assert any(line.startswith("unknown ") for line in printed)
+
+
+def test_memories_are_what_the_page_on_integration_says(files):
+    """One ``storage`` in a module, written and read by the row at a clock edge."""
+    modules = re.split(r"^(?=module )", files[0].read_text(), flags=re.MULTILINE)
+    memories = [(text, re.findall(r"^ +reg \[\d+:0\] (\S+) +\[\d+:0\];", text, re.MULTILINE)) for text in modules]
+    assert sum(bool(names) for _, names in memories) > 10
+    most_reads = 2 if files[0].stem == "ualink_switch" else 1
+    for text, names in memories:
+        if names:
+            assert names == ["storage"]
+            reads = re.findall(r"<= storage\[[^;]*\];", text)
+            writes = re.findall(r"^ +storage\[.*\] <= .*;", text, re.MULTILINE)
+            assert 1 <= len(reads) <= most_reads and writes
+            assert len(reads) + len(writes) == text.count("storage[")
 
 
 def _check(verilog: Path) -> subprocess.CompletedProcess:
@@ -132,11 +189,11 @@ def test_json_tells_the_ports_of_the_verilog_in_their_order(files):
     module = text[text.index(f"module {description['module']}(") :]
     module = module[: module.index("endmodule")]
     names = re.sub(r"\s", "", module[module.index("(") + 1 : module.index(")")]).split(",")
+    assert names == [row["name"] for row in description["ports"]]
     clocks = ["clk", "rst", "upli_clk", "upli_rst"] if "upli_clk" in description["clock"] else ["clk", "rst"]
-    assert names == [*clocks, *(row["name"] for row in description["ports"])]
+    assert names[: len(clocks)] == clocks
     declared = re.findall(r"^  (input|output) (?:\[(\d+):0\] )?(\w+);$", module, re.MULTILINE)
     widths = {name: (direction, int(high or 0) + 1) for direction, high, name in declared}
-    assert [widths.pop(name) for name in clocks] == [("input", 1)] * len(clocks)
     assert widths == {row["name"]: (row["direction"], row["width"]) for row in description["ports"]}
     assert all(row["path"].replace(".", "__") == row["name"] for row in description["ports"])
 

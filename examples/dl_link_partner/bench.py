@@ -15,8 +15,6 @@ from ualink_sim.bfm.dl.options import CheckerOptions
 from ualink_sim.bfm.dl.partner import LinkPartner
 from ualink_sim.model.dl_endpoint import LOST, DLEndpoint
 
-CYCLES_PER_FLIT = 10
-
 
 @cocotb.test()
 async def traffic_over_a_wire_that_loses_flits(dut):
@@ -27,15 +25,15 @@ async def traffic_over_a_wire_that_loses_flits(dut):
     partner = LinkPartner(DLEndpoint(), coverage)
     watch = BeatWatch(bus)
     cocotb.start_soon(Clock(dut.clk, 2, unit="ns").start())
-    for model in (device, BeatLink(bus, partner), watch):
+    link = BeatLink(bus, partner)
+    for model in (device, link, watch):
         cocotb.start_soon(model.start(dut.clk, dut.rst))
     dut.rst.value = 1
     await ClockCycles(dut.clk, 4)
     dut.rst.value = 0
 
     device.set(enable=1)
-    while not (partner.endpoint.online and device.status("online")):
-        await ClockCycles(dut.clk, CYCLES_PER_FLIT)
+    await link.until(lambda: partner.endpoint.online and device.status("online"), "channel 0 of both ends")
 
     partner.to_device = partner.from_device = lambda number, slot: LOST if rng.random() < 0.05 else slot
     flits = [(rng.randbytes(64), rng.randrange(4)) for _ in range(2000)]
@@ -43,8 +41,8 @@ async def traffic_over_a_wire_that_loses_flits(dut):
         partner.endpoint.send(data, message)
         device.send(data, message)
     partner.endpoint.ask_device_id()
-    while min(len(device.received), len(partner.endpoint.delivered)) < len(flits):
-        await ClockCycles(dut.clk, CYCLES_PER_FLIT)
+    arrived = device.received, partner.endpoint.delivered
+    await link.until(lambda: min(map(len, arrived)) >= len(flits), "the last flit")
 
     assert device.received == partner.endpoint.delivered == watch.received.tl_flits == flits
     assert coverage.hits["§6.6.6.7 Tx scheduling", "first of a replay"]

@@ -35,14 +35,12 @@ async def random_traffic_both_ways(dut):
     responses = [items.response() for _ in range(150)]
     for item in (*requests, *responses):
         device.send(item)
-    while len(end.received) < len(requests) + len(responses):
-        await ClockCycles(dut.clk, 100)
+    await partner.until(lambda: len(end.received) >= len(requests) + len(responses), "the device's items")
 
     assert not end.errors and not device.status("receive_error_valid")
     assert [item for item in end.received if item in requests] == requests
     assert sorted(map(repr, responses)) == sorted(repr(item) for item in end.received if item not in requests)
     end.quiet = True
-    while len(device.received) < len(end.issued) or not end.idle:
-        await ClockCycles(dut.clk, 100)
+    await partner.until(lambda: end.idle and len(device.received) >= len(end.issued), "the partner's items")
     assert sorted(map(repr, device.received)) == sorted(map(repr, end.issued))
     dut._log.info("functional coverage\n%s", coverage.text())

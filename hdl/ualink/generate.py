@@ -8,9 +8,10 @@ from pathlib import Path
 from ualink.config import StationConfig, SwitchConfig, from_dict
 from ualink.lib.blackbox import Blackbox
 from ualink.lint import waivers
+from ualink.ports import described_ports, group_texts
 from ualink.station import Station
 from ualink.switch.switch import Switch
-from ualink.verilog import port_table, to_verilog
+from ualink.verilog import to_verilog
 
 __all__ = ["generate", "write_design"]
 
@@ -43,7 +44,8 @@ def write_design(what: str, config: StationConfig | SwitchConfig, folder: Path) 
         "generator": f"amaranth-ualink {version('amaranth-ualink')}",
         **_clocks(component),
         "parameters": asdict(config),
-        "ports": port_table(component),
+        "groups": group_texts(component),
+        "ports": described_ports(component),
     }
     texts = {
         folder / f"{name}.v": verilog,

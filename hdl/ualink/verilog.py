@@ -11,14 +11,17 @@ from amaranth.hdl import Value
 from amaranth.lib import wiring
 
 from ualink.lib.memories import drop_zero_contents
-from ualink.lib.modules import merge_equal_modules
+from ualink.lib.modules import merge_equal_modules, name_the_unnamed
 
 __all__ = ["port_table", "to_rtlil", "to_verilog"]
 
 # Without processes there is no `always @*` whose constant parts a simulator would never run; memories stay memories.
-# Amaranth declares each field of each struct: purging leaves those that something reads.
+# Amaranth declares each field of each struct: purging leaves those that something reads. That can take the last
+# instance of a module away, and with `hierarchy` the module. What Yosys has named itself starts with `$`, which is
+# for system tasks: it becomes `_0123_` on the way out.
 _SCRIPT = (
-    "read_rtlil {0}.il; proc -norom; opt_expr; memory_collect; clean -purge; write_verilog -norename -noattr {0}.v"
+    "read_rtlil {0}.il; proc -norom; opt_expr; memory_collect; clean -purge; hierarchy -top {0}; "
+    "write_verilog -noattr {0}.v"
 )
 _PORT = re.compile(r"^( *wire .*(?:input|output)) \d+ +\\(\S+)$", re.MULTILINE)
 
@@ -30,7 +33,7 @@ CLOCKS_AND_RESETS = ("clk", "rst", "upli_clk", "upli_rst")
 def to_rtlil(component: wiring.Component, name: str) -> str:
     """RTLIL of ``component`` as module ``name``, one module per distinct design below it."""
     merged = merge_equal_modules(rtlil.convert(component, name=name, emit_src=False))
-    return _order_ports(drop_zero_contents(merged), component, name)
+    return _order_ports(name_the_unnamed(drop_zero_contents(merged)), component, name)
 
 
 def _order_ports(rtlil_text: str, component: wiring.Component, name: str) -> str:

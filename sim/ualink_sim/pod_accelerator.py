@@ -106,7 +106,7 @@ class Accelerator:
     ):
         self.number = number
         self.topology = topology
-        self.originator = UPLIOriginator(originator_bus, ports=topology.ports)
+        self.originator = UPLIOriginator(originator_bus, ports=topology.ports, time_out=0)
         self.completer = UPLICompleter(completer_bus, self._answer, ports=topology.ports)
         self.outstanding: dict[tuple[int, int, int], Journey] = {}
         self._perform = perform

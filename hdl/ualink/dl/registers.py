@@ -87,7 +87,7 @@ class DLConfigSignature(wiring.Signature):
     tx_ack_time_out : forward-progress time-out in flit times; 0 switches it off.
     channel_time_out : 10 ms in flit times, for channel negotiations and UART resets; 390,625 (200 Gb/s); 0 switches it
         off.
-    local_device, local_port : what Device ID and Port Number messages of this side tell; not valid.
+    local_device, local_port : what Device ID and Port Number messages of this side tell, not valid.
     ask_device, ask_port : ask the partner for the same.
     pace : most TL flits that this side sends, in units of 50 kHz; 31,250 is every slot.
     announce_rate, rate : tell the partner the rate of this side's TL clock.

@@ -7,13 +7,14 @@ Netlists, simulators and readers do better with one module per design: it is com
 import re
 from dataclasses import dataclass, field
 
-__all__ = ["merge_equal_modules"]
+__all__ = ["merge_equal_modules", "name_the_unnamed"]
 
 _MODULE = re.compile(r"^module (\\\S+)$", re.MULTILINE)
 _CELL = re.compile(r"^(\s*cell )(\S+)( \S+)$")
 _CONNECT = re.compile(r"^(\s*connect )(\\\S+)( .*)$")
 _WIRE = re.compile(r"^\s*wire (?:width (\d+) )?(?:(input|output|inout) \d+ )?\s*(\S+)$")
 _NAME = re.compile(r"(?<!\S)[\\$]\S+")
+_UNNAMED = re.compile(r"(?<=\\)\$(?=\w)")
 _SOURCE = re.compile(r"^ *attribute \\src .*\n", re.MULTILINE)
 
 
@@ -45,6 +46,16 @@ def merge_equal_modules(rtlil: str) -> str:
         f"module {plain[name]}\n" + "\n\n".join(_rename_cell(block, plain) for block in modules[name].blocks) + "\n"
         for name in kept
     )
+
+
+def name_the_unnamed(rtlil: str) -> str:
+    """The same design with ``unnamed_`` in place of the ``$`` that starts a name made up by Amaranth (``\\$signal``).
+
+    A name that starts with ``$`` is that of a system task to Verilog, and to some tools also where it is escaped.
+    """
+    if "\\unnamed_" in rtlil:
+        raise ValueError("a name of the design starts with unnamed_, which is for signals without a name")
+    return _UNNAMED.sub("unnamed_", rtlil)
 
 
 def _settle(name: str, modules: dict[str, _Module], first_of: dict[str, str]) -> None:

@@ -45,7 +45,8 @@ class RouteConfigSignature(wiring.Signature):
     ----------
     ready : low while the table denies all its entries after reset; a write is then lost.
     index : 10 bit, the entry.
-    write : ``write_data`` replaces the whole entry in this cycle; an index that the table does not have is ignored.
+    write, write_data : replaces the whole entry by ``write_data`` in this cycle, an index that the table does not have
+        is ignored; the entry, ``deny`` of ports 3..0 in its low bits, egress station and egress port above.
     read_data : the entry of the ``index`` of the cycle before; Deny for all ports if the table does not have it.
     """
 

@@ -98,7 +98,7 @@ class CreditReturnSignature(wiring.Signature):
     pool : 4 bit, bit n: 1 = Pool credits, 0 = credits of ``port_vc[n]``.
     port_vc : 2 bit each, the VC of the beat that spent the credit.
     port_num : 2 bit each, number of credits minus one.
-    vld_parity, parity : even parity over ``vld``; over ``pool``, ``port_vc`` and ``port_num``.
+    vld_parity, parity : even parity over ``vld``; even parity over ``pool``, ``port_vc`` and ``port_num``.
     """
 
     def __init__(self):

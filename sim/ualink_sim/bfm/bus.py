@@ -4,8 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ualink.upli.names import standard_name
+
 from .channel import FIELDS, MAX_PORTS, PARITY
-from .names import standard_name
 from .rules import ProtocolError
 
 __all__ = ["ChannelBus", "CreditBus", "UPLIBus", "reader"]

@@ -6,6 +6,7 @@ from heapq import heappop, heappush
 from itertools import count
 
 from .agent import BusModel
+from .arguments import PORTS, check_choice, check_credits, check_function, check_number
 from .bus import UPLIBus
 from .channel import Beat
 from .connection import Connection
@@ -57,6 +58,21 @@ class UPLICompleter(BusModel):
         request_delay: int = 0,
         acknowledge_delay: int = 0,
     ):
+        me = type(self).__name__
+        check_choice(me, "ports", ports, PORTS)
+        check_credits(me, "req", req_pool, req_vc)
+        check_credits(me, "orig_data", orig_data_pool, orig_data_vc)
+        check_function(me, "handler", handler, "the Response to a Request and its data")
+        if not callable(latency):
+            check_number(me, "latency", latency, 0)
+        for name, function, gives in (
+            ("hold", hold, "cycles"),
+            ("single_beat", single_beat, "an order of offsets or None"),
+            ("beat_gap", beat_gap, "cycles"),
+        ):
+            check_function(me, name, function, gives)
+        for name, cycles in (("request_delay", request_delay), ("acknowledge_delay", acknowledge_delay)):
+            check_number(me, name, cycles, 0)
         self.bus = bus
         self.handler = handler
         self.ports = ports
@@ -104,6 +120,11 @@ class UPLICompleter(BusModel):
     def idle(self) -> bool:
         """No Request is half received and no Response waits."""
         return not (self.requests.busy or any(self._burst) or any(map(any, self._ready.values())))
+
+    def pending(self) -> str:
+        """Requests that are half received, and Responses that wait."""
+        waiting = sum(len(queue) for queues in self._ready.values() for queue in queues) + sum(map(bool, self._burst))
+        return f"{waiting} Responses wait, {'a Request lacks data' if self.requests.busy else 'no Request lacks data'}"
 
     def tick(self) -> None:
         """One cycle."""

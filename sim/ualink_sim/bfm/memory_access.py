@@ -6,10 +6,14 @@ from dataclasses import replace
 from ..beats import orig_data_beats, response_data, upli_request
 from ..model import upli
 from ..request import Request, check, read_attr
+from .arguments import check_function, check_number
 from .memory_handler import to_beat
 from .originator import Transaction, UPLIOriginator
 
 __all__ = ["MemoryAccess", "ResponseError"]
+
+
+LAST_ID = 1023
 
 
 class ResponseError(RuntimeError):
@@ -35,6 +39,11 @@ class MemoryAccess:
         vc: int = 0,
         port_for: Callable[[int], int] | None = None,
     ):
+        me = type(self).__name__
+        check_number(me, "source", source, 0, LAST_ID)
+        check_number(me, "vc", vc, 0, 3)
+        if port_for is not None:
+            check_function(me, "port_for", port_for, "the port of an address")
         self.originator = originator
         self.source = source
         self.vc = vc
@@ -65,6 +74,7 @@ class MemoryAccess:
         return self._data(request, transaction) if returns else None
 
     def _request(self, dst: int, op: str, addr: int, length: int, **more) -> Request:
+        check_number(type(self).__name__, "dst", dst, 0, LAST_ID)
         request = Request(line=0, src=self.source, dst=dst, op=op, addr=addr, len=length, **more)
         fault = check(request)
         if fault is not None:

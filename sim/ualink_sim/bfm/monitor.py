@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from .agent import BusModel
+from .arguments import PORTS, check_choice, check_function
 from .beat_reader import BeatReader
 from .bus import ChannelBus, UPLIBus, reader
 from .channel import FIELDS, Beat
@@ -67,6 +68,8 @@ class UPLIMonitor(BusModel):
         on_transaction: Callable[[Transaction], None] = lambda transaction: None,
         check_fields: bool = True,
     ):
+        check_choice(type(self).__name__, "ports", ports, PORTS)
+        check_function(type(self).__name__, "on_transaction", on_transaction, "nothing and takes a transaction")
         self.bus = bus
         self.ports = ports
         self.on_transaction = on_transaction
@@ -74,6 +77,10 @@ class UPLIMonitor(BusModel):
         self._check_fields = check_fields
         self._handshake = [reader(getattr(bus, name), "handshake") for name in HANDSHAKE]
         self.reset()
+
+    def pending(self) -> str:
+        """Requests without a Response."""
+        return f"{len(self.responses.outstanding)} Requests without a Response"
 
     def reset(self) -> None:
         """Forget what is outstanding; ``completed`` stays."""

@@ -3,9 +3,10 @@
 from collections import deque
 from collections.abc import Callable
 
-from cocotb.triggers import Event
+from cocotb.triggers import Event, First, Timer
 
-from .agent import BusModel
+from .agent import BusModel, ModelTimeoutError
+from .arguments import PORTS, check_beat, check_choice, check_credits, check_function, check_number
 from .bus import UPLIBus
 from .channel import Beat
 from .connection import Connection
@@ -18,6 +19,8 @@ from .transaction import Transaction
 __all__ = ["ResetError", "Transaction", "UPLIOriginator"]
 
 TAGS = 2048
+SHOWN = 8
+"""Requests that a time-out names; of the others it gives the number."""
 
 
 class ResetError(RuntimeError):
@@ -35,6 +38,8 @@ class UPLIOriginator(BusModel):
     hold : called per received beat, cycles for which its credit is kept back.
     gap : called per issued Request, cycles for which its port issues none.
     request_delay, acknowledge_delay : cycles before OrigClkReq and OrigClkAck rise.
+    time_out : ModelTimeoutError after so many cycles in which something waits or is in flight and nothing is issued or
+        completes; 0: never.
     issued : the transactions in order of issue, for whoever wants to empty it.
     """
 
@@ -52,10 +57,22 @@ class UPLIOriginator(BusModel):
         gap: Callable[[], int] = lambda: 0,
         request_delay: int = 0,
         acknowledge_delay: int = 0,
+        time_out: int = 100_000,
     ):
+        me = type(self).__name__
+        check_choice(me, "ports", ports, PORTS)
+        check_credits(me, "rd_rsp", rd_rsp_pool, rd_rsp_vc)
+        check_credits(me, "wr_rsp", wr_rsp_pool, wr_rsp_vc)
+        check_number(me, "outstanding", outstanding, 1, TAGS)
+        check_function(me, "hold", hold, "cycles")
+        check_function(me, "gap", gap, "cycles")
+        for name, cycles in (("request_delay", request_delay), ("acknowledge_delay", acknowledge_delay)):
+            check_number(me, name, cycles, 0)
+        check_number(me, "time_out", time_out, 0)
         self.bus = bus
         self.ports = ports
-        self.outstanding = min(outstanding, TAGS)
+        self.outstanding = outstanding
+        self.time_out = time_out
         self.hold = hold
         self.gap = gap
         self._credits = {"rd_rsp": (rd_rsp_pool, rd_rsp_vc), "wr_rsp": (wr_rsp_pool, wr_rsp_vc)}
@@ -81,6 +98,7 @@ class UPLIOriginator(BusModel):
         )
         self.responses = ResponseCollector(ports)
         self.cycle = 0
+        self._progress = 0
         self.issued: list[Transaction] = []
         self._tags = [deque(range(self.outstanding)) for _ in range(ports)]
         self._waiting: list[deque[Transaction]] = [deque() for _ in range(ports)]
@@ -108,14 +126,26 @@ class UPLIOriginator(BusModel):
         return sum(map(len, self._waiting))
 
     def submit(self, transaction: Transaction) -> None:
-        """Queue ``transaction`` on its port; its tag is chosen when it is issued."""
+        """Queue ``transaction`` on its port; its tag is chosen when it is issued. ValueError: it cannot be sent."""
+        me = type(self).__name__
+        check_number(me, "port", transaction.port, 0, self.ports - 1)
+        check_beat(me, "req", transaction.request)
+        for beat in transaction.data:
+            check_beat(me, "orig_data", beat)
         self._waiting[transaction.port].append(transaction)
 
     async def complete(self, transaction: Transaction) -> Transaction:
-        """Submit ``transaction`` and wait for its Response; ResetError when a reset terminates it."""
-        transaction.ended = Event()
+        """Submit ``transaction`` and wait for its Response; ResetError when a reset terminates it.
+
+        ModelTimeoutError when the model does not move: nobody has started it, or its clock stands still.
+        """
+        transaction.ended = ended = Event()
         self.submit(transaction)
-        await transaction.ended.wait()
+        while not ended.is_set():
+            before = self.moves, self.cycle
+            await First(ended.wait(), Timer(self.standstill_us, unit="us"))
+            if not ended.is_set() and (self.moves, self.cycle) == before:
+                raise self._stands_still()
         if transaction.terminated:
             raise ResetError(f"a reset terminated the Request {transaction.request}")
         return transaction
@@ -140,7 +170,28 @@ class UPLIOriginator(BusModel):
             if transaction.ended is not None:
                 transaction.ended.set()
         self._connect()
+        if completed or self.idle:
+            self._progress = cycle
+        elif self.time_out and cycle - self._progress > self.time_out:
+            raise ModelTimeoutError(f"{type(self).__name__}: nothing for {self.time_out:,} cycles; {self.pending()}")
         return completed
+
+    def pending(self) -> str:
+        """The Requests that are outstanding, those that wait, and what they may wait for."""
+        lost = [
+            f"port {request['port_id']} tag {request['tag']} command {request['cmd']:02X}h "
+            f"to accelerator {request['dst_phys_acc_id']} at {request['addr']:#x}"
+            for request in (transaction.request for transaction in self.responses.outstanding)
+        ]
+        more = f" and {len(lost) - SHOWN} more" if len(lost) > SHOWN else ""
+        without = f"{len(lost)} without a Response" + (f": {'; '.join(lost[:SHOWN])}{more}" if lost else "")
+        closed = [
+            name
+            for name, is_open in (("CompClkAck", self.connection.outbound), ("CompClkReq", self.connection.inbound))
+            if not is_open
+        ]
+        missing = f", {' and '.join(closed)} never came" if closed else ""
+        return f"{without}; {self.backlog} not issued{missing}"
 
     def _connect(self) -> None:
         """Follow the handshake, and send what it allows."""
@@ -179,6 +230,7 @@ class UPLIOriginator(BusModel):
         tag = self._tags[slot].popleft()
         transaction.request = {**transaction.request, "tag": tag, "port_id": slot}
         transaction.issued = self.cycle
+        self._progress = self.cycle
         self._next_issue[slot] = self.cycle + 1 + self.gap()
         self.issued.append(transaction)
         self.responses.add(transaction)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from ..agent import BusModel
+from ..arguments import check_function, check_number
 from .beats import BeatReceiver, BeatSender, DLBus
 from .monitor import LinkMonitor
 from .partner import LinkPartner, Watcher
@@ -33,6 +34,9 @@ class BeatLink(BusModel):
         stall: Callable[[], bool] = lambda: False,
         port: int = 0,
     ):
+        check_function(type(self).__name__, "gap", gap, "cycles")
+        check_function(type(self).__name__, "stall", stall, "whether to stall")
+        check_number(type(self).__name__, "port", port, 0, 3)
         self.bus = bus
         self.partner = partner
         self.local_fault = False
@@ -42,6 +46,15 @@ class BeatLink(BusModel):
         self._remote_fault = False
         bus.rx_payload.value = 0
         self.reset()
+
+    def pending(self) -> str:
+        """State of the partner's link, and how far it has come."""
+        partner, end = self.partner, self.partner.endpoint
+        channel = "online" if end.online else "offline"
+        return (
+            f"{partner.slots_given} slots given, {partner.slots_taken} taken, the partner's link is "
+            f"{end.link.state.name}, channel 0 {channel}, {len(end.tl_flits)} TL flits wait"
+        )
 
     def reset(self) -> None:
         """Nothing is under way."""
@@ -92,6 +105,7 @@ class BeatWatch(BusModel):
     passive = True
 
     def __init__(self, bus: DLBus, *watchers: Watcher, port: int = 0):
+        check_number(type(self).__name__, "port", port, 0, 3)
         self.bus = bus
         self.watchers = watchers
         self.sent, self.received = LinkMonitor(), LinkMonitor()

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from ..arguments import check_choice, check_number
+
 __all__ = ["CheckerOptions"]
 
 
@@ -36,3 +38,11 @@ class CheckerOptions:
     owed: int = 390_625
     uart_reset_answer: int = 390_625
     crc_covers_zero_field: bool = True
+
+    def __post_init__(self):
+        me = type(self).__name__
+        check_choice(me, "codeword_group", self.codeword_group, (1, 2, 4))
+        check_number(me, "explicit_cadence", self.explicit_cadence, 1, 7)
+        check_number(me, "rx_replay_limit", self.rx_replay_limit, 1, 255)
+        for name in ("latency", "request_spacing", "tx_ack_time_out", "answer", "owed", "uart_reset_answer"):
+            check_number(me, name, getattr(self, name), 0)

@@ -15,6 +15,7 @@ from ...model.tl_fields import (
     UncompressedRequest,
     UncompressedResponse,
 )
+from ..arguments import check_number
 
 __all__ = ["NATURAL_LIMITS", "TLOptions", "limit_of"]
 
@@ -95,6 +96,10 @@ class TLOptions:
             raise ValueError(f"device is {self.device!r}; it must be 'accelerator' or 'switch'")
         if self.byte_enable_slots not in BYTE_ENABLE_SLOTS:
             raise ValueError(f"byte_enable_slots is {self.byte_enable_slots!r}; it must be one of {BYTE_ENABLE_SLOTS}")
+        if not self.buffers.keys() <= {(kind, bucket) for kind in CLASSES for bucket in BUCKETS}:
+            raise ValueError(f"buffers has keys other than pairs of {', '.join(CLASSES)} and None or a VC")
+        for (kind, bucket), count in self.buffers.items():
+            check_number(type(self).__name__, f"buffers[{kind!r}, {bucket}]", count, 0)
         for name in ("tx", "rx"):
             rows, ways = getattr(self, f"{name}_rows"), getattr(self, f"{name}_ways")
             if not 0 <= rows <= 1024 or not 1 <= ways <= 4:

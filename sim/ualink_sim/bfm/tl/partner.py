@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from ..agent import BusModel
+from ..arguments import check_function
 from .bus import FlitReader, TLBus, read
 from .endpoint import TLEndpoint
 
@@ -46,6 +47,8 @@ class FlitPartner(BusModel):
         gap: Callable[[], int] = lambda: 0,
         stall: Callable[[], bool] = lambda: False,
     ):
+        check_function(type(self).__name__, "gap", gap, "cycles")
+        check_function(type(self).__name__, "stall", stall, "whether to stall")
         self.bus = bus
         self.endpoint = endpoint
         self.watchers = watchers
@@ -70,6 +73,15 @@ class FlitPartner(BusModel):
         self.endpoint.reset()
         for watcher in self.watchers:
             watcher.reset()
+
+    def pending(self) -> str:
+        """What the endpoint has in hand, and how far it has come."""
+        end = self.endpoint
+        errors = f", errors: {'; '.join(end.errors)}" if end.errors else ""
+        return (
+            f"{self.given} flits given, {self.taken} taken, {len(end.requests)} Requests and {len(end.responses)} "
+            f"Responses wait, {'credits are there' if end.credits.ready else 'no initial credits have come'}{errors}"
+        )
 
     def tick(self) -> None:
         """One cycle."""

@@ -1,0 +1,40 @@
+"""docs/integration.md: its tables are those of the code, and what it says of clocks, memories and names is so."""
+
+import re
+
+import pytest
+
+from integration_page import PAGE, tables, with_tables
+from ualink.config import StationConfig
+from ualink.ports import described_ports
+from ualink.station import Station
+
+pytestmark = pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
+
+
+@pytest.fixture(scope="module")
+def page():
+    return PAGE.read_text()
+
+
+def test_tables_are_those_of_the_code(page):
+    assert with_tables(page) == page
+
+
+def test_every_table_has_its_place(page):
+    assert set(re.findall(r"<!-- made by tests/integration_page.py: (\w+) -->", page)) == tables().keys()
+
+
+def test_a_wrong_bit_would_be_seen(page):
+    wrong = page.replace("| `rs.tx.payload` | 513:512 |", "| `rs.tx.payload` | 512:511 |")
+    assert wrong != page
+    assert with_tables(wrong) == page
+
+
+def test_ports_that_the_text_names_exist(page):
+    rows = described_ports(Station(StationConfig(separate_upli_clock=True)))
+    names = {re.sub(r"__\d+__", "__n__", row["name"]) for row in rows}
+    text = re.sub(r"<!-- made .*?<!-- end -->", "", page, flags=re.DOTALL)
+    named = set(re.findall(r"`((?:dl|rs|upli|tl)_\w+|clk|rst)`", text))
+    assert len(named) >= 9
+    assert named <= names | {row["path"].split(".")[0] for row in rows}
