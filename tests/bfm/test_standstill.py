@@ -16,7 +16,9 @@ def test_models_that_stand_still(simulator, tmp_path):
         pytest.skip("iverilog is not installed")
     (tmp_path / "nothing.v").write_text(NOTHING)
     with runner(simulator) as run:
-        run.build(sources=[tmp_path / "nothing.v"], hdl_toplevel="nothing", build_dir=tmp_path, timescale=("1ns", "1ps"))
+        run.build(
+            sources=[tmp_path / "nothing.v"], hdl_toplevel="nothing", build_dir=tmp_path, timescale=("1ns", "1ps")
+        )
         results = run.test(
             hdl_toplevel="nothing",
             test_module="bfm.standstill_bench",
@@ -28,7 +30,7 @@ def test_models_that_stand_still(simulator, tmp_path):
 
 
 def test_a_simulator_that_is_not_there_is_named():
-    with pytest.raises(SimulatorError, match="^abacus cannot be used: "), runner("abacus"):
+    with pytest.raises(SimulatorError, match=r"^abacus cannot be used: "), runner("abacus"):
         pass
 
 
