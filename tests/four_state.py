@@ -44,7 +44,7 @@ def bench(description: dict, cycles: int) -> str:
     online = " & ".join(f"{side}_{name}" for side in "ab" for name in ports if ONLINE.fullmatch(name))
     lines += [
         "always @(negedge clk) begin",
-        f"  cycle = cycle + 1; if (cycle == {RESET_CYCLES}) begin {' '.join(f'{name} = 0;' for name in resets)} end",
+        f"  cycle <= cycle + 1; if (cycle == {RESET_CYCLES}) begin {' '.join(f'{name} <= 0;' for name in resets)} end",
         f'  if (({online}) === 1\'b1) begin $display("online %0d", cycle); $finish; end',
         f"  if (cycle == {cycles}) $finish;",
         "end",
@@ -78,8 +78,8 @@ def _watch(side: str, row: dict, ports: dict) -> str:
     wire = f"{side}_{name}"
     return (
         f"always @(negedge {row['clock']}) begin "
-        f'if (cycle > {RESET_CYCLES} && ^{wire} === 1\'bx{valid}) $display("unknown {wire} %0d", cycle); '
-        f"if (cycle == {RESET_CYCLES - 2} && {wire} !== {row['width']}'d{row['idle']}{valid}) "
+        f'if (!rst && cycle > {RESET_CYCLES} && ^{wire} === 1\'bx{valid}) $display("unknown {wire} %0d", cycle); '
+        f"if (rst && cycle > {RESET_CYCLES // 2} && {wire} !== {row['width']}'d{row['idle']}{valid}) "
         f'$display("not idle {wire} %0d", {wire}); end'
     )
 

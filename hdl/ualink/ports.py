@@ -109,6 +109,8 @@ def described_ports(component: wiring.Component) -> list[dict]:
             "idle": init.value & ((1 << row["width"]) - 1),
             "description": _describe(component, tuple(part for part in path if isinstance(part, str)), path),
         }
+        if row["direction"] == "output" and row["description"] == _STREAM["ready"]:
+            row["idle"] = int(path[-2] not in (1, 2, 3))  # There is room in what is empty; the cycle is that of port 0.
         if isinstance(member.shape, data.StructLayout):
             row["fields"] = [
                 {"name": name, "bits": f"{field.offset + field.width - 1}:{field.offset}"}

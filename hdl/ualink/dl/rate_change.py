@@ -125,7 +125,7 @@ class RateChange(wiring.Component):
         with m.If(tell):
             m.d.sync += [active.eq(1), self.announced_rate.eq(rate_to_tell)]
 
-        timer = Signal.like(self.time_out_cycles)
+        timer = Signal.like(self.time_out_cycles, init=0)
         m.d.comb += self.time_out.eq((self.time_out_cycles != 0) & (timer >= self.time_out_cycles))
         with m.If(~all_waiting.any() | tell | self.abort):
             m.d.sync += timer.eq(0)
