@@ -112,9 +112,11 @@ class ControlDecoder(wiring.Component):
             elif sector % 4 == 1:
                 m.d.comb += misplaced[sector].eq(tops_with(sector, FType.UNCOMPRESSED_REQUEST))
 
-        reserved = Signal(4)
+        # What is used here again is a signal of its own: a part of ``decoded`` that makes another looks like a loop.
+        reserved, crossing = Signal(4), Signal(4)
+        m.d.comb += self.decoded.crossing.eq(crossing)
         for pair in range(4):
-            self._decode_request(m, pair, tops_with, reserved)
+            self._decode_request(m, pair, tops_with, reserved, crossing)
         for sector in range(SECTORS):
             self._decode_response(m, sector, tops_with)
         self._decode_credits(m, tops_with)
@@ -126,7 +128,7 @@ class ControlDecoder(wiring.Component):
             m.d.comb += self.decoded.error.eq(ReceiveError.FOOTPRINT)
         with m.Elif(reserved.any()):
             m.d.comb += self.decoded.error.eq(ReceiveError.COMPRESSED_CMD)
-        with m.Elif(self.decoded.crossing.any() & ~self.encryption):
+        with m.Elif(crossing.any() & ~self.encryption):
             m.d.comb += self.decoded.error.eq(ReceiveError.BLOCK_CROSSING)
         return m
 
@@ -144,7 +146,7 @@ class ControlDecoder(wiring.Component):
             tops[0].eq(~whole & ~covers_two(1)),
         ]
 
-    def _decode_request(self, m, pair, tops_with, reserved):
+    def _decode_request(self, m, pair, tops_with, reserved, crossing):
         sector = 2 * pair + 1
         compressed = tops_with(sector, FType.COMPRESSED_REQUEST)
         uncompressed = tops_with(sector, FType.UNCOMPRESSED_REQUEST) if pair % 2 else 0
@@ -158,7 +160,7 @@ class ControlDecoder(wiring.Component):
             byte_enables = short.cmd == CompressedCmd.WRITE.value
             m.d.comb += [
                 reserved[pair].eq(~writes & (short.cmd != CompressedCmd.READ.value)),
-                self.decoded.crossing[pair].eq((short.addr[:2] + short.len) > 3),
+                crossing[pair].eq((short.addr[:2] + short.len) > 3),
                 self.decoded.data_fields[sector].eq(writes),
                 brings.is_request.eq(1),
                 brings.byte_enables.eq(byte_enables),

@@ -119,7 +119,6 @@ class HalfFlitSequence(wiring.Component):
                 stored.data.eq(Cat(lower.data, upper.data)),
                 stored.message.eq(Cat(lower.message, upper.message)),
                 # Nothing resets this register: a member that is not driven would stay what it was at power-up.
-                stored.port.eq(0),
                 stored.error.eq(0),
                 stored.parity.eq(byte_parity(Cat(lower.data, upper.data))),
                 stored.control_parity.eq(even_parity(lower.message, upper.message)),
