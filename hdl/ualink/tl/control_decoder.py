@@ -112,9 +112,8 @@ class ControlDecoder(wiring.Component):
             elif sector % 4 == 1:
                 m.d.comb += misplaced[sector].eq(tops_with(sector, FType.UNCOMPRESSED_REQUEST))
 
-        # What is used here again is a signal of its own: a part of ``decoded`` that makes another looks like a loop.
+        # ``crossing`` is not ``decoded.crossing``: a part of a vector that makes another part looks like a loop.
         reserved, crossing = Signal(4), Signal(4)
-        m.d.comb += self.decoded.crossing.eq(crossing)
         for pair in range(4):
             self._decode_request(m, pair, tops_with, reserved, crossing)
         for sector in range(SECTORS):
@@ -160,7 +159,7 @@ class ControlDecoder(wiring.Component):
             byte_enables = short.cmd == CompressedCmd.WRITE.value
             m.d.comb += [
                 reserved[pair].eq(~writes & (short.cmd != CompressedCmd.READ.value)),
-                crossing[pair].eq((short.addr[:2] + short.len) > 3),
+                *(bits[pair].eq((short.addr[:2] + short.len) > 3) for bits in (crossing, self.decoded.crossing)),
                 self.decoded.data_fields[sector].eq(writes),
                 brings.is_request.eq(1),
                 brings.byte_enables.eq(byte_enables),
