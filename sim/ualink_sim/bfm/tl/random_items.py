@@ -16,6 +16,7 @@ COMMANDS = (*ReqCmd, 0x08, 0x0F, 0x2C, 0x2F, 0x3C, 0x3F)
 ATOMICS = (ReqCmd.ATOMIC_R, ReqCmd.ATOMIC_NR)
 WHOLE_BLOCKS = (ReqCmd.READ, ReqCmd.WRITE, ReqCmd.WRITE_FULL)
 IDS = ("src_phys_acc_id", "dst_phys_acc_id")
+FAILURES = [status for status in Status if status not in (Status.OKAY, Status.ISOLATE)]
 REGION_BITS = 37
 BLOCKS_OF_REGION = 1 << 14
 
@@ -123,9 +124,9 @@ class RandomItems:
 
     def _response(self) -> dict[str, int]:
         """A Response names its sender only if it is sent uncompressed, which is sure with encryption or when it is not
-        OKAY."""
+        OKAY. No link carries ISOLATE (UALink_200 §2.7.6)."""
         okay = self._rng.random() < self._weights.okay
-        status = Status.OKAY if okay else self._rng.choice([s for s in Status if s is not Status.OKAY])
+        status = Status.OKAY if okay else self._rng.choice(FAILURES)
         ids = self._far_ids()
         if okay and not self._options.encryption:
             ids["src_phys_acc_id"] = 0
