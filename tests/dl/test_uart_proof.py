@@ -110,6 +110,7 @@ class Run(wiring.Component):
             is_transport = offer.p.dword[:9] == 0x004
             m.d.comb += [
                 Assert(self.channel_transmit & scheduler.first),
+                Assert(scheduler.chosen & (scheduler.chosen - 1) == 0),
                 Assert(offer.p.more == is_transport),
                 Assert(is_transport == (scheduler.chosen == 1)),
                 Assert(~is_transport | (scheduler.left == offer.p.dword[27:32] + 1)),

@@ -28,7 +28,7 @@ class UartReset(wiring.Component):
     Members
     -------
     reset : a change from 0 to 1 starts an own reset; it does nothing while one is going on.
-    reset_all : allStreams of the Reset Request.
+    reset_all : allStreams of the Reset Request, as it is when the reset starts; repetitions keep it.
     slot_end : a flit time has passed.
     time_out_flits : flit times to wait for a Response before the sequence repeats; 0: for ever.
     heard_request, heard_response : received messages for stream 0 or all streams.
@@ -65,8 +65,9 @@ class UartReset(wiring.Component):
         before = Signal()
         timer = Signal.like(self.time_out_flits)
         asked = Signal(RESET_LAYOUT, reset_less=True)
+        all_streams = Signal()
         m.d.comb += self.disabled.eq((state != ResetState.IDLE) | owed)
-        self._messages(m, owed, asked)
+        self._messages(m, owed, asked, all_streams)
 
         m.d.sync += before.eq(self.reset)
         with m.If(self.slot_end & ~timer.all()):
@@ -75,7 +76,7 @@ class UartReset(wiring.Component):
             with m.Case(ResetState.IDLE):
                 m.d.comb += self.error.eq(self.heard_response.valid)
                 with m.If(self.reset & ~before):
-                    m.d.sync += state.eq(ResetState.SENDING)
+                    m.d.sync += [state.eq(ResetState.SENDING), all_streams.eq(self.reset_all)]
             # A Response that comes while SENDING answers an earlier Request; the one being sent gets its own.
             with m.Case(ResetState.WAITING):
                 with m.If(self.heard_response.valid & (self.heard_response.p.status == 0)):
@@ -95,14 +96,14 @@ class UartReset(wiring.Component):
             m.d.sync += [owed.eq(1), asked.eq(self.heard_request.payload)]
         return m
 
-    def _messages(self, m, owed, asked):
+    def _messages(self, m, owed, asked, all_streams):
         """The Response echoes which streams the Request ``asked`` for."""
         request = Signal(RESET_LAYOUT)
         response = Signal(RESET_LAYOUT)
         m.d.comb += [
             request.mclass.eq(MessageClass.UART),
             request.mtype.eq(UARTType.RESET_REQUEST),
-            request.all_streams.eq(self.reset_all),
+            request.all_streams.eq(all_streams),
             self.request.wanted.eq(self.state == ResetState.SENDING),
             self.request.dword.eq(request),
             response.mclass.eq(MessageClass.UART),

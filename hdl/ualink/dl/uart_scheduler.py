@@ -29,7 +29,9 @@ class UartScheduler(wiring.Component):
         case in which ``message`` goes back on an offer. A started sequence ends with a No-Op and is sent again later.
     channel_offline : 1: payload must not be sent either.
     disabled : the stream is being reset.
-    message : stream of ``MESSAGE_DWORD_LAYOUT``; ``more`` locks the arbiter of the classes.
+    message : stream of ``MESSAGE_DWORD_LAYOUT``; ``more`` locks the arbiter of the classes. A dword on offer changes in
+        two cases only: a Reset Request becomes a No-Op when the channel goes offline, and a Reset Response echoes the
+        latest Request.
     """
 
     def __init__(self):
@@ -55,29 +57,37 @@ class UartScheduler(wiring.Component):
         candidates = self.transport, self.update, self.request, self.response
         m.submodules.arbiter = arbiter = RoundRobinArbiter(len(candidates))
         in_hand = Signal()
+        offered = Signal(32)
         first, chosen, left = self.first, self.chosen, self.left
         dword = Signal(32, reset_less=True)
         stands = Signal()
         taken = Signal()
         broken = Signal()
-        is_transport, is_sequence = chosen[0], chosen[2]
+        is_transport, is_sequence, is_response = chosen[0], chosen[2], chosen[3]
         wanted = Cat(candidate.wanted for candidate in candidates)
         m.d.comb += [
             arbiter.requests.eq(Mux(self.channel_transmit, wanted, 0)),
             arbiter.next.eq(~in_hand),
             stands.eq(~first | (self.channel_transmit & (chosen & wanted).any())),
             self.message.valid.eq(in_hand & stands),
-            self.message.p.dword.eq(dword),
+            offered.eq(dword),
+            self.message.p.dword.eq(offered),
             self.message.p.more.eq(left != 0),
             taken.eq(self.message.valid & self.message.ready),
             self.payload.ready.eq(taken & is_transport & (left != 0)),
         ]
         for number, candidate in enumerate(candidates):
-            starts = (left == 0) & (dword != NO_OP) if candidate is self.request else first
+            starts = (left == 0) & (offered != NO_OP) if candidate is self.request else first
             m.d.comb += [
                 candidate.sent.eq(taken & chosen[number] & starts),
                 candidate.sent_dword.eq(dword),
             ]
+
+        # What was put on offer before the channel went offline, or before another Request came, is out of date.
+        with m.If(is_sequence & self.channel_offline):
+            m.d.comb += offered.eq(NO_OP)
+        with m.Elif(is_response):
+            m.d.comb += offered.eq(self.response.dword)
 
         m.d.sync += broken.eq(broken | self.disabled | self.channel_offline)
         with m.If(taken & (left != 0)):
