@@ -15,13 +15,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import cocotb
-from amaranth.lib import wiring
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
 
-from ualink.dl.registers import DLConfigSignature
 from ualink.switch.route_table import route_entry_layout
-from ualink.tl.control import TLControlSignature
 
 from .bfm.bus import UPLIBus
 from .bfm.channel import Beat
@@ -29,6 +26,7 @@ from .capture import CaptureWriter
 from .link_fault import LinkEndState, fault_of
 from .model import upli
 from .pod_accelerator import Accelerator, Journey
+from .pod_firmware import PodFirmware
 from .pod_link import BeatPort, LinkDirection
 from .predict import Reference
 from .records import Transaction
@@ -94,8 +92,9 @@ class PodBench:
         ]
         self.acc_ports = [BeatPort(dut, f"acc__{n}__rs") for n in range(scenario.pod.accelerators)]
         self.sw_ports = [BeatPort(dut, f"sw__rs__{n}") for n in range(self.topology.stations)]
-        self._tell_configuration()
         self._make_links(capture)
+        self.firmware = PodFirmware(dut, scenario, self.topology, set(self.ends))
+        self.firmware.configure()
 
     def _tags_of(self, accelerator: int) -> Callable[[], int]:
         """Draws the authentication tags of ``accelerator``, which are 0 where nothing is authenticated."""
@@ -103,36 +102,6 @@ class PodBench:
             return lambda: 0
         rng = random.Random(f"{self.job.scenario.link.seed}/tags of {accelerator}")
         return lambda: rng.getrandbits(64)
-
-    def _tell_configuration(self) -> None:
-        """Drive the configuration inputs: links enabled where wired, compression and tags as the scenario says."""
-        scenario = self.job.scenario
-        wired = {(end.kind, end.device, end.port) for link in self.topology.links() for end in link}
-        # A limit below the round trip would ask again before the answer can come (ruling A-21).
-        round_trip = 2 * (scenario.link.latency_cycles // 10 + 8) + 16
-        for kind, count in (("acc", scenario.pod.accelerators), ("sw", self.topology.stations)):
-            for device in range(count):
-                for port in range(self.topology.ports):
-                    dl = {
-                        "enable": int((kind, device, port) in wired),
-                        "rx_replay_limit": min(255, max(scenario.station.dl.rx_replay_limit, round_trip)),
-                    }
-                    tl = {
-                        "is_switch": int(kind == "sw"),
-                        "authentication": int(scenario.authentication),
-                        "disable_tx_cache": int(not scenario.compression),
-                        "disable_rx_cache": int(not scenario.compression),
-                        "disable_response_compression": int(not scenario.compression),
-                    }
-                    self._configure((kind, device, port), "dl_config", DLConfigSignature(scenario.station.dl), dl)
-                    self._configure((kind, device, port), "tl_control", TLControlSignature(), tl)
-
-    def _configure(self, end: tuple[str, int, int], member: str, signature: wiring.Signature, values: dict) -> None:
-        kind, device, port = end
-        prefix = f"acc__{device}__{member}__{port}" if kind == "acc" else f"sw__{member}__{device}__{port}"
-        for name, of_signature in signature.members.items():
-            value = values.get(name, int(of_signature.init or 0))
-            getattr(self.dut, f"{prefix}__{name}").value = value
 
     def _make_links(self, capture: CaptureWriter | None) -> None:
         """Two directions per link; ``routes[kind, device][port]`` are (sends on, receives from) of that port."""
@@ -263,18 +232,6 @@ class PodBench:
         self.skipped_cycles += cycle - 1 - self.cycle
         self.cycle = cycle - 1
 
-    def clear_drop_mode(self) -> None:
-        """Act as management: clear Drop Mode where a link went down or an error was met, at both ends of the link in
-        whatever order, so that the link comes up again (UALink_200 §3.1.4.3). What was dropped stays lost."""
-        for kind, device, port in self.ends:
-            status, control = (
-                f"acc__{device}__{name}__{port}" if kind == "acc" else f"sw__{name}__{device}__{port}"
-                for name in ("tl_status", "tl_control")
-            )
-            getattr(self.dut, f"{control}__clear_drop").value = int(
-                getattr(self.dut, f"{status}__drop_cause").value != 0
-            )
-
     def results(self, seconds: float, ended: str) -> Results:
         """Everything that was found."""
         for end, (_, received) in self.ends.items():
@@ -342,7 +299,7 @@ async def bring_up(bench: PodBench, fall) -> None:
             bench.links_up = bench.cycle
             return
         if cycle % 64 == 0:
-            bench.clear_drop_mode()
+            bench.firmware.clear_drop_mode()
         await fall
         bench.tick()
 
@@ -372,7 +329,7 @@ async def run(bench: PodBench, fall, progress: Path) -> str:
             bench.tick()
             if len(bench.completed) == total:
                 break
-        bench.clear_drop_mode()
+        bench.firmware.clear_drop_mode()
         if len(bench.completed) != last_count:
             last_move, last_count = bench.cycle, len(bench.completed)
             progress.write_text(f"{last_count} {total} {bench.cycle}")
