@@ -14,7 +14,7 @@ from ualink.dl.containment import IngressContainment
 from ualink.dl.interface import TL_FLIT_LAYOUT
 from ualink.lib.parity import byte_parity, even_parity
 
-FIELDS = ("data", "parity", "message", "port", "error", "control_parity")
+FIELDS = ("data", "parity", "message", "error", "control_parity")
 
 
 @pytest.mark.req("DL-179", "DL-181")

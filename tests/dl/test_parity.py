@@ -78,7 +78,7 @@ def test_flit_that_is_replayed(bit):
 
 
 @pytest.mark.req("DL-179", "DL-182")
-@pytest.mark.parametrize("field", ["data", "parity", "message", "port", "error", "control_parity"])
+@pytest.mark.parametrize("field", ["data", "parity", "message", "error", "control_parity"])
 def test_bits_of_a_tl_flit_on_its_way_from_the_tl(field):
     """A bit that flips on the wires from the TL; the bench sets the next TL flit anew."""
 

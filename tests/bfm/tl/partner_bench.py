@@ -86,10 +86,12 @@ class Bench:
             task.cancel()
 
     async def link_up(self, end):
-        """With ``end`` at the other end."""
+        """With ``end`` at the other end; a link down has put the device into Drop Mode, which management clears."""
         self.partner.endpoint = self.end = end
-        self.device.set(authentication=int(AUTHENTICATION), encryption=int(self.options.encryption))
-        await ClockCycles(self.dut.clk, 4)
+        self.device.set(authentication=int(AUTHENTICATION), encryption=int(self.options.encryption), clear_drop=1)
+        await ClockCycles(self.dut.clk, 2)
+        self.device.set(clear_drop=0)
+        await ClockCycles(self.dut.clk, 2)
         self.partner.online = True
         await self.until(lambda: self.device.status("credits_ready"), "credits")
 

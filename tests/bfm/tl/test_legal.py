@@ -127,7 +127,7 @@ def test_without_a_cache_nothing_is_compressed():
 def test_entries_may_be_forgotten_at_any_time():
     weights = Weights(forget=0.3)
     link = random_link(6, weights, buffers=LARGE)
-    link.step(2 * FLITS)
+    link.step(FLITS)
     used = sum(link.coverage.hits["§5.6 address caches", f"use way {way}"] for way in range(4))
     loads = sum(link.coverage.hits["§5.6 address caches", f"load way {way}"] for way in range(4))
     assert used > 5 and loads > used / 4

@@ -16,7 +16,6 @@ COMMANDS = (*ReqCmd, 0x08, 0x0F, 0x2C, 0x2F, 0x3C, 0x3F)
 ATOMICS = (ReqCmd.ATOMIC_R, ReqCmd.ATOMIC_NR)
 WHOLE_BLOCKS = (ReqCmd.READ, ReqCmd.WRITE, ReqCmd.WRITE_FULL)
 IDS = ("src_phys_acc_id", "dst_phys_acc_id")
-FAILURES = [status for status in Status if status not in (Status.OKAY, Status.ISOLATE)]
 REGION_BITS = 37
 BLOCKS_OF_REGION = 1 << 14
 
@@ -124,9 +123,9 @@ class RandomItems:
 
     def _response(self) -> dict[str, int]:
         """A Response names its sender only if it is sent uncompressed, which is sure with encryption or when it is not
-        OKAY. No link carries ISOLATE (UALink_200 §2.7.6)."""
+        OKAY."""
         okay = self._rng.random() < self._weights.okay
-        status = Status.OKAY if okay else self._rng.choice(FAILURES)
+        status = Status.OKAY if okay else self._rng.choice([s for s in Status if s is not Status.OKAY])
         ids = self._far_ids()
         if okay and not self._options.encryption:
             ids["src_phys_acc_id"] = 0
@@ -149,5 +148,8 @@ class RandomItems:
         return ReceivedReadResponse(tuple(made))
 
     def write_response(self) -> ReceivedWriteResponse:
-        """A Write Response."""
-        return ReceivedWriteResponse(WrRspBeat(**self._response()))
+        """A Write Response, of any status but ISOLATE, which never comes from a link (UALink_200 §3.1.4)."""
+        common = self._response()
+        if common["status"] == Status.ISOLATE:
+            common["status"] = int(Status.DECODE_ERROR)
+        return ReceivedWriteResponse(WrRspBeat(**common))
