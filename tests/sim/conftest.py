@@ -1,6 +1,7 @@
 """Results as a simulation would hand them over, without simulating."""
 
 import random
+import signal
 
 import pytest
 
@@ -32,6 +33,16 @@ mix = { read = 0.4, write = 0.2, write_full = 0.2, atomic = 0.1, atomic_nr = 0.1
 sizes = [4, 20, 64, 100, 128, 256]
 seed = 9
 """
+
+
+@pytest.fixture(autouse=True)
+def signals_as_in_a_terminal():
+    """SIGINT and SIGHUP as a person's shell leaves them: who starts the tests in the background may have them ignored,
+    and what the tests start would inherit that."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler), signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    for number, handler in zip((signal.SIGINT, signal.SIGHUP), before, strict=True):
+        signal.signal(number, handler)
 
 
 def make_results(*, transactions=2400, cycles=9000, accelerators=4, faults=False, seed=1):
