@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 __all__ = ["Model", "SimulatorError", "build", "build_once", "build_root", "runner", "tools"]
 
 
+MAKE_FLAGS = ("CFG_CXXFLAGS_PCH_I=-include", f"PYTHON3={sys.executable}")
+"""The wheel's own makefile leaves the first empty, without which precompiled headers are not found, and takes "python"
+for the second, which not every machine has."""
+
+
 class SimulatorError(RuntimeError):
     """A tool that simulations need is missing or failed; the message says which."""
 
@@ -72,10 +77,7 @@ def runner(simulator: str = "verilator") -> Iterator["Runner"]:
     with contextlib.ExitStack() as stack:
         if simulator == "verilator":
             stack.enter_context(tools())
-            # The wheel's own makefile leaves the first empty, without which precompiled headers are not found, and
-            # takes "python" for the second, which not every machine has.
-            flags = ("CFG_CXXFLAGS_PCH_I=-include", f"PYTHON3={sys.executable}")
-            os.environ["MAKEFLAGS"] = " ".join(filter(None, (os.environ.get("MAKEFLAGS"), *flags)))
+            os.environ["MAKEFLAGS"] = " ".join(filter(None, (os.environ.get("MAKEFLAGS"), *MAKE_FLAGS)))
         try:
             found = get_runner(simulator)
         except (SystemExit, ValueError) as error:
@@ -196,8 +198,7 @@ def _compile(sources: Mapping[str, str], top: str, blocks: tuple[str, ...], trac
     ]
     makefile = "Vtop_hier.mk" if blocks else "Vtop.mk"
     compile_ = ["make", "-j", str(os.cpu_count() or 1), "-f", makefile, f"VM_TRACE={int(trace)}", "OPT_FAST=-O1"]
-    # The wheel's own makefile leaves this flag empty, without which precompiled headers are not found.
-    compile_ += ["CFG_CXXFLAGS_PCH_I=-include"]
+    compile_ += MAKE_FLAGS
     with tools() as environment, open(folder / "build.log", "w") as log:
         for command in (verilate, compile_):
             if run_child(command, cwd=folder, environment=environment, output=log):

@@ -48,7 +48,7 @@ def test_payload_is_never_a_message():
         for n in range(length + 1):
             dword = rng.choice([UARTTransport(length=31).encode(), rng.getrandbits(32)])
             assert stream.receive(dword) == Payload(dword, 3, n == length)
-        assert stream.receive(0x0000_0141) == Unknown(0x0000_0141)
+        assert stream.receive(0x0000_00C0) == Unknown(0x0000_00C0)
     stream.receive(UARTTransport(length=9).encode())
     stream.flush()
     assert isinstance(stream.receive(0), Message)

@@ -31,7 +31,7 @@ async def denied_then_open(dut):
     links = [f"{a}>{b}/{tap}" for acc, sw in ends for a, b in ((acc, sw), (sw, acc)) for tap in ("tx", "rx")]
     with open(job.capture, "wb") as stream:
         capture = CaptureWriter(stream, links, job.scenario.pod.clock_mhz, job.scenario.authentication)
-        bench = PodBench(dut, job, capture)
+        bench = PodBench(dut, job, capture, path.with_suffix(".stop"))
         opened = bench.topology
         bench.topology = replace(opened, vpods=((0, 1, 3), (2,)))
         Clock(dut.clk, 2, unit="ns").start()

@@ -186,10 +186,16 @@ def test_from_the_middle_on_nothing_is_decoded_wrongly(decoded, packets, fractio
     late = decode(packets[int(fraction * len(packets)) :])
     # On a busy link it takes a while until a half flit shows where fields begin.
     assert len(late.transactions) > 0.3 * (1 - fraction) * len(whole)
+    replayed = 0
     for found in late.transactions:
         key = found.interface, found.request.src_phys_acc_id, found.request.tag, found.responded_ps
         # Of a Compressed Request only the place in its region is told, as the region was loaded before; here it is 0.
-        assert replace(found, address_known=True) == whole[key]
+        same = whole[key]
+        # A Request that left while nothing was known yet is seen when it is replayed.
+        replayed += found.requested_ps > same.requested_ps
+        assert found.requested_ps >= same.requested_ps
+        assert replace(found, address_known=True, requested_ps=same.requested_ps) == same
+    assert replayed <= 4
     assert {found.address_known for found in late.transactions} == {False, True}
     for flits in late.flits.values():
         assert sum("in step" in note for _, flit in flits for note in flit.notes) <= 2
