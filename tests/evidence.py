@@ -64,7 +64,7 @@ def _look(thing) -> tuple[str | None, list]:
     kind = _HARDWARE.get((module, name))
     if kind:
         return kind, []
-    if module.split(".")[0] == "ualink":
+    if module.split(".")[0] == "ualink" and not module.startswith(("ualink.description", "ualink.upli.names")):
         return "structure", []
     if not _is_ours(module):
         return None, []
