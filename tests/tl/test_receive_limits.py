@@ -5,7 +5,7 @@ import random
 import pytest
 
 from tl_receive import CACHE, ROOMY, run
-from tl_traffic import Expected, check
+from tl_traffic import ISOLATE, Expected, check
 from ualink.config import Credits
 from ualink_sim.model.tl_compression import AddressCache
 from ualink_sim.model.tl_fields import (
@@ -50,7 +50,7 @@ class Sender:
 
     def response(self, sector):
         ids = {"src_acc_id": self.random.randrange(1 << 10), "dst_acc_id": self.random.randrange(1 << 10)}
-        return self.issue(sector, UncompressedResponse, status=self.random.randrange(16), **ids)
+        return self.issue(sector, UncompressedResponse, status=self.random.randrange(ISOLATE), **ids)
 
     def compressed(self, sector):
         return self.issue(sector, CompressedRequest, **ENTRY, addr=self.random.randrange(1 << 14) & ~3)
