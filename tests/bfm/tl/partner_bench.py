@@ -228,7 +228,8 @@ async def illegal_flits_are_named(dut):
         # Credits run out where few beats are taken.
         bench.ready = 0.05 if case.rule.startswith("credit") else 1.0
         bench.to_device.clear()
-        await bench.until(lambda: bench.device.status("receive_error_valid"), name)
+        # Until the partner's patience ends, which tells by itself what it could not break.
+        await bench.until(lambda: bench.device.status("receive_error_valid"), name, limit=2000)
         found = [error.rule for error in bench.to_device]
         assert bench.end.broken is not None and found[0] == case.rule, f"{name}: {found}"
         # A credit that is on its way back counts for the device, not yet on the wire: a later one is then the first
