@@ -1,9 +1,21 @@
-"""What crosses between DL and reconciliation sublayer: 64-byte beats, ten to a DL flit (UALink_200 §6.3.6, §7.2)."""
+"""What crosses between DL and reconciliation sublayer: 64-byte beats, ten to a DL flit (UALink_200 §6.3.6, §7.2); and
+between reconciliation sublayer and PCS: eight 64B/66B blocks a beat (UALink_200 §7.3.4)."""
 
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["BEATS_PER_FLIT", "RX_BEAT_LAYOUT", "TX_BEAT_LAYOUT", "RSSignature", "SlotStatus", "TxKind"]
+from ualink.phy.blocks import BLOCK_BITS, BLOCKS_PER_BEAT
+
+__all__ = [
+    "BEATS_PER_FLIT",
+    "BLOCKS_LAYOUT",
+    "RX_BEAT_LAYOUT",
+    "TX_BEAT_LAYOUT",
+    "BlocksSignature",
+    "RSSignature",
+    "SlotStatus",
+    "TxKind",
+]
 
 BEATS_PER_FLIT = 10
 
@@ -51,5 +63,30 @@ class RSSignature(wiring.Signature):
                 "rx": In(stream.Signature(RX_BEAT_LAYOUT)),
                 "local_fault": In(4),
                 "remote_fault": In(4),
+            }
+        )
+
+
+BLOCKS_LAYOUT = data.StructLayout({"blocks": data.ArrayLayout(BLOCK_BITS, BLOCKS_PER_BEAT), "port": 2})
+"""Eight 64B/66B blocks of one port as of ``ualink.phy.blocks``, ``blocks[0]`` sent first."""
+
+
+class BlocksSignature(wiring.Signature):
+    """The RS's view of the PCS: the 64B/66B interface of UALink_200 §7.3.4, eight blocks wide.
+
+    Attributes
+    ----------
+    tx : stream of ``BLOCKS_LAYOUT``. The RS offers a beat in every cycle of a port; ten beats are a flit slot, and the
+        first of a Start flit begins with eight blocks of type 0x78. The PCS keeps ``ready`` low while it has no room.
+    rx : stream of ``BLOCKS_LAYOUT``, ``ready`` is always 1; in a cycle without ``valid`` there is nothing. A flit may
+        begin at any block. Without alignment the PCS gives Local Fault ordered sets; the blocks with which an AM flit
+        begins are ``ALIGNMENT_BLOCK``; what could not be decoded has sync header 00 or 11.
+    """
+
+    def __init__(self):
+        super().__init__(
+            {
+                "tx": Out(stream.Signature(BLOCKS_LAYOUT)),
+                "rx": In(stream.Signature(BLOCKS_LAYOUT, always_ready=True)),
             }
         )
