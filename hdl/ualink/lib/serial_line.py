@@ -62,7 +62,7 @@ class SerialReceiver(wiring.Component):
 
     Parameters
     ----------
-    clock_hz, baud : as of ``BitClock``; the sender's rate may be 4 % off.
+    clock_hz, baud : as of ``BitClock``; the sender's rate may be 2.5 % off, 4 % from 16 cycles a bit on.
 
     Members
     -------
