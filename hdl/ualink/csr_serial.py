@@ -35,7 +35,7 @@ answered; no such operation, or no such length."""
 
 LONGEST_BURST = 64
 GAP_BITS = 640
-"""A request with a pause as long as 64 bytes in it is given up."""
+"""A pause as long as 64 bytes ends a request."""
 
 REQUEST_BYTES = 12
 """Of a request, behind its mark."""
@@ -58,11 +58,11 @@ class SerialRegisters(wiring.Component):
     answered with an error, or it has no such address; 2: the bus has not answered within ``time_out`` cycles; 3: no
     such operation or no such length, nothing was done.
 
-    A request whose CRC is wrong, that has a byte without stop bit or a pause of 640 bits in it, or that ends while an
-    earlier one is being worked on is dropped without an answer. The next byte 55 then begins a request. A request for
-    one word with the tag of the one before, unless the tag is 0, is that request again, because its answer was lost:
-    it gets the same answer, and no second access is made. A requester that hears nothing is silent for 640 bits, and
-    asks again with the same tag; so each access is made once.
+    A request whose CRC is wrong, that has a byte without stop bit or a pause of ``gap_bits`` in it, or that ends while
+    an earlier one is being worked on is dropped without an answer. The next byte 55 then begins a request. A request
+    for one word with the tag of the one before, unless the tag is 0, is that request again, because its answer was
+    lost: it gets the same answer, and no second access is made. A requester that hears nothing is silent for as long
+    as such a pause, and asks again with the same tag; so each access is made once.
 
     An access that the bus does not end keeps it: later ones wait for it, time out as well and are not made. A late
     answer is never taken for that of another access.
@@ -73,6 +73,7 @@ class SerialRegisters(wiring.Component):
     clock_hz : of the ``sync`` domain, at least eight cycles a bit.
     baud : of the line.
     time_out : cycles that an access may take.
+    gap_bits : length of a pause that ends a request, in bits of the line.
 
     Members
     -------
@@ -81,13 +82,14 @@ class SerialRegisters(wiring.Component):
     dropped : pulse: a request was dropped.
     """
 
-    def __init__(self, address_bits: int, clock_hz: int, baud: int, *, time_out: int = 4096):
-        if isinstance(time_out, bool) or not isinstance(time_out, int) or time_out < 2:
-            raise ConfigError(f"time_out is {time_out!r}; it must be a whole number of 2 or more")
+    def __init__(self, address_bits: int, clock_hz: int, baud: int, *, time_out: int = 4096, gap_bits: int = GAP_BITS):
+        for name, value, least in (("time_out", time_out, 2), ("gap_bits", gap_bits, 20)):
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise ConfigError(f"{name} is {value!r}; it must be a whole number of {least} or more")
         self._receiver = SerialReceiver(clock_hz, baud)
         self._transmitter = SerialTransmitter(clock_hz, baud)
         self._gap_clock = BitClock(clock_hz, baud)
-        self._time_out = time_out
+        self._time_out, self._gap_bits = time_out, gap_bits
         super().__init__(
             {
                 "rx": In(1, init=1),
@@ -115,7 +117,7 @@ class SerialRegisters(wiring.Component):
         receiver, gap = self._receiver, self._gap_clock
         m.submodules.check = check = CRC16_IBM_3740(8).create()
         count = Signal(range(REQUEST_BYTES))
-        quiet = Signal(range(GAP_BITS))
+        quiet = Signal(range(self._gap_bits))
         m.d.comb += [
             check.data.eq(receiver.data),
             gap.restart.eq(receiver.received),
@@ -138,7 +140,7 @@ class SerialRegisters(wiring.Component):
                         m.d.sync += frame.eq(Cat(frame[8:], receiver.data))
                     with m.If(count == REQUEST_BYTES - 1):
                         m.next = "WHOLE"
-                with m.Elif(receiver.broken | (gap.tick & (quiet == GAP_BITS - 1))):
+                with m.Elif(receiver.broken | (gap.tick & (quiet == self._gap_bits - 1))):
                     m.d.comb += self.dropped.eq(1)
                     m.next = "MARK"
             with m.State("WHOLE"):

@@ -1,7 +1,8 @@
 """A board whose design is known: its registers by name."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -38,7 +39,8 @@ class Board:
 
     def read(self, register: Register) -> int:
         """The word of ``register``."""
-        return self.bus.read(register.address)[0]
+        with _named(register):
+            return self.bus.read(register.address)[0]
 
     def fetch(self, registers: Sequence[Register]) -> dict[Register, int]:
         """Words of ``registers``, one burst for each run of them without a gap."""
@@ -65,10 +67,8 @@ class Board:
 
     def write_word(self, register: Register, word: int) -> None:
         """Write all of ``register``."""
-        try:
+        with _named(register):
             self.bus.write(register.address, word)
-        except BoardError as error:
-            raise BoardError(f"{register.path}: {error}") from None
 
     def go(self, register: Register, **values: int) -> None:
         """Start what ``register`` starts."""
@@ -85,6 +85,15 @@ class Board:
                     name = register.name if len(register.fields) == 1 else f"{register.name}.{field.name}"
                     words[name] = field.of(word)
         return _joined(words)
+
+
+@contextmanager
+def _named(register: Register) -> Iterator[None]:
+    """Say in errors which register it was."""
+    try:
+        yield
+    except BoardError as error:
+        raise BoardError(f"{register.path}: {error}") from None
 
 
 def _joined(words: Mapping[str, int]) -> dict[str, int]:

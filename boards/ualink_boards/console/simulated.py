@@ -1,6 +1,9 @@
 """A board in simulation, reached through a pseudo-terminal as a real one is through its serial port."""
 
+import importlib.util
 import json
+import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -8,11 +11,14 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+
+from rich.console import Console
 
 from .designs import DESIGNS, find_design
 from .errors import BadInput, BoardError
 
-__all__ = ["CLOCK_HZ", "REST_AFTER", "SIMULATED_BAUD", "simulate", "simulated_board"]
+__all__ = ["CLOCK_HZ", "REST_AFTER", "SIMULATED_BAUD", "check", "simulate", "simulated_board"]
 
 CYCLES_PER_BIT = 8
 SIMULATED_BAUD = 1_000_000
@@ -31,17 +37,15 @@ def simulate(design: str, tell: Callable[[str], None], *, rest_after: int = REST
 
     The first time the design is compiled. BadInput: there is no such design; BoardError: it cannot be simulated.
     """
-    try:
-        from ualink.verilog import to_verilog
-        from ualink_sim.simulator import SimulatorError, build
-    except ImportError as error:
-        raise BadInput(f"{error.name} is not installed; run: pip install 'amaranth-ualink[sim,boards]'") from None
-    top = find_design(design).top
-    if top is None:
-        raise BadInput(f"design {design} cannot be simulated; these can: {', '.join(_simulated())}")
+    make_top = check(design)
+    from ualink.verilog import to_verilog
+    from ualink_sim.progress import working
+    from ualink_sim.simulator import SimulatorError, build
+
     name = f"board_{design}"
     try:
-        model = build({f"{name}.v": to_verilog(top(CLOCK_HZ, SIMULATED_BAUD), name)}, name)
+        with working(Console(stderr=True, highlight=False), f"compiling {design} (once, about a minute)"):
+            model = build({f"{name}.v": to_verilog(make_top(CLOCK_HZ, SIMULATED_BAUD), name)}, name)
         with tempfile.TemporaryDirectory(prefix="ualink-board-") as folder:
             ready, job = Path(folder, "ready"), Path(folder, "job")
             rest = max(rest_after, _LEAST_REST)
@@ -50,6 +54,16 @@ def simulate(design: str, tell: Callable[[str], None], *, rest_after: int = REST
                 model.run("ualink_boards.console.bench", environment={"UALINK_BOARD": str(job)})
     except SimulatorError as error:
         raise BoardError(f"the simulation of {design} ended: {error}") from None
+
+
+def check(design: str) -> Callable[[int, int], Any]:
+    """What makes the hardware of ``design``; BadInput: it cannot be simulated."""
+    top = find_design(design).top
+    if top is None:
+        raise BadInput(f"design {design} cannot be simulated; these can: {', '.join(_simulated())}")
+    if importlib.util.find_spec("cocotb") is None or importlib.util.find_spec("ualink_sim") is None:
+        raise BadInput("simulation is not installed; run: pip install 'amaranth-ualink[sim,boards]'")
+    return top
 
 
 def _simulated() -> list[str]:
@@ -78,27 +92,44 @@ def _told_when_there(path: Path, tell: Callable[[str], None]) -> Iterator[None]:
 
 @contextmanager
 def simulated_board(design: str, *, rest_after: int = REST_AFTER) -> Iterator[str]:
-    """A simulated board in a process of its own; gives the path of its port. It ends with the ``with`` statement."""
+    """A simulated board in a process of its own; gives the path of its port. It ends with the ``with`` statement, and
+    with this process."""
+    check(design)
+    from ualink_sim import keeper
+
     command = [sys.executable, "-m", "ualink_boards.console.simulated", design, str(rest_after)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, process_group=0)
-    assert process.stdout is not None
+    process = subprocess.Popen(
+        [sys.executable, "-I", "-S", str(Path(keeper.__file__)), *command],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        process_group=0,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+    )
+    assert process.stdin is not None and process.stdout is not None
     try:
-        line = process.stdout.readline().strip()
-        if not line:
-            raise BoardError(f"the simulation of {design} did not start")
-        yield line
+        told = process.stdout.readline().strip()
+        if not told.startswith("/"):
+            raise BoardError(told or f"the simulation of {design} did not start")
+        yield told
     finally:
-        # Whatever it has started ends when it is gone.
-        process.kill()
+        process.stdin.close()
         process.wait()
         process.stdout.close()
 
 
-def main(arguments: list[str]) -> None:
-    """``python -m ualink_boards.console.simulated DESIGN REST_AFTER``: print the port, simulate until killed."""
+def main(arguments: list[str]) -> int:
+    """``python -m ualink_boards.console.simulated DESIGN REST_AFTER``: print the port, or in one line why there is
+    none; simulate until SIGTERM."""
     design, rest_after = arguments
-    simulate(design, lambda path: print(path, flush=True), rest_after=int(rest_after))
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    try:
+        simulate(design, lambda path: print(path, flush=True), rest_after=int(rest_after))
+    except (BadInput, BoardError) as error:
+        print(" ".join(str(error).split()), flush=True)
+        return error.status
+    return 0
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(main(sys.argv[1:]))
