@@ -1,5 +1,7 @@
 """Words of a board's registers over a serial port."""
 
+import errno
+import os
 import time
 from collections.abc import Sequence
 
@@ -135,6 +137,7 @@ def _checked(what: str, address: int, word: Word) -> int:
 
 
 def _reason(error: Exception) -> str:
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
-    return " ".join(str(error).split()) or type(error).__name__
+    number = getattr(error, "errno", None)
+    if number in (errno.EAGAIN, errno.EBUSY):
+        return "another program has it"
+    return os.strerror(number) if number else " ".join(str(error).split()) or type(error).__name__
