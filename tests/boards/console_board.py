@@ -1,4 +1,4 @@
-"""A board on a pseudo-terminal, in plain Python: the protocol's model before registers that do what their table says."""
+"""A board on a pseudo-terminal, in plain Python: the model of the protocol, and registers as their table says."""
 
 import os
 import pty

@@ -69,9 +69,9 @@ class Demo(wiring.Component):
             link.slot_end.eq(slot_end),
             link.ended.eq(slot_end),
             link.status.eq(Mux(~flit, SlotStatus.CONTROL, Mux(bad, SlotStatus.BAD, SlotStatus.GOOD))),
-            link.containment.eq(flit & (corrupt_out | corrupt_in)),
-            corrupt_out.eq(injection.egress_data | injection.egress_control),
-            corrupt_in.eq(injection.ingress_data | injection.ingress_control),
+            link.containment.eq(corrupt_out | corrupt_in),
+            corrupt_out.eq(flit & (injection.egress_data | injection.egress_control)),
+            corrupt_in.eq((flit & injection.ingress_data) | injection.ingress_control),
             injection.enable.eq(settings.inject_enable),
             injection.select.eq(settings.inject_select),
             injection.trigger.eq(settings.inject),
@@ -79,8 +79,8 @@ class Demo(wiring.Component):
             injection.wire_slot_end.eq(slot_end),
             status.link_state.eq(link.state),
             status.online.eq(link.up & settings.channel_0_online),
-            status.containment_egress.eq(flit & corrupt_out),
-            status.containment_ingress.eq(flit & corrupt_in),
+            status.containment_egress.eq(corrupt_out),
+            status.containment_ingress.eq(corrupt_in),
             *(
                 strike.eq(flit)
                 for strike in (
@@ -92,7 +92,7 @@ class Demo(wiring.Component):
                 )
             ),
         ]
-        requested = flit & (bad | injection.replay_request)
+        requested = (flit & bad) | injection.replay_request
         events = {
             "crc_errors": flit & bad,
             "replays_requested": requested,
@@ -100,8 +100,8 @@ class Demo(wiring.Component):
             "flits_sent": flit,
             "flits_received": flit & ~bad,
             "link_downs": link.left_up,
-            "ingress_containments": flit & corrupt_in,
-            "egress_containments": flit & corrupt_out,
+            "ingress_containments": corrupt_in,
+            "egress_containments": corrupt_out,
         }
         for name, event in events.items():
             m.d.comb += getattr(counters, f"event_{name}").eq(event)
