@@ -1,5 +1,6 @@
 """The commands of ``ualink board``."""
 
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -238,8 +239,10 @@ def watch(session: Session, every: float, count: int | None):
 def log(session: Session, names: tuple[str, ...], path: Path, every: float, count: int | None):
     """Write status and counters to a CSV file, a line every so often; NAMEs, or all of them."""
     with session.open() as opened:
-        lines = following.log(opened, path, names, every=every, count=count)
+        lines, interrupted = following.log(opened, path, names, every=every, count=count)
     click.echo(f"{lines} lines in {path}")
+    if interrupted:
+        sys.exit(128 + signal.SIGINT)
 
 
 @board.command()

@@ -5,7 +5,6 @@ import io
 import itertools
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -53,10 +52,9 @@ def _rates(before: tuple[float, dict[str, int]], seconds: float, now: dict[str, 
     return rates
 
 
-def log(board: Board, path: Path, names: Sequence[str], *, every: float, count: int | None) -> int:
-    """Write a line of CSV every so often, ``names`` or everything; give the number of lines.
-
-    The file is made with its first line, and each line is written at once.
+def log(board: Board, path: Path, names: Sequence[str], *, every: float, count: int | None) -> tuple[int, bool]:
+    """Write a line of CSV every so often, ``names`` or everything; give the number of lines, and whether it was Ctrl-C
+    that ended it. Each line is written whole.
     """
     if path.exists():
         raise BadInput(f"{path} is there already; name a new file")
@@ -67,7 +65,7 @@ def log(board: Board, path: Path, names: Sequence[str], *, every: float, count: 
     chosen = list(names) or list(first)
     lines = 0
     try:
-        with path.open("x", newline="") as file, suppress(KeyboardInterrupt):
+        with path.open("x", newline="") as file:
             file.write(_line(["time", "seconds", *chosen]))
             for seconds in _ticks(every, count):
                 sample = _sample(board)
@@ -75,9 +73,11 @@ def log(board: Board, path: Path, names: Sequence[str], *, every: float, count: 
                 file.write(_line([now, f"{seconds:.3f}", *(str(sample[name].value) for name in chosen)]))
                 file.flush()
                 lines += 1
+    except KeyboardInterrupt:
+        return lines, True
     except OSError as error:
         raise BadInput(f"{path}: {error.strerror}") from None
-    return lines
+    return lines, False
 
 
 def _sample(board: Board) -> dict[str, Reading]:

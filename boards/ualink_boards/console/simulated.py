@@ -40,12 +40,14 @@ def simulate(design: str, tell: Callable[[str], None], *, rest_after: int = REST
     make_top = check(design)
     from ualink.verilog import to_verilog
     from ualink_sim.progress import working
-    from ualink_sim.simulator import SimulatorError, build
+    from ualink_sim.simulator import SimulatorError, build_once
 
     name = f"board_{design}"
     try:
         with working(Console(stderr=True, highlight=False), f"compiling {design} (once, about a minute)"):
-            model = build({f"{name}.v": to_verilog(make_top(CLOCK_HZ, SIMULATED_BAUD), name)}, name)
+            model = build_once(
+                lambda: {f"{name}.v": to_verilog(make_top(CLOCK_HZ, SIMULATED_BAUD), name)}, name, _own_code()
+            )
         with tempfile.TemporaryDirectory(prefix="ualink-board-") as folder:
             ready, job = Path(folder, "ready"), Path(folder, "job")
             rest = max(rest_after, _LEAST_REST)
@@ -64,6 +66,12 @@ def check(design: str) -> Callable[[int, int], Any]:
     if importlib.util.find_spec("cocotb") is None or importlib.util.find_spec("ualink_sim") is None:
         raise BadInput("simulation is not installed; run: pip install 'amaranth-ualink[sim,boards]'")
     return top
+
+
+def _own_code() -> str:
+    """Everything in this package that hardware may be made of."""
+    folder = Path(__file__).resolve().parents[1]
+    return "\0".join(path.read_text() for path in sorted(folder.rglob("*.py")))
 
 
 def _simulated() -> list[str]:
