@@ -272,6 +272,22 @@ def test_a_pause_ends_a_request_not_before_its_time_and_not_much_later():
     assert words.log == [(True, 1, 0x11), (True, 2, 0x22)]
 
 
+def test_a_byte_without_stop_bit_ends_a_request_at_once():
+    words = Words()
+    board = Board(words, lambda: 0)
+
+    async def story(ctx):
+        await board.sender.bytes(ctx, encode_request(Request(WRITE, 1, 1, 0x11))[:7])
+        await board.sender.byte(ctx, 0x12, stop=0)
+        await board.sender.rest(ctx, 1)
+        await board.sender.bytes(ctx, encode_request(Request(WRITE, 2, 2, 0x22)))
+        await board.answered(ctx, answer_bytes(1))
+        assert board.dropped(ctx) == 1
+
+    board.run(story)
+    assert words.log == [(True, 2, 0x22)]
+
+
 def test_an_access_that_never_ends_is_answered_and_a_late_end_is_never_taken_for_another():
     words = Words()
     delays = iter([1_000_000])
