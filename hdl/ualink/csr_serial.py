@@ -113,7 +113,8 @@ class SerialRegisters(wiring.Component):
         return m
 
     def _collect(self, m: Module, frame, arrived, busy):
-        """Gather the bytes behind a mark; ``arrived`` when the last has come and the CRC is right."""
+        """Gather the bytes behind a mark; ``arrived`` when the last has come and the CRC is right; it
+        is lost while ``busy``."""
         receiver, gap = self._receiver, self._gap_clock
         m.submodules.check = check = CRC16_IBM_3740(8).create()
         count = Signal(range(REQUEST_BYTES))
@@ -146,7 +147,7 @@ class SerialRegisters(wiring.Component):
             with m.State("WHOLE"):
                 # A CRC over all bytes and itself is 0.
                 good = check.crc == 0
-                m.d.comb += [arrived.eq(good & ~busy), self.dropped.eq(~good | busy)]
+                m.d.comb += [arrived.eq(good), self.dropped.eq(~good | busy)]
                 m.next = "MARK"
 
     def _answer(self, m: Module, frame, arrived, busy):

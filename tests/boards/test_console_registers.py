@@ -228,10 +228,12 @@ def test_a_repeated_request_gets_the_same_answer_and_is_not_made_again():
     words = Words()
     board = Board(words, lambda: 2)
     once = [Request(READ, 9, 5, 1), Request(WRITE, 10, 6, 0x1234), Request(READ, 11, 61, 1)]
+    # The last has the tag of several words before it, and is none of them.
     always = [Request(READ, 0, 5, 1), Request(READ, 12, 5, 2)]
+    other = [Request(READ, 12, 7, 1)]
 
     async def story(ctx):
-        for request in (*once, *always):
+        for request in (*once, *always, *other):
             replies = []
             for _ in range(2):
                 since = len(board.listener.received)
@@ -247,6 +249,7 @@ def test_a_repeated_request_gets_the_same_answer_and_is_not_made_again():
         (False, 61, 0),
         *[(False, 5, 0)] * 2,
         *[(False, 5, 0), (False, 6, 0)] * 2,
+        (False, 7, 0),
     ]
 
 
