@@ -43,5 +43,5 @@ $(VENV)/.installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or later is needed, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing amaranth-ualink and what it needs into $(VENV)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[sim,dev]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[sim,boards,dev]'
 	@touch $@

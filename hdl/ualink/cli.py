@@ -26,6 +26,12 @@ class _Refusal(click.ClickException):
         click.echo(f"ualink: {' '.join(self.format_message().split())}", err=True)
 
 
+class _Failure(_Refusal):
+    """The input is good and something else is not: one line on standard error, exit status 1."""
+
+    exit_code = 1
+
+
 class _Commands(click.Group):
     """Says what is wrong with a command line in one line too."""
 
@@ -249,3 +255,27 @@ def compliance(as_json: bool):
         sys.exit(run(Path.cwd(), as_json=as_json))
     except ComplianceError as error:
         raise _Refusal(str(error)) from None
+
+
+@main.command(
+    add_help_option=False, context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False}
+)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def board(arguments: tuple[str, ...]):
+    """Watch and work a board over its serial port: status, traffic, errors, registers (docs/console.md)."""
+    try:
+        from ualink_boards.console.cli import board as command
+        from ualink_boards.console.errors import BadInput, BoardError
+    except ImportError as error:
+        raise _Refusal(f"{error.name} is not installed; run: pip install 'amaranth-ualink[boards]'") from None
+    try:
+        with _ended_by_signals():
+            command.main(list(arguments), prog_name="ualink board", standalone_mode=False)
+    except BadInput as error:
+        raise _Refusal(str(error)) from None
+    except BoardError as error:
+        raise _Failure(str(error)) from None
+    except click.Abort:
+        sys.exit(128 + signal.SIGINT)
+    except _Ended as end:
+        sys.exit(128 + end.args[0])

@@ -1,0 +1,1 @@
+"""``ualink board``: a person's side of a board's serial line."""
