@@ -135,4 +135,4 @@ class RSTransmit(wiring.Component):
             m.d.comb += newest.eq(self.link_fault)
         m.d.sync += seen.eq(newest)
         with m.If(slot_end):
-            m.d.sync += [self.fault.eq(newest), seen.eq(self.link_fault)]
+            m.d.sync += [self.fault.eq(newest), seen.eq(LinkFault.OK)]

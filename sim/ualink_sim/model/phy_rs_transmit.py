@@ -58,8 +58,8 @@ class Transmitter:
         What the DL offers is taken, and lost if it is a flit, in slots of a fault: DL Fault must be reached. A slot of
         a DL whose link is down is always taken, so that flit times pass.
         """
-        fault = self._seen
-        self._seen = self._link_fault
+        fault = self._link_fault or self._seen
+        self._seen = LinkFault.OK
         marker = self.number == 0
         matching = self.number % self._idle_interval == 0
         self.number = (self.number + 1) % self._marker_slots
