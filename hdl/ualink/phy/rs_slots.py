@@ -81,6 +81,8 @@ class SlotFinder(wiring.Component):
                 "marker_after": Out(BLOCKS_PER_BEAT),
             }
         )
+        self.beats_left = Signal(range(BEATS_PER_FLIT))
+        self.place = Signal(BLOCKS_PER_BEAT, init=1)
 
     def elaborate(self, platform):
         m = Module()
@@ -101,7 +103,7 @@ class SlotFinder(wiring.Component):
         ]
 
         # Of the slot in hand ``beats`` whole beats are still to come, and then as many blocks as ``place`` says.
-        beats, place = Signal(range(BEATS_PER_FLIT)), Signal(BLOCKS_PER_BEAT, init=1)
+        beats, place = self.beats_left, self.place
         in_slot, ends_here, within = Signal(), Signal(), Signal(BLOCKS_PER_BEAT)
         ends_inside = beats == 0
         m.d.comb += [

@@ -73,14 +73,17 @@ class RSTransmit(wiring.Component):
             }
         )
         self.schedule = SlotSchedule(config)
+        self.slot_beat = Signal(range(BEATS_PER_FLIT))
+        self.flit_after = Signal()
+        self.lost_after = Signal()
 
     def elaborate(self, platform):
         m = Module()
         m.submodules.schedule = schedule = self.schedule
-        beat, offered = Signal(range(BEATS_PER_FLIT)), self.beat.p
+        beat, offered = self.slot_beat, self.beat.p
         first, last = beat == 0, beat == BEATS_PER_FLIT - 1
         flit, lost, starved = Signal(), Signal(), Signal()
-        flit_after, lost_after, starved_after = Signal(), Signal(), Signal()
+        flit_after, lost_after, starved_after = self.flit_after, self.lost_after, Signal()
         room, step, slot_end = Signal(), Signal(), Signal()
         m.d.comb += [flit.eq(flit_after), lost.eq(lost_after), starved.eq(starved_after)]
         with m.If(first):
