@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from phy.rs_stream import run
+from phy.rs_stream import run, unpacked
 from ualink.phy.interface import TxKind
 from ualink.phy.link_fault import LinkFault
 from ualink_sim.model.phy_rs_fault import LinkFault as Known
@@ -71,8 +71,7 @@ class Transmission:
             for name in self.events:
                 self.events[name] += ctx.get(getattr(dut, name))
             if ctx.get(dut.blocks.valid) and ready:
-                payload = ctx.get(dut.blocks.p.blocks.as_value())
-                blocks += [payload >> 66 * n & (1 << 66) - 1 for n in range(8)]
+                blocks += unpacked(ctx.get(dut.blocks.p.blocks.as_value()))
                 if len(blocks) == 80:
                     self.sent.append(Sent(blocks, faults.pop(0), taken.pop(0)))
                     blocks = []

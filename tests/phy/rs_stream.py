@@ -79,6 +79,11 @@ def packed(blocks: list[int]) -> int:
     return sum(block << 66 * n for n, block in enumerate(blocks))
 
 
+def unpacked(payload: int) -> list[int]:
+    """The eight blocks in the payload of a beat."""
+    return [payload >> 66 * n & (1 << 66) - 1 for n in range(8)]
+
+
 class Beats:
     """Slots out of beats to the DL, as the DL takes them: ``first`` begins anew, ``last`` ends."""
 
