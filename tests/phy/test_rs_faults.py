@@ -58,7 +58,7 @@ CASES = {
 }
 
 REQUIREMENTS = {
-    "four local": ("PHY-016", "PHY-029", "PHY-036", "PHY-037", "PHY-106"),
+    "four local": ("PHY-016", "PHY-029", "PHY-036", "PHY-037"),
     "four remote": ("PHY-016", "PHY-029", "PHY-036", "PHY-037"),
     "four interruptions": ("PHY-036", "PHY-037"),
     "idle for 128 blocks": ("PHY-037", "PHY-040"),

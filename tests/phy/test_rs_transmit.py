@@ -11,7 +11,7 @@ from ualink.phy.interface import TxKind
 from ualink.phy.link_fault import LinkFault
 from ualink.phy.rs_schedule import SlotSchedule
 from ualink.phy.rs_transmit import RSTransmit
-from ualink_sim.model.phy_rs_blocks import IDLE, REMOTE_FAULT, START, data_flit, is_control, is_data
+from ualink_sim.model.phy_rs_blocks import IDLE, REMOTE_FAULT, START, data_flit, is_control, is_data, octets
 from ualink_sim.model.phy_rs_transmit import Sequence, Transmitter
 
 MARKER, IDLES = 12, 4
@@ -117,7 +117,7 @@ def test_a_dl_without_a_flit_is_stood_in_for_and_told_of():
     assert run.events["starved"] == 2 * MARKER - 6
 
 
-@pytest.mark.req("PHY-015", "PHY-021", "PHY-034", "PHY-037")
+@pytest.mark.req("PHY-003", "PHY-015", "PHY-021", "PHY-034")
 @pytest.mark.parametrize("seed", range(2))
 def test_everything_at_once(seed):
     rng = random.Random(seed)
@@ -139,15 +139,17 @@ def test_everything_at_once(seed):
 
     patience = 0.8 if seed else 1.0
     run = transmission(slots, offer=offer, fault=fault, ready=lambda: rng.random() < patience)
-    seen = set()
+    seen, types = set(), set()
     for number, (sent, (sequence, blocks, taken, in_force, slot)) in enumerate(zip(run.sent, run.expected)):
         assert sent.blocks == blocks, number
         assert sent.fault.value == in_force, number
         assert sent.taken == (slot.beats if taken else 0), number
-        assert all(map(is_data, blocks)) or all(map(is_control, blocks))
+        assert all(map(is_data, sent.blocks)) or all(map(is_control, sent.blocks))
+        types |= {octets(block)[0] for block in sent.blocks if is_control(block)}
         seen.add((sequence, taken, in_force))
     assert {sequence for sequence, _, _ in seen} == set(Sequence)
     assert len(seen) > 10
+    assert types == {0x1E, 0x4B, 0x78}
 
 
 @pytest.mark.req("PHY-043", "PHY-051", "PHY-060", "PHY-066", "PHY-067", "PHY-068")
