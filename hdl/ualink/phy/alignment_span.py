@@ -4,7 +4,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ualink.phy.block_mask import at_or_after, first_of
+from ualink.phy.block_mask import at_or_after, first_of, index_of
 from ualink.phy.blocks import BLOCKS_PER_BEAT, BLOCKS_PER_FLIT
 
 __all__ = ["AlignmentSpan"]
@@ -42,7 +42,6 @@ class AlignmentSpan(wiring.Component):
         ]
         with m.If(self.valid):
             m.d.sync += left.eq(Mux(left > BLOCKS_PER_BEAT, left - BLOCKS_PER_BEAT, 0))
-            for n in range(BLOCKS_PER_BEAT):
-                with m.If(self.begins[n]):
-                    m.d.sync += left.eq(BLOCKS_PER_FLIT - BLOCKS_PER_BEAT + n)
+            with m.If(self.begins.any()):
+                m.d.sync += left.eq(BLOCKS_PER_FLIT - BLOCKS_PER_BEAT + index_of(self.begins))
         return m

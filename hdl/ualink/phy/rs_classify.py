@@ -51,7 +51,9 @@ class BlockClassifier(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         blocks = [self.blocks.p.blocks[n] for n in range(BLOCKS_PER_BEAT)]
-        m.d.sync += [self.valid.eq(self.blocks.valid), self.data.eq(Cat(block[2:] for block in blocks))]
+        content = Signal(len(self.data), reset_less=True)
+        m.d.sync += [self.valid.eq(self.blocks.valid), content.eq(Cat(block[2:] for block in blocks))]
+        m.d.comb += self.data.eq(content)
         for n, block in enumerate(blocks):
             sync, block_type, payload = block[:2], block[2:10], block[10:]
             is_control = sync == CONTROL_SYNC

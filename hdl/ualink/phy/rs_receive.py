@@ -1,11 +1,12 @@
 """Makes slots of ten beats out of received blocks (UALink_200 §7.2.8)."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.config import PhyConfig
 from ualink.phy.alignment_span import AlignmentSpan
+from ualink.phy.block_mask import chosen
 from ualink.phy.blocks import BLOCKS_PER_BEAT
 from ualink.phy.interface import BLOCKS_LAYOUT, RX_BEAT_LAYOUT, SlotStatus
 from ualink.phy.link_fault import LinkFault, LinkFaultMachine
@@ -108,10 +109,10 @@ class RSReceive(wiring.Component):
         m.d.sync += arrived.eq(self.classifier.valid)
         with m.If(arrived):
             m.d.sync += [newest.eq(held), before.eq(newest)]
-        for n in range(BLOCKS_PER_BEAT):
-            behind = before[64 * n :] if n else newest
-            with m.If(self.slots.offset[n]):
-                m.d.sync += self.beat.p.data.eq((behind | newest << len(behind)) if n else newest)
+        whole = Signal(64 * BLOCKS_PER_BEAT, reset_less=True)
+        shifted = (Cat(before, newest)[64 * n :][: len(newest)] for n in range(1, BLOCKS_PER_BEAT))
+        m.d.sync += whole.eq(chosen(self.slots.offset, [newest, *shifted]))
+        m.d.comb += self.beat.p.data.eq(whole)
 
     def _control_flit(self, m):
         """Whether there have been control blocks enough."""

@@ -1,11 +1,11 @@
 """Which received slots are control flits by their place behind the marker (UALink_200 §7.2.8, §7.3.5)."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.config import PhyConfig
-from ualink.phy.block_mask import after
+from ualink.phy.block_mask import after, index_of
 from ualink.phy.blocks import BLOCKS_PER_BEAT, BLOCKS_PER_FLIT
 
 __all__ = ["SlotCount"]
@@ -53,7 +53,7 @@ class SlotCount(wiring.Component):
         at_start = Signal(range(BLOCKS_PER_FLIT + BLOCKS_PER_BEAT))
         m.d.comb += [
             moved.eq(blocks + BLOCKS_PER_BEAT),
-            at_start.eq(blocks + _index(self.first_start)),
+            at_start.eq(blocks + index_of(self.first_start)),
         ]
         starts = self.last_start.any()
         passes = Mux(starts, at_start, moved) >= BLOCKS_PER_FLIT
@@ -64,9 +64,9 @@ class SlotCount(wiring.Component):
         with m.If(self.beat):
             m.d.sync += [nearest.eq(place), blocks.eq(Mux(passes, moved - BLOCKS_PER_FLIT, moved))]
             with m.If(self.marker.any()):
-                m.d.sync += [nearest.eq(0), blocks.eq(NEAREST + BLOCKS_PER_BEAT - _index(self.marker))]
+                m.d.sync += [nearest.eq(0), blocks.eq(NEAREST + BLOCKS_PER_BEAT - index_of(self.marker))]
             with m.If(starts & (last_behind | ~self.marker.any())):
-                m.d.sync += blocks.eq(NEAREST + BLOCKS_PER_BEAT - _index(self.last_start))
+                m.d.sync += blocks.eq(NEAREST + BLOCKS_PER_BEAT - index_of(self.last_start))
             with m.If(starts):
                 several = self.first_start != self.last_start
                 m.d.sync += [
@@ -74,8 +74,3 @@ class SlotCount(wiring.Component):
                     self.owed.eq((self.replaced & (self.owed | ~self.control_slot)) | (several & ~in_control_slot)),
                 ]
         return m
-
-
-def _index(one):
-    """The number of the one bit that is set."""
-    return Cat(Cat(one[n] for n in range(len(one)) if n >> bit & 1).any() for bit in range(3))

@@ -126,8 +126,10 @@ class RSTransmit(wiring.Component):
                     Mux(self.fault == LinkFault.LOCAL, _beat_of(REMOTE_FAULT_BLOCK), _beat_of(IDLE_BLOCK)),
                 )
             )
+        held = Signal.like(blocks, reset_less=True)
+        m.d.comb += self.blocks.p.blocks.eq(held)
         with m.If(room):
-            m.d.sync += [self.blocks.valid.eq(step), self.blocks.p.blocks.eq(blocks)]
+            m.d.sync += [self.blocks.valid.eq(step), held.eq(blocks)]
         return m
 
     def _fault(self, m, slot_end):
