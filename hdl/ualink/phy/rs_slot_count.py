@@ -5,7 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.config import PhyConfig
-from ualink.phy.block_mask import after, index_of
+from ualink.phy.block_mask import after, chosen, index_of
 from ualink.phy.blocks import BLOCKS_PER_BEAT, BLOCKS_PER_FLIT
 
 __all__ = ["SlotCount"]
@@ -50,19 +50,22 @@ class SlotCount(wiring.Component):
         following = Mux(nearest == self._interval - 1, 0, nearest + 1)
 
         moved = Signal(range(BLOCKS_PER_FLIT + BLOCKS_PER_BEAT))
-        at_start = Signal(range(BLOCKS_PER_FLIT + BLOCKS_PER_BEAT))
-        m.d.comb += [
-            moved.eq(blocks + BLOCKS_PER_BEAT),
-            at_start.eq(blocks + index_of(self.first_start)),
-        ]
-        starts = self.last_start.any()
-        passes = Mux(starts, at_start, moved) >= BLOCKS_PER_FLIT
-        place = Mux(passes, following, nearest)
+        starts, passes, in_control_slot = Signal(), Signal(), Signal()
+        # Does the count pass to the following place before the first start, or within the beat?
+        before_start = chosen(self.first_start, [blocks >= BLOCKS_PER_FLIT - n for n in range(BLOCKS_PER_BEAT)])
         first_behind = (self.first_start & after(self.marker)).any()
         last_behind = (self.last_start & after(self.marker)).any()
-        in_control_slot = first_behind | (place == 0)
+        m.d.comb += [
+            moved.eq(blocks + BLOCKS_PER_BEAT),
+            starts.eq(self.last_start.any()),
+            passes.eq(Mux(starts, before_start, blocks >= BLOCKS_PER_FLIT - BLOCKS_PER_BEAT)),
+            in_control_slot.eq(first_behind | Mux(before_start, nearest == self._interval - 1, nearest == 0)),
+        ]
         with m.If(self.beat):
-            m.d.sync += [nearest.eq(place), blocks.eq(Mux(passes, moved - BLOCKS_PER_FLIT, moved))]
+            m.d.sync += [
+                nearest.eq(Mux(passes, following, nearest)),
+                blocks.eq(Mux(passes, moved - BLOCKS_PER_FLIT, moved)),
+            ]
             with m.If(self.marker.any()):
                 m.d.sync += [nearest.eq(0), blocks.eq(NEAREST + BLOCKS_PER_BEAT - index_of(self.marker))]
             with m.If(starts & (last_behind | ~self.marker.any())):
