@@ -15,6 +15,7 @@ from ualink.dl.interface import LinkState
 from ualink.phy.interface import TxKind
 from ualink.phy.link_fault import LinkFault
 from ualink.phy.reconciliation import Reconciliation
+from ualink_sim.model import phy_rs_blocks as codes
 from ualink_sim.model.phy_rs_receive import Heard
 
 CONFIG = PhyConfig(rate=400, marker_interval=32, idle_interval=8)
@@ -178,7 +179,9 @@ def test_ports_on_one_data_path_are_as_many_of_their_own(ports):
             copy.pcs.rx.valid.eq(shared.pcs.rx.valid & (shared.pcs.rx.p.port == n)),
             copy.pcs.rx.p.blocks.eq(shared.pcs.rx.p.blocks),
         ]
-    streams = [deque(hostile(random.Random(ports + n), 2500)) for n in range(ports)]
+    faults = [codes.LOCAL_FAULT] * 8 + [codes.IDLE] * 130 + [codes.REMOTE_FAULT] * 8
+    am_flit = codes.alignment_flit([codes.IDLE] * 80, 400)
+    streams = [deque(am_flit + faults + [*hostile(random.Random(ports + n), 1600)]) for n in range(ports)]
     seen = set()
 
     async def testbench(ctx):
