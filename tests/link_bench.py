@@ -136,10 +136,7 @@ class Bench:
         link = end.link
         ctx.set(link.tx.ready, self.rng.random() < end.ready)
         ctx.set(link.local_fault, end.local_fault)
-        if not end.offering and end.to_send and self.rng.random() < end.offer:
-            end.offering = True
-            ctx.set(link.tx_flit.p, tl_flit(*end.to_send[0], end.error))
-        ctx.set(link.tx_flit.valid, end.offering)
+        self._offer(ctx, end)
         valid = bool(other.wire) and other.wire[0][0] <= self.cycle
         ctx.set(link.rx.valid, valid)
         if valid:
@@ -149,6 +146,13 @@ class Bench:
             ctx.set(link.rx.p.last, last)
             ctx.set(link.rx.p.status, status)
             ctx.set(link.remote_fault, remote_fault and not end.local_fault)
+
+    def _offer(self, ctx, end):
+        link = end.link
+        if not end.offering and end.to_send and self.rng.random() < end.offer:
+            end.offering = True
+            ctx.set(link.tx_flit.p, tl_flit(*end.to_send[0], end.error))
+        ctx.set(link.tx_flit.valid, end.offering)
 
     def _watch(self, ctx, end):
         link = end.link

@@ -7,6 +7,7 @@ from ualink.config import (
     ConfigError,
     Credits,
     DLConfig,
+    PhyConfig,
     StationConfig,
     SwitchConfig,
     TLConfig,
@@ -51,6 +52,14 @@ from ualink.config import (
         (lambda: AddressCacheConfig(rows=1025), ("rows", "1025", "1024")),
         (lambda: SwitchConfig(stations=64, route_entries=128), ("route_entries", "128", "256")),
         (lambda: DLConfig(replay_depth=True), ("dl.replay_depth", "True")),
+        (lambda: PhyConfig(rate=300), ("phy.rate", "300", "100, 200, 400, 800")),
+        (lambda: PhyConfig(rate=100.0), ("phy.rate", "100.0")),
+        (lambda: PhyConfig(idle_interval=3), ("phy.idle_interval", "3", "4")),
+        (lambda: PhyConfig(marker_interval=8192), ("phy.marker_interval", "8192", "4096")),
+        (lambda: PhyConfig(marker_interval=1536), ("phy.marker_interval", "1536", "multiple", "1024")),
+        (lambda: PhyConfig(idle_interval=1000), ("phy.marker_interval", "4096", "multiple", "1000")),
+        (lambda: PhyConfig(control_flit_blocks=321), ("phy.control_flit_blocks", "321", "320")),
+        (lambda: PhyConfig(control_flit_blocks=301), ("phy.control_flit_blocks", "301", "multiple of 4")),
     ],
 )
 def test_refusal_names_key_value_and_reason(make, words):
@@ -66,6 +75,20 @@ def test_a_shared_data_buffer_may_be_announced_as_one_class():
     assert config.req_data.total == 0
     with pytest.raises(ConfigError):
         config.replace(shared_data_buffer=False)
+
+
+@pytest.mark.req("PHY-032", "PHY-043")
+@pytest.mark.parametrize(
+    ("rate", "blocks", "slots"), [(100, 20, 4096), (200, 16, 4096), (400, 32, 8192), (800, 64, 16384)]
+)
+def test_a_rate_of_a_port_fixes_its_markers(rate, blocks, slots):
+    config = PhyConfig(rate=rate)
+    assert (config.marker_blocks, config.marker_slots, config.control_interval) == (blocks, slots, 1024)
+
+
+@pytest.mark.parametrize(("marker", "control"), [(8, 8), (2048, 1024), (1024, 1024), (1023, 1023)])
+def test_markers_may_be_closer(marker, control):
+    assert PhyConfig(marker_interval=marker).control_interval == control
 
 
 def test_replace_checks_again():

@@ -14,6 +14,7 @@ __all__ = [
     "ConfigError",
     "Credits",
     "DLConfig",
+    "PhyConfig",
     "StationConfig",
     "SwitchConfig",
     "TLConfig",
@@ -212,6 +213,56 @@ class DLConfig(_Config):
         _check_range("dl", "uart_tx_dwords", self.uart_tx_dwords, 1, 4095)
         _check_range("dl", "partner_replay_depth", self.partner_replay_depth, 0, 255)
         _check_range("dl", "uart_rx_dwords", self.uart_rx_dwords, 1, 4095)
+
+
+MARKERS = {100: (20, 4096), 200: (16, 4096), 400: (32, 8192), 800: (64, 16384)}
+"""Blocks that an alignment marker takes, and flit slots from one to the next, by the rate of the port in Gb/s
+(UALink_200 §7.2.4.6, §7.2.7)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PhyConfig(_Config):
+    """Reconciliation sublayer of one port (UALink_200 §7.2).
+
+    ``rate`` of the port in Gb/s: 100, 200, 400 or 800. ``marker_interval`` is flit slots from one alignment marker to
+    the next, None for the standard's of that rate; a smaller one, for boards and simulation, is a multiple of
+    ``idle_interval`` or below it. ``idle_interval`` is flit slots from one Idle flit for rate matching to the next;
+    ``control_flit_blocks`` (P-05) the control blocks in a row that are four control flits to the DL, of which the
+    PCS may have deleted some.
+    """
+
+    rate: int = 200
+    marker_interval: int | None = None
+    idle_interval: int = 1024
+    control_flit_blocks: int = 300
+
+    def __post_init__(self):
+        _check_choice("phy", "rate", self.rate, tuple(MARKERS))
+        _check_range("phy", "idle_interval", self.idle_interval, 4, 1024)
+        _check_range("phy", "control_flit_blocks", self.control_flit_blocks, 256, 320)
+        if self.control_flit_blocks % 4:
+            raise ConfigError(f"phy.control_flit_blocks is {self.control_flit_blocks}; it must be a multiple of 4")
+        _check_range("phy", "marker_interval", self.marker_slots, 4, MARKERS[self.rate][1])
+        if self.marker_slots > self.idle_interval and self.marker_slots % self.idle_interval:
+            raise ConfigError(
+                f"phy.marker_interval is {self.marker_slots}; it must be a multiple of phy.idle_interval, which is "
+                f"{self.idle_interval}, or below it"
+            )
+
+    @property
+    def marker_blocks(self) -> int:
+        """Blocks at the start of an AM flit that were a marker."""
+        return MARKERS[self.rate][0]
+
+    @property
+    def marker_slots(self) -> int:
+        """Flit slots from one marker to the next."""
+        return MARKERS[self.rate][1] if self.marker_interval is None else self.marker_interval
+
+    @property
+    def control_interval(self) -> int:
+        """Flit slots from one that is always a control flit, marker or Idle, to the next."""
+        return min(self.idle_interval, self.marker_slots)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -42,7 +42,9 @@ TX_BEAT_LAYOUT = data.StructLayout({"data": 512, "port": 2, "first": 1, "last": 
 ``kind`` is constant over them."""
 
 RX_BEAT_LAYOUT = data.StructLayout({"data": 512, "port": 2, "first": 1, "last": 1, "status": SlotStatus})
-"""As ``TX_BEAT_LAYOUT``; ``status`` is valid with ``last``, ``data`` has meaning only in GOOD slots."""
+"""As ``TX_BEAT_LAYOUT``; ``status`` is valid with ``last``, ``data`` has meaning only in GOOD slots. A CONTROL slot may
+be one beat alone, and a slot without its ``last`` is none: the next ``first`` stands in its place. Two ``last`` are
+eight beats or more apart."""
 
 
 class RSSignature(wiring.Signature):
@@ -51,9 +53,10 @@ class RSSignature(wiring.Signature):
     Attributes
     ----------
     tx : stream of ``TX_BEAT_LAYOUT``. The DL offers a beat in every cycle; the RS takes none (``ready`` low) where it
-        inserts alignment markers or adapts rates.
+        inserts alignment markers or adapts rates. While a fault is shown it takes what there is, and loses it.
     rx : stream of ``RX_BEAT_LAYOUT``, ``ready`` is always 1; in a cycle without ``valid`` the RS has no beat.
-    local_fault, remote_fault : 4 bit each, bit n for port n: the link-fault state of the RS (UALink_200 §7.2).
+    local_fault, remote_fault : 4 bit each, bit n for port n: the link fault that the RS answers in the slot which it
+        is sending (UALink_200 §7.2.6).
     """
 
     def __init__(self):

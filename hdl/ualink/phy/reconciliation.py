@@ -1,0 +1,174 @@
+"""The reconciliation sublayer of all ports of a station (UALink_200 §7.2)."""
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ualink.config import PhyConfig
+from ualink.lib.forward import show
+from ualink.lib.interleave import Interleaver
+from ualink.phy.interface import BlocksSignature, RSSignature, SlotStatus
+from ualink.phy.link_fault import LinkFault
+from ualink.phy.rs_receive import RSReceive
+from ualink.phy.rs_transmit import RSTransmit
+
+__all__ = ["Reconciliation", "ReconciliationStatusSignature"]
+
+
+EVENTS = (
+    "sent_data",
+    "sent_control",
+    "sent_marker",
+    "starved",
+    "received_data",
+    "received_bad",
+    "received_control",
+    "received_marker",
+    "fault_change",
+)
+
+
+class ReconciliationStatusSignature(wiring.Signature):
+    """The reconciliation sublayer of a port as firmware sees it. Reset values 0.
+
+    Members
+    -------
+    aligned : 1 bit: an AM flit has come since reset.
+    link_fault : 2 bit, ``LinkFault`` as received.
+    fault : 2 bit, ``LinkFault`` in force in the flit slot that is being sent.
+    sent_data, sent_control, sent_marker, starved : 1 bit each, pulses, as of ``RSTransmit``.
+    received_data, received_bad, received_control : 1 bit each, pulses: a slot ended with that status.
+    received_marker, fault_change : 1 bit each, pulses, as of ``RSReceive``.
+    """
+
+    def __init__(self):
+        super().__init__(
+            {
+                "aligned": Out(1),
+                "link_fault": Out(LinkFault),
+                "fault": Out(LinkFault),
+                **{name: Out(1) for name in EVENTS},
+            }
+        )
+
+
+class OnePort(wiring.Component):
+    """The reconciliation sublayer of one port: ``RSTransmit`` and ``RSReceive``, whose fault the former answers."""
+
+    def __init__(self, config: PhyConfig):
+        self.transmit = RSTransmit(config)
+        self.receive = RSReceive(config)
+        super().__init__(
+            {
+                "tx": self.transmit.signature.members["beat"],
+                "rx": self.receive.signature.members["beat"],
+                "tx_blocks": self.transmit.signature.members["blocks"],
+                "rx_blocks": self.receive.signature.members["blocks"],
+                "status": Out(ReconciliationStatusSignature()),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.transmit = transmit = self.transmit
+        m.submodules.receive = receive = self.receive
+        ended = receive.beat.valid & receive.beat.p.last
+        heard = receive.beat.p.status
+        m.d.comb += [
+            transmit.beat.valid.eq(self.tx.valid),
+            transmit.beat.p.eq(self.tx.p),
+            self.tx.ready.eq(transmit.beat.ready),
+            self.tx_blocks.valid.eq(transmit.blocks.valid),
+            self.tx_blocks.p.eq(transmit.blocks.p),
+            transmit.blocks.ready.eq(self.tx_blocks.ready),
+            receive.blocks.valid.eq(self.rx_blocks.valid),
+            receive.blocks.p.eq(self.rx_blocks.p),
+            self.rx.valid.eq(receive.beat.valid),
+            self.rx.p.eq(receive.beat.p),
+            transmit.link_fault.eq(receive.link_fault),
+            self.status.aligned.eq(receive.aligned),
+            self.status.link_fault.eq(receive.link_fault),
+            self.status.fault.eq(transmit.fault),
+            self.status.sent_data.eq(transmit.sent_data),
+            self.status.sent_control.eq(transmit.sent_control),
+            self.status.sent_marker.eq(transmit.sent_marker),
+            self.status.starved.eq(transmit.starved),
+            self.status.received_data.eq(ended & (heard == SlotStatus.GOOD)),
+            self.status.received_bad.eq(ended & (heard == SlotStatus.BAD)),
+            self.status.received_control.eq(ended & (heard == SlotStatus.CONTROL)),
+            self.status.received_marker.eq(receive.marker),
+            self.status.fault_change.eq(receive.fault_change),
+        ]
+        return m
+
+
+class Reconciliation(wiring.Component):
+    """Reconciliation sublayers of one, two or four ports, which take turns cycle by cycle. A port alone has a latency
+    of one cycle towards the PCS and four from it; with more ports these are the cycles of the port.
+
+    Parameters
+    ----------
+    config : of each port.
+    ports : 1, 2 or 4.
+
+    Members
+    -------
+    slot : the port that this cycle belongs to: 0, 1, … ``ports`` - 1, 0, ….
+    dl : the data links. ``local_fault`` and ``remote_fault`` of a port hold from one of its cycles to the next, and
+        change with the first beat of a flit slot that it sends; Link Interruption is shown as remote fault
+        (ruling P-02).
+    pcs : the PCS of each port. A beat for port p is given and taken in the cycles of p, and one that comes in a cycle
+        of another port is none.
+    status : one per port. Of several ports it shows how it was in the last cycle of the port, and a pulse lasts from
+        one such cycle to the next.
+    """
+
+    def __init__(self, config: PhyConfig, ports: int = 1):
+        self._ports = ports
+        self._port = OnePort(config)
+        super().__init__(
+            {
+                "slot": In(2),
+                "dl": In(RSSignature()),
+                "pcs": Out(BlocksSignature()),
+                "status": Out(ReconciliationStatusSignature()).array(ports),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        port = self._port
+        m.submodules.port = Interleaver(self._ports, self.slot)(port)
+        m.d.comb += [
+            port.tx.valid.eq(self.dl.tx.valid),
+            port.tx.p.eq(self.dl.tx.p),
+            self.dl.tx.ready.eq(port.tx.ready),
+            self.dl.rx.valid.eq(port.rx.valid),
+            self.dl.rx.p.eq(port.rx.p),
+            self.dl.rx.p.port.eq(self.slot),
+            self.pcs.tx.valid.eq(port.tx_blocks.valid),
+            self.pcs.tx.p.eq(port.tx_blocks.p),
+            self.pcs.tx.p.port.eq(self.slot),
+            port.tx_blocks.ready.eq(self.pcs.tx.ready),
+            port.rx_blocks.valid.eq(self.pcs.rx.valid & (self.pcs.rx.p.port == self.slot)),
+            port.rx_blocks.p.eq(self.pcs.rx.p),
+        ]
+        for number in range(self._ports):
+            self._show(m, number)
+        return m
+
+    def _show(self, m, number):
+        """Of several ports all is told in the port's own cycle and kept until its next one."""
+        now, shown = self._port.status, self.status[number]
+        local = now.fault == LinkFault.LOCAL
+        remote = (now.fault == LinkFault.REMOTE) | (now.fault == LinkFault.INTERRUPTION)
+        if self._ports == 1:
+            show(m, now, shown)
+            m.d.comb += [self.dl.local_fault[0].eq(local), self.dl.remote_fault[0].eq(remote)]
+            return
+        kept = Signal(2, name=f"fault_{number}")
+        m.d.comb += Cat(self.dl.local_fault[number], self.dl.remote_fault[number]).eq(kept)
+        with m.If(self.slot == number):
+            m.d.comb += Cat(self.dl.local_fault[number], self.dl.remote_fault[number]).eq(Cat(local, remote))
+            m.d.sync += kept.eq(Cat(local, remote))
+            m.d.sync += [getattr(shown, name).eq(getattr(now, name)) for name in shown.signature.members]

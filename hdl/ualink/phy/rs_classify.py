@@ -1,0 +1,71 @@
+"""What each received block is (UALink_200 §7.2.5, Figure 7-2)."""
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ualink.phy.blocks import (
+    ALIGNMENT_BLOCK,
+    BLOCKS_PER_BEAT,
+    CONTROL_SYNC,
+    DATA_SYNC,
+    IDLE_TYPE,
+    ORDERED_SET_TYPE,
+    START_TYPE,
+)
+from ualink.phy.interface import BLOCKS_LAYOUT
+from ualink.phy.link_fault import LinkFault
+
+__all__ = ["BlockClassifier"]
+
+
+class BlockClassifier(wiring.Component):
+    """Looks at each block of a beat by itself. Latency: one cycle.
+
+    Members
+    -------
+    blocks : from the PCS; ``port`` is not looked at.
+    valid : a beat.
+    data : its bytes, those of block n in bits 64n+63..64n, whatever the block is.
+    control, invalid : bit n: block n has sync header 10; has 00 or 11. Neither: it is a data block.
+    counted : bit n: block n is a control block of a type that UALink_200 uses. Others are passed over (ruling P-29).
+    alignment : bit n: block n is of the start of an AM flit.
+    sequences : per block the fault of which it is a sequence ordered set: D1 = D2 = 0 and O code 0; OK: it is none.
+        The four bytes behind are not looked at.
+    """
+
+    def __init__(self):
+        super().__init__(
+            {
+                "blocks": In(stream.Signature(BLOCKS_LAYOUT, always_ready=True)),
+                "valid": Out(1),
+                "data": Out(64 * BLOCKS_PER_BEAT),
+                "control": Out(BLOCKS_PER_BEAT),
+                "invalid": Out(BLOCKS_PER_BEAT),
+                "counted": Out(BLOCKS_PER_BEAT),
+                "alignment": Out(BLOCKS_PER_BEAT),
+                "sequences": Out(data.ArrayLayout(LinkFault, BLOCKS_PER_BEAT)),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        blocks = [self.blocks.p.blocks[n] for n in range(BLOCKS_PER_BEAT)]
+        content = Signal(len(self.data), reset_less=True)
+        m.d.sync += [self.valid.eq(self.blocks.valid), content.eq(Cat(block[2:] for block in blocks))]
+        m.d.comb += self.data.eq(content)
+        for n, block in enumerate(blocks):
+            sync, block_type, payload = block[:2], block[2:10], block[10:]
+            is_control = sync == CONTROL_SYNC
+            fault = Signal(LinkFault, name=f"fault_{n}")
+            # D1, D2, D3 and the O code.
+            with m.If(is_control & (block_type == ORDERED_SET_TYPE) & ~payload[:16].any() & ~payload[18:28].any()):
+                m.d.comb += fault.eq(payload[16:18])
+            m.d.sync += [
+                self.control[n].eq(is_control),
+                self.invalid[n].eq(~is_control & (sync != DATA_SYNC)),
+                self.counted[n].eq(is_control & block_type.matches(IDLE_TYPE, START_TYPE, ORDERED_SET_TYPE)),
+                self.alignment[n].eq(block == ALIGNMENT_BLOCK),
+                self.sequences[n].eq(fault),
+            ]
+        return m

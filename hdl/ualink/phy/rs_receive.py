@@ -1,0 +1,142 @@
+"""Makes slots of ten beats out of received blocks (UALink_200 §7.2.8)."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ualink.config import PhyConfig
+from ualink.phy.alignment_span import AlignmentSpan
+from ualink.phy.block_mask import chosen
+from ualink.phy.blocks import BLOCKS_PER_BEAT
+from ualink.phy.interface import BLOCKS_LAYOUT, RX_BEAT_LAYOUT, SlotStatus
+from ualink.phy.link_fault import LinkFault, LinkFaultMachine
+from ualink.phy.rs_classify import BlockClassifier
+from ualink.phy.rs_slot_count import SlotCount
+from ualink.phy.rs_slots import SlotFinder, SlotState
+
+__all__ = ["RSReceive"]
+
+CONTROL_FLITS = 4
+"""Control flits in a row that end a link (UALink_200 §6.7.1)."""
+
+
+class RSReceive(wiring.Component):
+    """Receive side of the reconciliation sublayer. The last block of a flit that comes in cycle t is in the last beat
+    of its slot in cycle t + 4.
+
+    A slot that is GOOD has ten beats, and so has every other slot that begins with ``first``; where another slot
+    begins in its place, it is left without ``last``. Of control blocks outside of slots each quarter of
+    ``control_flit_blocks`` (ruling P-05) is told by one beat, ``first`` and ``last`` at once, with status CONTROL.
+    From the ``last`` of a slot to the next one there are eight valid beats or more.
+
+    A slot with a block that is no data block is BAD; where a control flit is due it is CONTROL, for nothing is lost
+    (ruling P-26). A slot that began in place of an aborted one is BAD for both.
+
+    Parameters
+    ----------
+    config : ``control_interval`` and ``control_flit_blocks`` are used.
+
+    Members
+    -------
+    blocks : from the PCS; ``port`` is not looked at.
+    beat : to the DL; ``port`` is 0.
+    link_fault : ``LinkFault`` as received.
+    aligned : an AM flit has come.
+    marker : pulse: an AM flit begins.
+    fault_change : pulse: there is another ``link_fault``.
+    """
+
+    def __init__(self, config: PhyConfig):
+        self._config = config
+        super().__init__(
+            {
+                "blocks": In(stream.Signature(BLOCKS_LAYOUT, always_ready=True)),
+                "beat": Out(stream.Signature(RX_BEAT_LAYOUT, always_ready=True)),
+                "link_fault": Out(LinkFault),
+                "aligned": Out(1),
+                "marker": Out(1),
+                "fault_change": Out(1),
+            }
+        )
+        self.classifier = BlockClassifier()
+        self.alignment = AlignmentSpan()
+        self.faults = LinkFaultMachine()
+        self.slots = SlotFinder()
+        self.count = SlotCount(config)
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.classifier = found = self.classifier
+        m.submodules.alignment = alignment = self.alignment
+        m.submodules.faults = faults = self.faults
+        m.submodules.slots = slots = self.slots
+        m.submodules.count = count = self.count
+        m.d.comb += [
+            found.blocks.valid.eq(self.blocks.valid),
+            found.blocks.p.eq(self.blocks.p),
+            alignment.valid.eq(found.valid),
+            alignment.alignment.eq(found.alignment),
+            faults.valid.eq(found.valid),
+            faults.sequences.eq(found.sequences),
+            faults.frozen.eq(alignment.inside),
+            slots.valid.eq(found.valid),
+            slots.control.eq(found.control),
+            slots.invalid.eq(found.invalid),
+            slots.counted.eq(found.counted),
+            slots.marker.eq(alignment.begins),
+            count.beat.eq(slots.beat),
+            count.marker.eq(slots.marker_after),
+            count.first_start.eq(slots.first_start),
+            count.last_start.eq(slots.last_start),
+            count.replaced.eq(slots.replaced),
+            self.link_fault.eq(faults.link_fault),
+            self.fault_change.eq(faults.changed),
+            self.aligned.eq(slots.state != SlotState.HUNT),
+            self.marker.eq(slots.marker_after.any()),
+        ]
+        self._align(m)
+        self._tell(m, self._control_flit(m))
+        return m
+
+    def _align(self, m):
+        """The eight blocks that are whole, out of the newest beat and the one before it."""
+        held, newest, before = (
+            Signal(64 * BLOCKS_PER_BEAT, name=n, reset_less=True) for n in ("held", "newest", "before")
+        )
+        m.d.sync += held.eq(self.classifier.data)
+        # Cycles without a beat leave no trace.
+        arrived = Signal()
+        m.d.sync += arrived.eq(self.classifier.valid)
+        with m.If(arrived):
+            m.d.sync += [newest.eq(held), before.eq(newest)]
+        whole = Signal(64 * BLOCKS_PER_BEAT, reset_less=True)
+        shifted = (Cat(before, newest)[64 * n :][: len(newest)] for n in range(1, BLOCKS_PER_BEAT))
+        m.d.sync += whole.eq(chosen(self.slots.offset, [newest, *shifted]))
+        m.d.comb += self.beat.p.data.eq(whole)
+
+    def _control_flit(self, m):
+        """Whether there have been control blocks enough."""
+        enough = self._config.control_flit_blocks // CONTROL_FLITS
+        run, total = Signal(range(enough)), Signal(range(enough + BLOCKS_PER_BEAT))
+        told = Signal()
+        m.d.comb += [
+            total.eq(run + sum(self.slots.outside[n] for n in range(BLOCKS_PER_BEAT))),
+            told.eq(total >= enough),
+        ]
+        m.d.sync += run.eq(Mux(told, total - enough, total))
+        with m.If(self.slots.last_start.any()):
+            m.d.sync += run.eq(0)
+        return told
+
+    def _tell(self, m, control_flit):
+        slots, beat = self.slots, self.beat
+        m.d.sync += [
+            beat.valid.eq(slots.emit | control_flit),
+            beat.p.first.eq(slots.first | control_flit),
+            beat.p.last.eq(slots.last | control_flit),
+            beat.p.status.eq(SlotStatus.BAD),
+        ]
+        with m.If(control_flit | (self.count.control_slot & ~slots.good & ~self.count.owed)):
+            m.d.sync += beat.p.status.eq(SlotStatus.CONTROL)
+        with m.Elif(slots.good & ~self.count.owed):
+            m.d.sync += beat.p.status.eq(SlotStatus.GOOD)
