@@ -1,6 +1,6 @@
 """What comes back: does it belong to a Request, and is every byte right?"""
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 

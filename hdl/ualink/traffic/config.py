@@ -1,6 +1,6 @@
 """What a build may choose of a traffic engine."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ualink.config import ConfigError, UPLIConfig
 
@@ -18,7 +18,7 @@ class TrafficConfig:
     tags: int = 64
     memory_lines: int = 256
     ports: int = 1
-    upli: UPLIConfig = UPLIConfig()
+    upli: UPLIConfig = field(default_factory=UPLIConfig)
 
     def __post_init__(self):
         for key, low, high in (("tags", 2, 2048), ("memory_lines", 4, 1 << 20)):

@@ -56,8 +56,8 @@ class ErrorKind(enum.Enum, shape=4):
 
 
 PLAN = data.StructLayout({"command": 2, "line": LINE_BITS, "dst": 10, "beats": 2, "strict": 1, "masked": 1})
-"""One Request: ``beats`` + 1 lines from ``line`` on of accelerator ``dst``. A Read that is ``strict`` wants the new data
-in all lanes, or in those of a sparse Write if ``masked``."""
+"""One Request: ``beats`` + 1 lines from ``line`` on of accelerator ``dst``. A Read that is ``strict`` wants the new
+data in all lanes, or in those of a sparse Write if ``masked``."""
 
 
 class SettingsSignature(wiring.Signature):

@@ -11,7 +11,7 @@ from ualink.traffic.histogram import BIN_BITS, COUNT_BITS, Histogram
 from ualink.traffic.interface import TIME_BITS, ErrorKind, SettingsSignature
 from ualink.traffic.planner import Planner
 from ualink.traffic.source import Source
-from ualink.traffic.statistics import Statistics
+from ualink.traffic.statistics import Statistics, StatisticsSignature
 from ualink.traffic.tag_table import TagTable
 from ualink.upli.channels import beat_stream
 
@@ -38,13 +38,12 @@ class Requester(wiring.Component):
     outstanding, lost : Requests that wait, tags that were given up.
     req, orig_data, rd_rsp, wr_rsp : one port of an Originator.
     add_… : of the responder, for the statistics.
-    statistics : what ``Statistics`` shows.
+    statistics : ``StatisticsSignature``.
     index, count : of the histogram.
     """
 
     def __init__(self, config: TrafficConfig):
         self.config = config
-        shown = {name: member for name, member in Statistics().signature.members.items() if member.flow == Out}
         super().__init__(
             {
                 "settings": In(SettingsSignature()),
@@ -60,7 +59,7 @@ class Requester(wiring.Component):
                 "rd_rsp": In(beat_stream("rd_rsp")),
                 "wr_rsp": In(beat_stream("wr_rsp")),
                 **{f"add_{name}": In(1) for name in SERVICE},
-                "statistics": Out(wiring.Signature(shown)),
+                "statistics": Out(StatisticsSignature()),
                 "index": In(BIN_BITS + 1),
                 "count": Out(COUNT_BITS),
             }

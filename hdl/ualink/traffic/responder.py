@@ -103,14 +103,13 @@ class Responder(wiring.Component):
             write.addr.eq(line),
             write.data.eq(changed),
         ]
-        with m.If(works):
-            with m.Switch(Cat(request.attr[4:8], request.attr[0])):
-                with m.Case(AND):
-                    m.d.comb += changed.eq(read.data & orig.data)
-                with m.Case(OR):
-                    m.d.comb += changed.eq(read.data | orig.data)
-                with m.Case(XOR):
-                    m.d.comb += changed.eq(read.data ^ orig.data)
+        with m.If(works), m.Switch(Cat(request.attr[4:8], request.attr[0])):
+            with m.Case(AND):
+                m.d.comb += changed.eq(read.data & orig.data)
+            with m.Case(OR):
+                m.d.comb += changed.eq(read.data | orig.data)
+            with m.Case(XOR):
+                m.d.comb += changed.eq(read.data ^ orig.data)
         with m.If(here & ((rules.writes & okay & ~orig.error) | (works & old_is_here))):
             m.d.comb += write.en.eq(orig.byte_en & rules.lanes)
 

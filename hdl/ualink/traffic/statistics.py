@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from ualink.traffic.checker import EVENTS, REPORT
 from ualink.traffic.interface import TIME_BITS, ErrorKind
 
-__all__ = ["COUNTERS", "ERRORS", "EXTREMES", "SUMS", "Statistics"]
+__all__ = ["COUNTERS", "ERRORS", "EXTREMES", "SUMS", "Statistics", "StatisticsSignature"]
 
 COUNTERS = {"requests": 1, "responses": 1, "beats_sent": 1, "beats_received": 1, "wrong_bytes": 7, "cycles": 1}
 """Counters of 64 bits, and the bits that are added to each in a cycle."""
@@ -21,16 +21,36 @@ ERRORS = (*EVENTS, "time_outs", "served_requests", "refused_requests", "foreign_
 EXTREMES = ("read_latency_min", "read_latency_max", "write_latency_min", "write_latency_max")
 
 
-class Statistics(wiring.Component):
-    """Counts; a reset of the domain clears it.
+class StatisticsSignature(wiring.Signature):
+    """What has been counted.
 
     Members
     -------
-    add_…, count_… : of ``COUNTERS`` and ``ERRORS``; counts wrap around. ``SUMS`` are those of ``latency``.
-    ended, write, latency : a Request has ended, answered on WrRsp if ``write``, after ``latency`` cycles.
+    count_… : 64 bits of ``COUNTERS`` and ``SUMS``, 32 bits of ``ERRORS``; they wrap around.
     …_min, …_max : least and greatest latency; all ones and 0 as long as there is none.
+    first_error : the first error; of kind NONE as long as there is none.
+    """
+
+    def __init__(self):
+        super().__init__(
+            {
+                **{f"count_{name}": Out(64) for name in (*COUNTERS, *SUMS)},
+                **{f"count_{name}": Out(32) for name in ERRORS},
+                **{name: Out(TIME_BITS, init=-1 if name.endswith("min") else 0) for name in EXTREMES},
+                "first_error": Out(REPORT),
+            }
+        )
+
+
+class Statistics(wiring.Component):
+    """Counts; a reset of the domain clears it. Counts are one cycle late, latencies two.
+
+    Members
+    -------
+    add_… : of ``COUNTERS`` and ``ERRORS``, what to add in this cycle.
+    ended, write, latency : a Request has ended, answered on WrRsp if ``write``, after ``latency`` cycles.
     report : an error of this cycle, if its kind is not NONE.
-    first_error : the first one.
+    The others are those of ``StatisticsSignature``.
     """
 
     def __init__(self):
@@ -38,14 +58,11 @@ class Statistics(wiring.Component):
             {
                 **{f"add_{name}": In(bits) for name, bits in COUNTERS.items()},
                 **{f"add_{name}": In(2) for name in ERRORS},
-                **{f"count_{name}": Out(64) for name in (*COUNTERS, *SUMS)},
-                **{f"count_{name}": Out(32) for name in ERRORS},
                 "ended": In(1),
                 "write": In(1),
                 "latency": In(TIME_BITS),
-                **{name: Out(TIME_BITS, init=-1 if name.endswith("min") else 0) for name in EXTREMES},
                 "report": In(REPORT),
-                "first_error": Out(REPORT),
+                **StatisticsSignature().members,
             }
         )
 
