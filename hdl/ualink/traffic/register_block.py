@@ -1,10 +1,10 @@
 """The registers of a traffic engine on firmware's bus."""
 
-from amaranth.hdl import Cat, Const, Module, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from ualink.csr import BusSignature
+from ualink.csr import WORD_BYTES, BusSignature
 from ualink.csr_block import RegisterBlock
 from ualink.traffic.config import TrafficConfig
 from ualink.traffic.histogram import BIN_BITS, COUNT_BITS
@@ -65,13 +65,15 @@ class TrafficRegisterBlock(wiring.Component):
             if value is None:
                 value = getattr(getattr(block, fields[name]), name)
             m.d.comb += getattr(self.settings, name).eq(value)
+        indexed = self.bus.write & (self.bus.address == self.registers["histogram_index"].offset // WORD_BYTES)
         m.d.comb += [
             block.here.eq(1),
             self.start.eq(block.run.start),
             block.run.start_done.eq(self.done),
             self.clear.eq(block.clear.start),
             block.clear.start_done.eq(self.cleared),
-            self.index.eq(block.histogram_index.index),
+            # The count is there when the access after the write of its index may read it.
+            self.index.eq(Mux(indexed, self.bus.write_data, block.histogram_index.index)),
             block.histogram_count.count.eq(self.count),
             block.events.config_error.eq(block.refused),
             *(getattr(block.events, name).eq(getattr(self, name)) for name in AGENT_EVENTS),

@@ -251,13 +251,13 @@ def _results() -> tuple[Register, ...]:
             "histogram_index",
             0x80,
             (Field("index", f"{BIN_BITS}:0", Access.RW, 0, "Class; Writes and WriteFulls begin at 128."),),
-            "Which count ``histogram_count`` shows.",
+            "Which count histogram_count shows.",
         ),
         Register(
             "histogram_count",
             0x84,
             (Field("count", f"{COUNT_BITS - 1}:0", Access.RO, 0, "Requests."),),
-            "Requests of this class of latency; right from the second cycle after the write of the index on.",
+            "Requests of the class of latency that histogram_index names.",
         ),
         *(
             Register(

@@ -36,7 +36,7 @@ class StatisticsSignature(wiring.Signature):
             {
                 **{f"count_{name}": Out(64) for name in (*COUNTERS, *SUMS)},
                 **{f"count_{name}": Out(32) for name in ERRORS},
-                **{name: Out(TIME_BITS, init=-1 if name.endswith("min") else 0) for name in EXTREMES},
+                **{name: Out(TIME_BITS, init=(1 << TIME_BITS) - 1 if name.endswith("min") else 0) for name in EXTREMES},
                 "first_error": Out(REPORT),
             }
         )

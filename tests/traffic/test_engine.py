@@ -1,0 +1,94 @@
+"""Two traffic engines back to back: they fill, use and check each other's memory over UPLI, told by registers."""
+
+from traffic.engines import SMALL, Pair
+from ualink_sim.model.traffic import Command, Settings, bin_of, plans
+from upli_wire import CHANNELS
+
+LINES = SMALL.memory_lines
+REGION = 3
+"""Blocks of the memory, as a power of two."""
+BINS = bin_of(255) + 1
+"""More than are used here."""
+
+
+async def set_up(ctx, firmware, own: int, other: int) -> None:
+    await firmware.put(ctx, "identity", own=own)
+    await firmware.put(ctx, "destination", first=other)
+    await firmware.put(ctx, "region", region=REGION, hot_region=1, hot_share=128)
+    await firmware.put(ctx, "time_out", time_out=2_000)
+
+
+async def fill(ctx, firmware, seed: int) -> None:
+    """Write the whole region with the data of ``seed``."""
+    await firmware.put(ctx, "mix", read=0)
+    await firmware.put(ctx, "mode", pattern=0, size=3)
+    await firmware.put(ctx, "requests", requests=1 << REGION)
+    await firmware.put(ctx, "new_seed", new_seed=seed)
+    await firmware.run(ctx)
+
+
+MIX = {"read": 100, "write": 60, "atomic": 40}
+
+
+async def mixed(ctx, firmware, requests: int, verify: bool) -> None:
+    await firmware.put(ctx, "mix", **MIX)
+    await firmware.put(ctx, "mode", pattern=3, random_size=1, sparse=1, verify=int(verify))
+    await firmware.put(ctx, "requests", requests=requests)
+    await firmware.put(ctx, "new_seed", new_seed=8)
+    await firmware.put(ctx, "old_seed", old_seed=7)
+    await firmware.run(ctx)
+
+
+def errors_of(counters: dict[str, int]) -> dict[str, int]:
+    names = [name for name in counters if name.endswith(("_responses", "_tags", "_channels", "_errors", "time_outs"))]
+    return {name: counters[name] for name in (*names, "poisoned_beats", "wrong_bytes") if counters[name]}
+
+
+def test_fill_use_and_verify():
+    pair = Pair()
+    asked = 60
+    planned = [
+        plan for plan, _ in zip(plans(Settings(**MIX, pattern=3, random_size=True, region=REGION)), range(asked))
+    ]
+
+    async def story(ctx):
+        for firmware, own in zip(pair.firmware, (3, 9)):
+            await set_up(ctx, firmware, own, 12 - own)
+        first, second = pair.firmware
+        await first.put(ctx, "run", start=1)
+        await first.put(ctx, "run", start=0)
+        await fill(ctx, first, 7)
+        await first.clear(ctx)
+        await mixed(ctx, first, asked, False)
+        counters = await first.counters(ctx)
+        assert not errors_of(counters)
+        assert counters["requests"] == counters["responses"] == asked
+        written = [plan for plan in planned if plan.command != Command.READ]
+        back = [plan for plan in planned if plan.command in (Command.READ, Command.ATOMIC)]
+        assert counters["bytes_sent"] == 64 * sum(plan.beats for plan in written)
+        assert counters["bytes_received"] == 64 * sum(plan.beats for plan in back)
+        served = await second.counters(ctx)
+        assert served["served_requests"] - (1 << REGION) in (asked, asked + 1)
+        assert not served["refused_requests"] and not served["foreign_requests"]
+
+        counts = {}
+        for index in (*range(BINS), *range(128, 128 + BINS)):
+            await first.put(ctx, "histogram_index", index=index)
+            counts[index] = await first.get(ctx, "histogram_count")
+        assert sum(counts[n] for n in range(BINS)) == len(back)
+        assert sum(counts.values()) == asked
+        for kind, start in (("read", 0), ("write", 128)):
+            used = [n for n in range(BINS) if counts[start + n]]
+            assert used[0] == bin_of(counters[f"{kind}_latency_min"])
+            assert used[-1] == bin_of(counters[f"{kind}_latency_max"])
+        least, total = counters["read_latency_min"], counters["read_latency_sum"]
+        assert least * len(back) <= total <= counters["read_latency_max"] * len(back)
+
+        await mixed(ctx, first, asked, True)
+        assert not errors_of(await first.counters(ctx))
+        assert await first.get(ctx, "first_error.kind") == 0
+        assert await first.get(ctx, "events.config_error") == 0
+
+    pair.simulate(story)
+    assert all(pair.rules.beats[channel][0] for channel in CHANNELS)
+    assert not any(pair.rules.in_use.values())
