@@ -1,6 +1,6 @@
 """Traffic engines back to back over UPLI, and firmware that knows their registers by name."""
 
-from amaranth.hdl import Elaboratable, Module
+from amaranth.hdl import Elaboratable, Module, Signal
 from amaranth.lib.wiring import connect
 from amaranth.sim import Simulator
 
@@ -70,11 +70,15 @@ class Firmware(Master):
 
 
 class Pair(Elaboratable):
-    """Two engines, the source of each before the responder of the other; ``rules`` judge the first source's wire."""
+    """Two engines, the source of each before the responder of the other; ``rules`` judge the first source's wire.
+
+    ``flip`` turns one bit of the data on RdRsp to the first, behind the rules.
+    """
 
     def __init__(self, config: TrafficConfig = SMALL):
         self.config = config
         self.engines = TrafficEngine(config), TrafficEngine(config)
+        self.flip = Signal()
         self.firmware = [Firmware(engine) for engine in self.engines]
         released = {name: getattr(config.upli, name) for name in ("req", "orig_data", "rd_rsp", "wr_rsp")}
         self.rules = WireRules(config.ports, released)
@@ -84,6 +88,7 @@ class Pair(Elaboratable):
         m.submodules.first, m.submodules.second = first, second = self.engines
         connect(m, first.originator, second.completer)
         connect(m, second.originator, first.completer)
+        m.d.comb += first.originator.rd_rsp.data[100].eq(second.completer.rd_rsp.data[100] ^ self.flip)
         return m
 
     def simulate(self, *stories, watch: bool = True):
@@ -98,5 +103,5 @@ class Pair(Elaboratable):
 
     async def _watch(self, ctx):
         while True:
-            self.rules.step(sample(ctx, self.engines[0].originator))
+            self.rules.step(sample(ctx, self.engines[1].completer))
             await ctx.tick()

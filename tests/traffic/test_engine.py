@@ -1,7 +1,9 @@
 """Two traffic engines back to back: they fill, use and check each other's memory over UPLI, told by registers."""
 
 from traffic.engines import SMALL, Pair
+from ualink.traffic.interface import ErrorKind
 from ualink_sim.model.traffic import Command, Settings, bin_of, plans
+from ualink_sim.model.upli import Status
 from upli_wire import CHANNELS
 
 LINES = SMALL.memory_lines
@@ -42,6 +44,52 @@ async def mixed(ctx, firmware, requests: int, verify: bool) -> None:
 def errors_of(counters: dict[str, int]) -> dict[str, int]:
     names = [name for name in counters if name.endswith(("_responses", "_tags", "_channels", "_errors", "time_outs"))]
     return {name: counters[name] for name in (*names, "poisoned_beats", "wrong_bytes") if counters[name]}
+
+
+async def hostile_wire(ctx, pair, firmware):
+    """A bit that changes on the wire breaks parity: the Originator poisons the beats, the checker counts them."""
+    await firmware.clear(ctx)
+    await firmware.put(ctx, "mix", read=256)
+    await firmware.put(ctx, "mode", size=0)
+    await firmware.put(ctx, "requests", requests=5)
+    ctx.set(pair.flip, 1)
+    await firmware.run(ctx)
+    ctx.set(pair.flip, 0)
+    assert errors_of(await firmware.counters(ctx)) == {"poisoned_beats": 5}
+    assert await firmware.get(ctx, "first_error.kind") == ErrorKind.POISON.value
+    assert await firmware.get(ctx, "events.originator_data") == 1
+    assert await firmware.get(ctx, "events.originator_control") == 0
+
+
+async def answer_at_once(ctx, first, second):
+    """Both engines ask and answer at the same time, and an address beyond the memory is refused if that is wanted."""
+    for firmware in (first, second):
+        await firmware.clear(ctx)
+        await firmware.put(ctx, "mix", read=128)
+        await firmware.put(ctx, "mode", pattern=2, size=3)
+        await firmware.put(ctx, "requests", requests=30)
+        await firmware.put(ctx, "old_seed", old_seed=7)
+        await firmware.put(ctx, "new_seed", new_seed=8)
+    # The second engine's memory is filled with 7, and here and there with 8; the first one's is to be filled.
+    await fill(ctx, second, 7)
+    await second.put(ctx, "mix", read=128)
+    await second.put(ctx, "mode", pattern=2, size=3)
+    await second.put(ctx, "requests", requests=30)
+    await second.put(ctx, "new_seed", new_seed=8)
+    await second.put(ctx, "run", start=1)
+    await first.run(ctx)
+    await second.wait(ctx, "run", 1_000)
+    for firmware in (first, second):
+        assert not errors_of(await firmware.counters(ctx))
+    await first.clear(ctx)
+    await second.put(ctx, "responder", decode=1)
+    await first.put(ctx, "base_low", address=LINES * 64 >> 8)
+    await first.put(ctx, "requests", requests=4)
+    await first.run(ctx)
+    assert errors_of(await first.counters(ctx)) == {"status_errors": 4}
+    assert await first.get(ctx, "first_error.status") == Status.DECODE_ERROR
+    assert await first.get(ctx, "first_error_line_low") >> 5 == 1
+    await first.put(ctx, "base_low", address=0)
 
 
 def test_fill_use_and_verify():
@@ -88,6 +136,8 @@ def test_fill_use_and_verify():
         assert not errors_of(await first.counters(ctx))
         assert await first.get(ctx, "first_error.kind") == 0
         assert await first.get(ctx, "events.config_error") == 0
+        await answer_at_once(ctx, first, second)
+        await hostile_wire(ctx, pair, first)
 
     pair.simulate(story)
     assert all(pair.rules.beats[channel][0] for channel in CHANNELS)
