@@ -67,14 +67,14 @@ async def answer_at_once(ctx, first, second):
         await firmware.clear(ctx)
         await firmware.put(ctx, "mix", read=128)
         await firmware.put(ctx, "mode", pattern=2, size=3)
-        await firmware.put(ctx, "requests", requests=30)
+        await firmware.put(ctx, "requests", requests=16)
         await firmware.put(ctx, "old_seed", old_seed=7)
         await firmware.put(ctx, "new_seed", new_seed=8)
     # The second engine's memory is filled with 7, and here and there with 8; the first one's is to be filled.
     await fill(ctx, second, 7)
     await second.put(ctx, "mix", read=128)
     await second.put(ctx, "mode", pattern=2, size=3)
-    await second.put(ctx, "requests", requests=30)
+    await second.put(ctx, "requests", requests=16)
     await second.put(ctx, "new_seed", new_seed=8)
     await second.put(ctx, "run", start=1)
     await first.run(ctx)
@@ -94,7 +94,7 @@ async def answer_at_once(ctx, first, second):
 
 def test_fill_use_and_verify():
     pair = Pair()
-    asked = 60
+    asked = 40
     planned = [
         plan for plan, _ in zip(plans(Settings(**MIX, pattern=3, random_size=True, region=REGION)), range(asked))
     ]

@@ -1,6 +1,6 @@
 """What comes back: does it belong to a Request, and is every byte right?"""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Array, Cat, Module, Mux, Signal
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -233,25 +233,36 @@ class Checker(wiring.Component):
             found, old = difference.word_select(lane, 8), either.word_select(lane, 8)
             m.d.comb += wrong[lane].eq(judging & (found != 0) & (must_be_new[lane] | (found != old)))
         m.d.sync += counted.eq(wrong)
-        m.d.comb += self.wrong_bytes.eq(sum(counted))
+        m.d.comb += self.wrong_bytes.eq(_ones(counted))
 
         report = Signal(REPORT, name="data_report")
         m.d.comb += [report.tag.eq(kept_tag), report.offset.eq(kept_offset), report.line.eq(kept_line)]
-        words = line_words(kept_state)
         for word in reversed(range(8)):
             with m.If(wrong.word_select(word, 8).any()):
-                expected = words.word_select(word, 64)
-                m.d.comb += [
-                    report.kind.eq(ErrorKind.DATA),
-                    report.word.eq(word),
-                    report.expected.eq(expected),
-                    report.found.eq(expected ^ difference.word_select(word, 64)),
-                ]
+                m.d.comb += [report.kind.eq(ErrorKind.DATA), report.word.eq(word)]
+        words = line_words(kept_state)
+        m.d.comb += [
+            report.expected.eq(Array(words.word_select(n, 64) for n in range(8))[report.word]),
+            report.found.eq(report.expected ^ Array(difference.word_select(n, 64) for n in range(8))[report.word]),
+        ]
         return report
 
 
 _PROGRESS = data.StructLayout({"seen": 4, "status": 4, "multi": 1})
 """Offsets of a Response that have come, all 0 before and after it; Status and mode of its beats."""
+
+
+def _ones(bits):
+    """How many of ``bits`` are 1: four at a time by logic, then a tree of adders."""
+    counts = []
+    for at in range(0, len(bits), 4):
+        a, b, c, d = bits[at : at + 4]
+        two = ((a ^ b) & (c ^ d)) | (a & b & ~c & ~d) | (c & d & ~a & ~b)
+        three = (a & b & (c ^ d)) | (c & d & (a ^ b))
+        counts.append(Cat(a ^ b ^ c ^ d, two | three, a & b & c & d))
+    while len(counts) > 1:
+        counts = [first + second for first, second in zip(counts[::2], counts[1::2])]
+    return counts[0]
 
 
 def _report(m, report, errors, beat, look):

@@ -1,10 +1,13 @@
 """What a build may choose of a traffic engine."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from ualink.config import ConfigError, UPLIConfig
+from ualink.config import ConfigError, Credits, UPLIConfig
 
 __all__ = ["TrafficConfig"]
+
+UPLI = UPLIConfig(orig_data=Credits(pool=16), rd_rsp=Credits(pool=16))
+"""Enough for a beat in every cycle, and one row of LUT RAMs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,7 +21,7 @@ class TrafficConfig:
     tags: int = 64
     memory_lines: int = 256
     ports: int = 1
-    upli: UPLIConfig = field(default_factory=UPLIConfig)
+    upli: UPLIConfig = UPLI
 
     def __post_init__(self):
         for key, low, high in (("tags", 2, 2048), ("memory_lines", 4, 1 << 20)):

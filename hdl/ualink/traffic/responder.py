@@ -10,7 +10,8 @@ from ualink.upli.commands import Status, has_orig_data
 
 __all__ = ["Responder"]
 
-AND, OR, XOR, SWAP = 1, 2, 3, 4
+AND, OR, XOR, SWAP = 1, 2, 3, 0
+"""OpTypes 01h to 04h, by their two low bits."""
 
 
 class Responder(wiring.Component):
@@ -103,7 +104,10 @@ class Responder(wiring.Component):
             write.addr.eq(line),
             write.data.eq(changed),
         ]
-        with m.If(works), m.Switch(Cat(request.attr[4:8], request.attr[0])):
+        # Two bits say what becomes of old and new, so that each bit of the memory costs four inputs.
+        operation = Signal(2)
+        m.d.comb += operation.eq(Mux(works, request.attr[4:6], SWAP))
+        with m.Switch(operation):
             with m.Case(AND):
                 m.d.comb += changed.eq(read.data & orig.data)
             with m.Case(OR):
