@@ -1,7 +1,18 @@
 """Two traffic engines back to back: they fill, use and check each other's memory over UPLI, told by registers."""
 
+from dataclasses import replace
+
+import pytest
+from amaranth.hdl import Module, Shape
+from amaranth.lib.wiring import connect
+
 from traffic.engines import SMALL, Pair
-from ualink.traffic.interface import ErrorKind
+from ualink.config import ConfigError, StationConfig
+from ualink.station import Station
+from ualink.traffic.config import TrafficConfig
+from ualink.traffic.engine import TrafficEngine
+from ualink.traffic.interface import ErrorKind, SettingsSignature
+from ualink.traffic.register_map import traffic_registers
 from ualink_sim.model.traffic import Command, Settings, bin_of, plans
 from ualink_sim.model.upli import Status
 from upli_wire import CHANNELS
@@ -142,3 +153,57 @@ def test_fill_use_and_verify():
     pair.simulate(story)
     assert all(pair.rules.beats[channel][0] for channel in CHANNELS)
     assert not any(pair.rules.in_use.values())
+
+
+def test_one_port_of_two():
+    """Beats are of the chosen port, in its slots, and what is written is read."""
+    pair, port = Pair(replace(SMALL, ports=2)), 1
+
+    async def story(ctx):
+        for firmware, own in zip(pair.firmware, (3, 9)):
+            await set_up(ctx, firmware, own, 12 - own)
+            await firmware.put(ctx, "identity", own=own, port=port)
+        first = pair.firmware[0]
+        await fill(ctx, first, 7)
+        await first.put(ctx, "mix", read=256)
+        await first.put(ctx, "requests", requests=4)
+        await first.put(ctx, "old_seed", old_seed=7)
+        await first.run(ctx)
+        counters = await first.counters(ctx)
+        assert not errors_of(counters) and counters["responses"] == (1 << REGION) + 4
+
+    pair.simulate(story)
+    for channel in CHANNELS:
+        assert pair.rules.beats[channel][port] and not pair.rules.beats[channel][1 - port]
+
+
+def test_engine_fits_a_station():
+    module = Module()
+    station, engine = Station(StationConfig()), TrafficEngine()
+    connect(module, engine.originator, station.upli_completer)
+    connect(module, station.upli_originator, engine.completer)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("tags", 48), ("tags", 1), ("tags", 4096), ("memory_lines", 2), ("memory_lines", True), ("ports", 3)],
+)
+def test_what_cannot_be_built_is_named(key, value):
+    with pytest.raises(ConfigError, match=rf"traffic\.{key} is {value}"):
+        TrafficConfig(**{key: value})
+
+
+def test_every_setting_has_a_register():
+    """Fields, widths and reset values of the map and of ``SettingsSignature`` are the same."""
+    fields = {
+        field.name: field for register in traffic_registers(SMALL) for field in register.fields if field.access == "rw"
+    }
+    split = {"base": ("base_low.address", "base_high.address"), "seed": ("seed_low.seed", "seed_high.seed")}
+    registers = traffic_registers(SMALL)
+    for name, member in SettingsSignature().members.items():
+        width, reset = Shape.cast(member.shape).width, member.init or 0
+        if name in split:
+            low, high = (registers[place.split(".")[0]].fields[0] for place in split[name])
+            assert (low.width + high.width, high.reset << low.width | low.reset) == (width, reset)
+        else:
+            assert (fields[name].width, fields[name].reset) == (width, reset), name
