@@ -107,7 +107,13 @@ def outcomes():
                 await ctx.tick().repeat(LATE)
             shown = dut.statistics
             counts = {name: ctx.get(getattr(shown, f"count_{name}")) for name in (*COUNTERS, *ERRORS)}
-            found[name] = counts, ctx.get(shown.first_error), ctx.get(dut.lost), list(partner.requests)
+            found[name] = (
+                counts,
+                ctx.get(shown.first_error),
+                ctx.get(dut.lost),
+                list(partner.requests),
+                list(partner.written),
+            )
             await partner.clear(ctx)
 
     partner.simulate(story)
@@ -117,7 +123,7 @@ def outcomes():
 @pytest.mark.parametrize("case", CASES)
 def test_what_is_wrong_is_counted_once(outcomes, case):
     which, _, expected, kind = CASES[case]
-    counts, first, lost, requests = outcomes[case]
+    counts, first, lost, requests, _ = outcomes[case]
     got = {name: counts[name] for name in ("wrong_bytes", *ERRORS) if counts[name]}
     assert got == expected
     assert first.kind == ErrorKind[kind]
@@ -134,6 +140,16 @@ def test_requests_are_those_of_the_model(outcomes):
         assert (request.cmd, request.addr, request.len) == (cmd, plan.line * 64, 16 * plan.beats - 1)
         assert (request.src_phys_acc_id, request.dst_phys_acc_id) == (OWN, plan.dst)
         assert request.num_beats == (0 if plan.command == Command.READ else plan.beats - 1)
+
+
+def test_data_written_are_those_of_the_model(outcomes):
+    written = [
+        (line_data(plan.line + beat, plan.dst, SEED), beat, beat == plan.beats - 1)
+        for plan in PLANS
+        for beat in range(plan.beats)
+        if plan.command != Command.READ
+    ]
+    assert [(beat.data, beat.offset, beat.last) for beat in outcomes["nothing wrong"][4]] == written
 
 
 def test_the_first_wrong_word_is_shown(outcomes):
