@@ -51,3 +51,15 @@ WRONG = {
 def test_tables_without_sense_are_refused(message):
     with pytest.raises(ConfigError, match=message):
         WRONG[message]()
+
+
+def test_a_range_may_have_all_values_of_a_word_but_one():
+    """It is judged by its ends; its 4,294,967,295 values are not gone through."""
+    field = Field("a", "31:0", Access.RW, 1, allowed=range(1, 1 << 32))
+    assert field.reset in field.allowed
+    with pytest.raises(ConfigError, match="values of 31 bits"):
+        Field("a", "30:0", Access.RW, 1, allowed=range(1, 1 << 32))
+    with pytest.raises(ConfigError, match="values of 31 bits"):
+        Field("a", "30:0", Access.RW, 0, allowed=range(-1, 1 << 31))
+    with pytest.raises(ConfigError, match="values of 2 bits"):
+        Field("a", "1:0", Access.RW, 0, allowed=range(0))

@@ -93,9 +93,9 @@ class Field:
             raise ConfigError(f"field {self.name}: allowed values are for rw fields, this one is {self.access}")
         if isinstance(self.allowed, range) and self.allowed.step != 1:
             raise ConfigError(f"field {self.name}: allowed is {self.allowed}; the step of a range must be 1")
-        if not self.allowed or not all(
-            0 <= value < 1 << self.width for value in (min(self.allowed), max(self.allowed))
-        ):
+        # The ends of a range, which may be long.
+        ends = (self.allowed[:1], self.allowed[-1:]) if isinstance(self.allowed, range) else (self.allowed,)
+        if not self.allowed or not all(0 <= value < 1 << self.width for values in ends for value in values):
             raise ConfigError(f"field {self.name}: allowed is {self.allowed}; it must be values of {self.width} bits")
         if self.reset not in self.allowed:
             raise ConfigError(f"field {self.name}: reset value {self.reset} is not allowed")

@@ -9,6 +9,8 @@ from ualink.csr_text import to_json, to_markdown, to_systemrdl
 from ualink.dl.rate_registers import RATE_REGISTERS
 from ualink.dl.register_map import dl_registers
 from ualink.tl.register_map import tl_registers
+from ualink.traffic.config import TrafficConfig
+from ualink.traffic.register_map import traffic_registers
 from ualink.upli.agent_registers import AGENT_REGISTERS
 
 __all__ = ["main", "page", "register_maps", "write"]
@@ -45,7 +47,13 @@ value refused, queue empty or full.
 
 def register_maps() -> tuple[RegisterMap, ...]:
     """The maps of this project, built with the default configuration."""
-    return dl_registers(DLConfig()), RATE_REGISTERS, tl_registers(TLConfig()), AGENT_REGISTERS
+    return (
+        dl_registers(DLConfig()),
+        RATE_REGISTERS,
+        tl_registers(TLConfig()),
+        AGENT_REGISTERS,
+        traffic_registers(TrafficConfig()),
+    )
 
 
 def page() -> str:
