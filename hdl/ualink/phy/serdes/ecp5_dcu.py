@@ -9,12 +9,12 @@ from ualink.config import ConfigError
 
 from .ecp5_parameters import channel_parameters, unit_parameters
 from .ecp5_rate import Ecp5Rate
-from .ecp5_reset import RETRIES_BITS, Ecp5ReceiveReset, Ecp5ResetTimes, Ecp5TransmitReset
+from .ecp5_reset import Ecp5ReceiveReset, Ecp5ResetTimes, Ecp5TransmitReset
 from .ecp5_sci import Ecp5LoopbackWriter
 from .halves import JoinHalves, SplitWords
-from .interface import Loopback, SerdesLaneSignature
+from .interface import LaneStatusSignature, Loopback, SerdesLaneSignature
 
-__all__ = ["Ecp5Dcu", "Ecp5LaneStatusSignature", "Ecp5ReferenceInput"]
+__all__ = ["Ecp5Dcu", "Ecp5ReferenceInput"]
 
 _BUS_BITS = 24
 _WORDS_IN_BUS = {10: (range(10),), 20: (range(10), range(12, 22))}
@@ -46,27 +46,6 @@ class Ecp5ReferenceInput(wiring.Component):
         return m
 
 
-class Ecp5LaneStatusSignature(wiring.Signature):
-    """What a lane shows of itself, sync domain.
-
-    ``pll_locked``: the transmit PLL is locked; ``signal``: there is one at the pins; ``locked``: the clock recovery
-    is; ``ready``: words are received; ``pll_retries``, ``retries``: how often the sequences began anew (8 bit each,
-    stay at 255).
-    """
-
-    def __init__(self):
-        super().__init__(
-            {
-                "pll_locked": Out(1),
-                "signal": Out(1),
-                "locked": Out(1),
-                "ready": Out(1),
-                "pll_retries": Out(RETRIES_BITS),
-                "retries": Out(RETRIES_BITS),
-            }
-        )
-
-
 class Ecp5Dcu(wiring.Component):
     """One or two lanes on a dual-channel unit (primitive DCUA), with words as they are on the line.
 
@@ -90,7 +69,7 @@ class Ecp5Dcu(wiring.Component):
     -------
     reference : the reference clock, of ``Ecp5ReferenceInput`` or of logic.
     lanes : ``SerdesLaneSignature(width)`` each; the receiver starts again when a lane's ``loopback`` changes.
-    status : ``Ecp5LaneStatusSignature`` each.
+    status : ``LaneStatusSignature`` each.
     """
 
     def __init__(
@@ -116,7 +95,7 @@ class Ecp5Dcu(wiring.Component):
             {
                 "reference": In(1),
                 "lanes": In(SerdesLaneSignature(width)).array(len(channels)),
-                "status": Out(Ecp5LaneStatusSignature()).array(len(channels)),
+                "status": Out(LaneStatusSignature()).array(len(channels)),
             }
         )
 
@@ -162,7 +141,7 @@ class Ecp5Dcu(wiring.Component):
         lane, name = self.lanes[number], self._first_lane + number
         receive_reset = self._receive_reset(m, number, transmit_reset)
         half = "_half" if self._width == 40 else ""
-        clocks = {way: Signal(name=f"{way}{name}_clock") for way in ("tx", "rx")}
+        clocks = {way: _clock(f"{way}{name}_clock") for way in ("tx", "rx")}
         ready = {"tx": transmit_reset.ready, "rx": receive_reset.ready}
         shown = {"tx": lane.tx_ready, "rx": lane.rx_ready}
         for way, clock in clocks.items():
@@ -224,7 +203,7 @@ class Ecp5Dcu(wiring.Component):
             # The divider runs from the start, on no reset. CLKDIVF divides edge clocks only, and of PCSCLKDIV there
             # are two in a device, fewer than clocks of lanes.
             m.domains += ClockDomain(f"{name}_divider", reset_less=True)
-            slow = Signal(name=f"{name}_slow_clock")
+            slow = _clock(f"{name}_slow_clock")
             m.d.comb += ClockSignal(f"{name}_divider").eq(clock)
             m.d[f"{name}_divider"] += slow.eq(~slow)
         for domain, source in zip(names, (slow, clock)):
@@ -249,6 +228,11 @@ class Ecp5Dcu(wiring.Component):
             m.d.comb += [split.word.eq(turned), sent.eq(split.half), join.half.eq(received), word.eq(join.word)]
         else:
             m.d.comb += [sent.eq(turned), word.eq(received)]
+
+
+def _clock(name: str) -> Signal:
+    """A signal whose name is still there when clocks are constrained."""
+    return Signal(name=name, attrs={"keep": 1})
 
 
 def _checked_unit(unit: int) -> int:

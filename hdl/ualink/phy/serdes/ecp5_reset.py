@@ -9,9 +9,9 @@ from amaranth.lib.wiring import In, Out
 
 from ualink.config import ConfigError
 
-__all__ = ["RETRIES_BITS", "Ecp5ReceiveReset", "Ecp5ResetTimes", "Ecp5TransmitReset"]
+from .interface import RETRIES_BITS
 
-RETRIES_BITS = 8
+__all__ = ["Ecp5ReceiveReset", "Ecp5ResetTimes", "Ecp5TransmitReset"]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,10 +5,12 @@ from amaranth.lib.wiring import In, Out
 
 from ualink.config import ConfigError
 
-__all__ = ["LANE_WIDTHS", "Loopback", "SerdesLaneSignature"]
+__all__ = ["LANE_WIDTHS", "RETRIES_BITS", "LaneStatusSignature", "Loopback", "SerdesLaneSignature"]
 
 LANE_WIDTHS = (10, 16, 20, 32, 40, 64)
 """Bits of a lane word."""
+
+RETRIES_BITS = 8
 
 
 class Loopback(enum.Enum, shape=2):
@@ -54,5 +56,26 @@ class SerdesLaneSignature(wiring.Signature):
                 "reset": Out(1),
                 "tx_invert": Out(1),
                 "rx_invert": Out(1),
+            }
+        )
+
+
+class LaneStatusSignature(wiring.Signature):
+    """What a SERDES shows of a lane, sync domain.
+
+    ``pll_locked``: the transmit PLL is locked; ``signal``: there is one at the receiver; ``locked``: the receiver's
+    clock is locked to it; ``ready``: words are received; ``pll_retries``, ``retries``: how often the sequences of PLL
+    and receiver began anew, 8 bit each, stay at 255.
+    """
+
+    def __init__(self):
+        super().__init__(
+            {
+                "pll_locked": Out(1),
+                "signal": Out(1),
+                "locked": Out(1),
+                "ready": Out(1),
+                "pll_retries": Out(RETRIES_BITS),
+                "retries": Out(RETRIES_BITS),
             }
         )
