@@ -6,7 +6,7 @@ from typing import Any
 
 from ualink.phy.serdes.ecp5_rate import Ecp5Rate
 
-__all__ = ["LED_MEANINGS", "Board", "Ecp5Board", "Ecp5Unit"]
+__all__ = ["LED_MEANINGS", "Board", "Ecp5Board", "Ecp5Unit", "GtyBoard"]
 
 LED_MEANINGS = ("alive", "reference", "signal", "words", "locked", "traffic", "error", "loopback")
 """What the LEDs of a board mean, in its order; boards with fewer show the first of them."""
@@ -76,3 +76,27 @@ class Ecp5Board(Board):
     def line_rate(self) -> int:
         """Bit/s of a lane."""
         return self.rate.line_rate
+
+
+@dataclass(frozen=True, kw_only=True)
+class GtyBoard(Board):
+    """A board with a Xilinx UltraScale+ device, on whose resources ``qsfp`` and ``qsfp_reference`` a GTY quad is.
+
+    Its channels at ``sites`` (GTYE4_CHANNEL_X1Y<site>) are lanes of ``lane_hz`` bit/s with a reference clock of
+    ``reference_hz``. ``constraints`` is a file of the folder ``constraints``, without its suffix.
+    """
+
+    sites: tuple[int, ...]
+    lane_hz: int
+    reference_hz: int
+    constraints: str
+
+    @property
+    def lanes(self) -> int:
+        """Lanes of the quad."""
+        return len(self.sites)
+
+    @property
+    def line_rate(self) -> int:
+        """Bit/s of a lane."""
+        return self.lane_hz

@@ -43,12 +43,35 @@ class Ecp5Top(Elaboratable):
 
     def __init__(self, board: Ecp5Board, design: wiring.Component):
         self._board, self._design = board, design
+        self._clock = Ecp5Clock(board.clock_hz, board.sync_hz)
+        self._units = []
+        lane = 0
+        for place in board.units:
+            self._units.append(
+                Ecp5Dcu(
+                    unit=place.unit,
+                    channels=place.channels,
+                    rate=board.rate,
+                    width=board.width,
+                    times=Ecp5ResetTimes.at(board.sync_hz),
+                    first_lane=lane,
+                )
+            )
+            lane += len(place.channels)
+
+    @property
+    def clock_hz(self) -> dict[str, float]:
+        """Frequencies of all domains."""
+        found: dict[str, float] = {"sync": self._board.sync_hz}
+        for unit in self._units:
+            found |= unit.clock_hz
+        return found
 
     def elaborate(self, platform):
         m = Module()
         board = self._board
         m.submodules.design = design = self._design
-        m.submodules.clock = clock = Ecp5Clock(board.clock_hz, board.sync_hz)
+        m.submodules.clock = clock = self._clock
         oscillator = platform.request(board.clock).i
         uart = platform.request("uart")
         m.d.comb += [
@@ -66,19 +89,11 @@ class Ecp5Top(Elaboratable):
             m.submodules.reference = pins = Ecp5ReferenceInput(board.reference)
             reference = pins.clock
         lane = 0
-        for place in board.units:
-            unit = Ecp5Dcu(
-                unit=place.unit,
-                channels=place.channels,
-                rate=board.rate,
-                width=board.width,
-                times=Ecp5ResetTimes.at(board.sync_hz),
-                first_lane=lane,
-            )
-            m.submodules[f"unit{place.unit}"] = unit
+        for number, unit in enumerate(self._units):
+            m.submodules[f"unit{number}"] = unit
             m.d.comb += unit.reference.eq(reference)
-            for channel in range(len(place.channels)):
-                connect(m, design.frame.lanes[lane], unit.lanes[channel])
-                connect(m, unit.status[channel], design.frame.status[lane])
+            for serdes, status in zip(unit.lanes, unit.status):
+                connect(m, design.frame.lanes[lane], serdes)
+                connect(m, status, design.frame.status[lane])
                 lane += 1
         return m

@@ -141,7 +141,7 @@ class Ecp5Dcu(wiring.Component):
         lane, name = self.lanes[number], self._first_lane + number
         receive_reset = self._receive_reset(m, number, transmit_reset)
         half = "_half" if self._width == 40 else ""
-        clocks = {way: _clock(f"{way}{name}_clock") for way in ("tx", "rx")}
+        clocks = {way: _clock(f"{way}{name}{half}") for way in ("tx", "rx")}
         ready = {"tx": transmit_reset.ready, "rx": receive_reset.ready}
         shown = {"tx": lane.tx_ready, "rx": lane.rx_ready}
         for way, clock in clocks.items():
@@ -203,7 +203,7 @@ class Ecp5Dcu(wiring.Component):
             # The divider runs from the start, on no reset. CLKDIVF divides edge clocks only, and of PCSCLKDIV there
             # are two in a device, fewer than clocks of lanes.
             m.domains += ClockDomain(f"{name}_divider", reset_less=True)
-            slow = _clock(f"{name}_slow_clock")
+            slow = _clock(name)
             m.d.comb += ClockSignal(f"{name}_divider").eq(clock)
             m.d[f"{name}_divider"] += slow.eq(~slow)
         for domain, source in zip(names, (slow, clock)):
@@ -230,9 +230,9 @@ class Ecp5Dcu(wiring.Component):
             m.d.comb += [sent.eq(turned), word.eq(received)]
 
 
-def _clock(name: str) -> Signal:
-    """A signal whose name is still there when clocks are constrained."""
-    return Signal(name=name, attrs={"keep": 1})
+def _clock(domain: str) -> Signal:
+    """The clock of ``domain``, a signal whose name is still there when clocks are constrained."""
+    return Signal(name=f"{domain}_clock", attrs={"keep": 1})
 
 
 def _checked_unit(unit: int) -> int:
