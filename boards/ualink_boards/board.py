@@ -17,8 +17,8 @@ class Board:
     """A board: a name to type, a title to read, and the Amaranth platform.
 
     ``platform`` makes one; it has the resources ``uart`` 0, and what ``leds`` and ``reset`` name. ``clock`` names its
-    oscillator, of ``clock_hz``; designs run at ``sync_hz``. ``leds`` gives the LEDs of ``LED_MEANINGS`` as signals to
-    drive, for a platform; ``reset`` names the button that resets; ``high`` and ``low`` name what is to be on and off
+    oscillator, of ``clock_hz``; designs run at ``sync_hz``. ``leds`` gives the ports of the LEDs of
+    ``LED_MEANINGS`` for a platform; ``reset`` names the button that resets; ``high`` and ``low`` name what is to be on and off
     all the time. A lane's words have ``width`` bits. ``programmer`` names the board to openFPGALoader.
     """
 

@@ -5,12 +5,9 @@ from amaranth_boards.ecp5_5g_evn import ECP55GEVNPlatform
 from ualink.phy.serdes.ecp5_rate import Ecp5Rate
 
 from .board import LED_MEANINGS, Ecp5Board, Ecp5Unit
+from .pins import simple_leds
 
 __all__ = ["BOARD"]
-
-
-def _leds(platform) -> list:
-    return [platform.request("led", number).o for number in range(len(LED_MEANINGS))]
 
 
 BOARD = Ecp5Board(
@@ -20,7 +17,7 @@ BOARD = Ecp5Board(
     clock="clk12",
     clock_hz=12_000_000,
     sync_hz=48_000_000,
-    leds=_leds,
+    leds=lambda platform: simple_leds(platform, len(LED_MEANINGS)),
     reset="rst",
     units=(Ecp5Unit(1, (0, 1)),),
     rate=Ecp5Rate(line_rate=5_000_000_000, reference_hz=200_000_000),

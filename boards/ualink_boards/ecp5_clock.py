@@ -1,6 +1,6 @@
 """The clock of the sync domain on an ECP5, from the oscillator of the board."""
 
-from amaranth.hdl import ClockDomain, ClockSignal, Const, Instance, Module, Signal
+from amaranth.hdl import ClockSignal, Const, Instance, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.cdc import ResetSynchronizer
 from amaranth.lib.wiring import In
@@ -14,7 +14,7 @@ _PHASE_DETECTOR_HZ = 3_125_000
 
 
 class Ecp5Clock(wiring.Component):
-    """Makes the domain ``sync`` with a PLL (EHXPLLL); it is in reset until the PLL is locked.
+    """Drives the domain ``sync`` of its parent with a PLL (EHXPLLL); it is in reset until the PLL is locked.
 
     Parameters
     ----------
@@ -66,7 +66,6 @@ class Ecp5Clock(wiring.Component):
             o_CLKOP=made,
             o_LOCK=locked,
         )
-        m.domains += ClockDomain("sync")
         m.d.comb += ClockSignal("sync").eq(made)
         m.submodules.reset = ResetSynchronizer(~locked | self.reset, domain="sync")
         if hasattr(platform, "add_clock_constraint"):

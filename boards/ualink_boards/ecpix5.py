@@ -14,8 +14,9 @@ __all__ = ["BOARD"]
 
 def _leds(platform) -> list:
     """Two meanings to each of the four coloured LEDs."""
-    first, second, third, fourth = (platform.request("rgb_led", number) for number in range(4))
-    return [first.g.o, first.b.o, second.g.o, second.b.o, third.g.o, third.b.o, fourth.r.o, fourth.b.o]
+    direction = dict.fromkeys("rgb", "-")
+    first, second, third, fourth = (platform.request("rgb_led", number, dir=direction) for number in range(4))
+    return [first.g, first.b, second.g, second.b, third.g, third.b, fourth.r, fourth.b]
 
 
 BOARD = Ecp5Board(

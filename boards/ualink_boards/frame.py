@@ -1,6 +1,6 @@
 """What a design has of a board: serial line, LEDs, lanes; and the top of a bitstream."""
 
-from amaranth.hdl import Elaboratable, Module
+from amaranth.hdl import ClockDomain, Elaboratable, Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect
 
@@ -10,6 +10,7 @@ from ualink.phy.serdes.interface import LaneStatusSignature, SerdesLaneSignature
 
 from .board import LED_MEANINGS, Ecp5Board
 from .ecp5_clock import Ecp5Clock
+from .pins import attach, read_pin
 
 __all__ = ["Ecp5Top", "FrameSignature"]
 
@@ -70,19 +71,11 @@ class Ecp5Top(Elaboratable):
     def elaborate(self, platform):
         m = Module()
         board = self._board
+        m.domains += [ClockDomain(name) for name in self.clock_hz if not name.endswith("_half")]
         m.submodules.design = design = self._design
         m.submodules.clock = clock = self._clock
-        oscillator = platform.request(board.clock).i
-        uart = platform.request("uart")
-        m.d.comb += [
-            clock.clock.eq(oscillator),
-            clock.reset.eq(platform.request(board.reset).i),
-            design.frame.rx.eq(uart.rx.i),
-            uart.tx.o.eq(design.frame.tx),
-            *(led.eq(shown) for led, shown in zip(board.leds(platform), design.frame.leds)),
-            *(platform.request(name).o.eq(1) for name in board.high),
-            *(platform.request(name).o.eq(0) for name in board.low),
-        ]
+        oscillator = read_pin(m, "clock", platform.request(board.clock, dir="-"))
+        m.d.comb += [clock.clock.eq(oscillator), clock.reset.eq(attach(m, platform, board, design.frame))]
         if board.reference is None:
             reference = oscillator
         else:

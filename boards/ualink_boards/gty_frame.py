@@ -8,6 +8,7 @@ from amaranth.lib.wiring import connect
 from ualink.phy.serdes.gty import GtyLanes
 
 from .board import GtyBoard
+from .pins import attach, read_pin
 
 __all__ = ["GtyTop"]
 
@@ -29,17 +30,9 @@ class GtyTop(Elaboratable):
         board = self._board
         m.submodules.design = design = self._design
         m.submodules.lanes = lanes = self._lanes
-        m.domains += ClockDomain("sync")
-        m.d.comb += ClockSignal("sync").eq(platform.request(board.clock).i)
-        m.submodules.reset = ResetSynchronizer(platform.request(board.reset).i, domain="sync")
-        uart = platform.request("uart")
-        m.d.comb += [
-            design.frame.rx.eq(uart.rx.i),
-            uart.tx.o.eq(design.frame.tx),
-            *(led.eq(shown) for led, shown in zip(board.leds(platform), design.frame.leds)),
-            *(platform.request(name).o.eq(1) for name in board.high),
-            *(platform.request(name).o.eq(0) for name in board.low),
-        ]
+        m.domains += [ClockDomain(name) for name in self.clock_hz]
+        m.d.comb += ClockSignal("sync").eq(read_pin(m, "clock", platform.request(board.clock, dir="-")))
+        m.submodules.reset = ResetSynchronizer(attach(m, platform, board, design.frame), domain="sync")
         reference = platform.request("qsfp_reference", dir={"p": "-", "n": "-"})
         cage = platform.request("qsfp", dir=dict.fromkeys(("rx_p", "rx_n", "tx_p", "tx_n"), "-"))
         lanes.pins = {"reference_p": reference.p.io, "reference_n": reference.n.io} | {

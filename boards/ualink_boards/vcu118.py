@@ -5,6 +5,7 @@ from amaranth.vendor import XilinxPlatform
 from amaranth_boards.resources import LEDResources, UARTResource
 
 from .board import LED_MEANINGS, GtyBoard
+from .pins import simple_leds
 
 __all__ = ["BOARD", "Vcu118Platform"]
 
@@ -45,10 +46,6 @@ class Vcu118Platform(XilinxPlatform):
     connectors = []
 
 
-def _leds(platform) -> list:
-    return [platform.request("led", number).o for number in range(len(LED_MEANINGS))]
-
-
 BOARD = GtyBoard(
     name="vcu118",
     title="Xilinx VCU118 (XCVU9P), QSFP28; needs Vivado",
@@ -56,7 +53,7 @@ BOARD = GtyBoard(
     clock="clk125",
     clock_hz=125_000_000,
     sync_hz=125_000_000,
-    leds=_leds,
+    leds=lambda platform: simple_leds(platform, len(LED_MEANINGS)),
     reset="rst",
     high=("qsfp_select",),
     low=("qsfp_reset", "qsfp_low_power"),

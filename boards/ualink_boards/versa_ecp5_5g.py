@@ -6,6 +6,7 @@ from amaranth_boards.versa_ecp5_5g import VersaECP55GPlatform
 from ualink.phy.serdes.ecp5_rate import Ecp5Rate
 
 from .board import LED_MEANINGS, Ecp5Board, Ecp5Unit
+from .pins import simple_leds
 
 __all__ = ["BOARD", "VersaPlatform"]
 
@@ -20,10 +21,6 @@ class VersaPlatform(VersaECP55GPlatform):
     ]
 
 
-def _leds(platform) -> list:
-    return [platform.request("led", number).o for number in range(len(LED_MEANINGS))]
-
-
 BOARD = Ecp5Board(
     name="versa_ecp5_5g",
     title="Lattice Versa ECP5-5G (LFE5UM5G-45F)",
@@ -31,7 +28,7 @@ BOARD = Ecp5Board(
     clock="clk100",
     clock_hz=100_000_000,
     sync_hz=50_000_000,
-    leds=_leds,
+    leds=lambda platform: simple_leds(platform, len(LED_MEANINGS)),
     reset="rst",
     high=("reference_enable",),
     low=("reference_reset",),

@@ -49,8 +49,8 @@ class Ecp5ReferenceInput(wiring.Component):
 class Ecp5Dcu(wiring.Component):
     """One or two lanes on a dual-channel unit (primitive DCUA), with words as they are on the line.
 
-    Makes the domains ``tx<l>`` and ``rx<l>`` of its lanes, ``first_lane`` on; with 40 bits a word, a
-    flip-flop halves the clocks of the primitive's 20-bit words, whose domains are ``tx<l>_half`` and ``rx<l>_half``.
+    Drives clock and reset of the domains ``tx<l>`` and ``rx<l>`` of its lanes, ``first_lane`` on, which its parent
+    declares. With 40 bits a word, a flip-flop halves the clocks of the primitive's 20-bit words.
     The pins of a channel are fixed; there is nothing to be connected. Polarity is inverted in the words.
 
     Latency beyond that of the primitive: one cycle in each direction; with 40 bits also that of ``SplitWords`` and
@@ -101,7 +101,7 @@ class Ecp5Dcu(wiring.Component):
 
     @property
     def clock_hz(self) -> dict[str, float]:
-        """Frequencies of the domains that the unit makes."""
+        """Frequencies of the domains that the unit drives; those called ``<domain>_half`` are its own."""
         names = [f"{way}{self._first_lane + n}" for n in range(len(self._channels)) for way in ("tx", "rx")]
         found = {name: self._rate.word_hz(self._width) for name in names}
         if self._width == 40:
@@ -196,18 +196,17 @@ class Ecp5Dcu(wiring.Component):
 
     def _domains(self, m: Module, name: str, clock: Signal, ready: Signal, platform):
         """Domain ``name`` with ``clock`` of the primitive; with 40 bits that is ``<name>_half``, and ``name`` half."""
-        names = [name]
-        slow = clock
+        sources = {name: clock}
         if self._width == 40:
-            names.append(f"{name}_half")
             # The divider runs from the start, on no reset. CLKDIVF divides edge clocks only, and of PCSCLKDIV there
             # are two in a device, fewer than clocks of lanes.
             m.domains += ClockDomain(f"{name}_divider", reset_less=True)
             slow = _clock(name)
             m.d.comb += ClockSignal(f"{name}_divider").eq(clock)
             m.d[f"{name}_divider"] += slow.eq(~slow)
-        for domain, source in zip(names, (slow, clock)):
-            m.domains += ClockDomain(domain)
+            m.domains += ClockDomain(f"{name}_half")
+            sources = {name: slow, f"{name}_half": clock}
+        for domain, source in sources.items():
             m.d.comb += ClockSignal(domain).eq(source)
             m.submodules[f"reset_{domain}"] = ResetSynchronizer(~ready, domain=domain)
             if hasattr(platform, "add_clock_constraint"):

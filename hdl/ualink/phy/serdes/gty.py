@@ -4,7 +4,7 @@ Vivado generates the core (PG182) from Tcl that ``ualink_boards.vivado`` writes.
 reset controller of one quad in it; the clock buffers are here, so that each receiver has a clock of its own.
 """
 
-from amaranth.hdl import Cat, ClockDomain, ClockSignal, Const, Instance, IOValue, Module, Mux, Signal
+from amaranth.hdl import Cat, ClockSignal, Const, Instance, IOValue, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.cdc import FFSynchronizer, ResetSynchronizer
 from amaranth.lib.wiring import In, Out
@@ -25,7 +25,8 @@ _NO_LOOPBACK, _NEAR_END_PMA, _FAR_END_PMA = 0b000, 0b010, 0b100
 class GtyLanes(wiring.Component):
     """One to four lanes on a quad, words of 32 or 64 bits as they are on the line.
 
-    Makes the domains ``tx<l>``, which all have the clock of lane 0, and ``rx<l>`` of lane l. The reset controller is
+    Drives clock and reset of the domains ``tx<l>``, which all have the clock of lane 0, and ``rx<l>`` of each lane,
+    which its parent declares. The reset controller is
     one for all: ``reset`` of any lane, and a change of its loopback, begin the sequence of all receivers; it tries
     again by itself. It shows no count of attempts.
 
@@ -62,7 +63,7 @@ class GtyLanes(wiring.Component):
 
     @property
     def clock_hz(self) -> dict[str, float]:
-        """Frequencies of the domains that the lanes make."""
+        """Frequencies of the domains that the lanes drive."""
         return {f"{way}{n}": self._line_rate / self._width for n in range(self._count) for way in ("tx", "rx")}
 
     def elaborate(self, platform):
@@ -183,7 +184,6 @@ class GtyLanes(wiring.Component):
         for number in range(self._count):
             for way, done in (("tx", tx_done), ("rx", rx_done)):
                 domain = f"{way}{number}"
-                m.domains += ClockDomain(domain)
                 m.d.comb += ClockSignal(domain).eq(made["tx0" if way == "tx" else domain])
                 m.submodules[f"{domain}_reset"] = ResetSynchronizer(~done, domain=domain)
 

@@ -24,8 +24,8 @@ class Loopback(enum.Enum, shape=2):
 class SerdesLaneSignature(wiring.Signature):
     """A PCS's view of one lane of a SERDES: a word in each direction in every cycle of the lane's two clocks.
 
-    The SERDES makes the two clock domains of lane l, ``tx<l>`` and ``rx<l>``; each is in reset until its clock is
-    stable.
+    The SERDES drives clock and reset of the two domains of lane l, ``tx<l>`` and ``rx<l>``; each is in reset until its
+    clock is stable.
 
     Parameters
     ----------
