@@ -16,10 +16,10 @@ LED_MEANINGS = ("alive", "reference", "signal", "words", "locked", "traffic", "e
 class Board:
     """A board: a name to type, a title to read, and the Amaranth platform.
 
-    ``platform`` makes one; it has the resources ``uart`` 0, and what ``leds`` and ``reset`` name. ``clock`` names its
-    oscillator, of ``clock_hz``; designs run at ``sync_hz``. ``leds`` gives the ports of the LEDs of
-    ``LED_MEANINGS`` for a platform; ``reset`` names the button that resets; ``high`` and ``low`` name what is to be on and off
-    all the time. A lane's words have ``width`` bits. ``programmer`` names the board to openFPGALoader.
+    ``platform`` makes one; it has the resource ``uart`` 0, and what ``leds`` and ``reset`` name. ``clock`` names its
+    oscillator, of ``clock_hz``; designs run at ``sync_hz``. ``leds`` gives the ports of the LEDs of ``LED_MEANINGS``
+    for a platform; ``reset`` names the button that resets; ``high`` and ``low`` name what is on and off all the time.
+    A lane's words have ``width`` bits. ``programmer`` names the board to openFPGALoader.
     """
 
     name: str

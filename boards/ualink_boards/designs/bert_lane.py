@@ -7,16 +7,16 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ualink.csr import BusSignature
 from ualink.csr_block import RegisterBlock
-from ualink.phy.prbs import ERROR_BITS, PrbsChecker, PrbsGenerator
+from ualink.phy.prbs import PRBSChecker, PRBSGenerator
 from ualink.phy.serdes.interface import LaneStatusSignature, SerdesLaneSignature
 
 from ..crossing import ClockMeter, ValueCrossing
-from .bert_registers import lane_registers
+from .bert_registers import ORDER, lane_registers
 
 __all__ = ["BertLane"]
 
-_COUNT_BITS = 42
-"""Words; the upper 32 bits are shown."""
+_WORDS = slice(10, 42)
+"""Of the number of words: what is shown."""
 
 
 class BertLane(wiring.Component):
@@ -87,40 +87,33 @@ class BertLane(wiring.Component):
 
     def _send(self, m: Module, registers: RegisterBlock):
         domain = f"tx{self._lane}"
-        m.submodules.generator = generator = DomainRenamer(domain)(PrbsGenerator(self._width))
-        m.submodules.tx_pattern = FFSynchronizer(registers.control.pattern, generator.pattern, o_domain=domain)
+        m.submodules.generator = generator = DomainRenamer(domain)(PRBSGenerator(ORDER, self._width))
         # The request stays up until it has come back from the other domain.
         asked, before = Signal(), Signal()
         inject = registers.inject
         m.submodules.asked = FFSynchronizer(inject.error, asked, o_domain=domain)
         m.submodules.done = FFSynchronizer(asked, inject.error_done)
         m.d[domain] += before.eq(asked)
-        m.d.comb += [generator.flip.eq(asked & ~before), self.serdes.tx_data.eq(generator.word)]
+        m.d.comb += [generator.inject.eq(asked & ~before), self.serdes.tx_data.eq(generator.data)]
 
     def _check(self, m: Module, registers: RegisterBlock):
         domain = f"rx{self._lane}"
-        m.submodules.checker = checker = DomainRenamer(domain)(PrbsChecker(self._width))
-        m.submodules.rx_pattern = FFSynchronizer(registers.control.pattern, checker.pattern, o_domain=domain)
+        m.submodules.checker = checker = DomainRenamer(domain)(PRBSChecker(ORDER, self._width))
         m.submodules.clear = FFSynchronizer(registers.control.clear, checker.clear, o_domain=domain)
-        m.d.comb += checker.word.eq(self.serdes.rx_data)
-        words = Signal(_COUNT_BITS)
-        with m.If(checker.clear):
-            m.d[domain] += words.eq(0)
-        with m.Elif(checker.locked):
-            m.d[domain] += words.eq(words + 1)
-        before = Signal(ERROR_BITS)
+        m.d.comb += checker.data.eq(self.serdes.rx_data)
+        before = Signal.like(checker.errors)
         m.submodules.error = error = PulseSynchronizer(i_domain=domain, o_domain="sync")
         m.d[domain] += before.eq(checker.errors)
         m.d.comb += [
             error.i.eq((checker.errors != before) & (checker.errors != 0)),
             self.error.eq(error.o & self.ready),
         ]
-        m.submodules.counts = counts = ValueCrossing(2 * ERROR_BITS, source=domain)
+        m.submodules.counts = counts = ValueCrossing(64, source=domain)
         m.submodules.ready = FFSynchronizer(self.serdes.rx_ready, self.ready)
         followed = Signal()
         m.submodules.locked = FFSynchronizer(checker.locked, followed)
         m.d.comb += [
-            counts.value.eq(Cat(checker.errors, words[_COUNT_BITS - ERROR_BITS :])),
+            counts.value.eq(Cat(checker.errors, checker.words[_WORDS])),
             Cat(registers.errors.bits, registers.words.thousands).eq(counts.shown),
             # Without clock the checker cannot say that it is lost.
             self.locked.eq(followed & self.ready),

@@ -2,9 +2,11 @@
 
 from ualink.csr import Access, Field, Register, RegisterMap
 
-__all__ = ["lane_registers"]
+__all__ = ["ORDER", "lane_registers"]
 
-_PATTERNS = (("prbs7", 0), ("prbs15", 1), ("prbs23", 2), ("prbs31", 3))
+ORDER = 31
+"""Of the sequence on every lane."""
+
 _LOOPBACKS = (("none", 0), ("near_end", 1), ("far_end", 2))
 
 
@@ -17,7 +19,6 @@ def lane_registers(width: int, line_rate: int) -> RegisterMap:
                 "control",
                 0x00,
                 (
-                    Field("pattern", "1:0", Access.RW, 3, "Sequence of both directions.", values=_PATTERNS),
                     Field("loopback", "5:4", Access.RW, 0, "", range(3), _LOOPBACKS),
                     Field("tx_invert", "8", Access.RW, 0, "The two wires of the transmitter are crossed."),
                     Field("rx_invert", "9", Access.RW, 0, "The two wires of the receiver are crossed."),
@@ -86,6 +87,7 @@ def lane_registers(width: int, line_rate: int) -> RegisterMap:
                 (
                     Field("width", "7:0", Access.CONSTANT, width, "Bits of a word."),
                     Field("rate", "23:8", Access.CONSTANT, line_rate // 1_000_000, "Line rate in Mb/s."),
+                    Field("order", "29:24", Access.CONSTANT, ORDER, "Of the sequence: PRBS31."),
                 ),
                 "How the lane was built.",
             ),

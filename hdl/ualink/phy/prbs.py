@@ -1,157 +1,162 @@
-"""Pseudo-random bit sequences, W bits a cycle: generator and checker (ITU-T O.150; polynomials as in IEEE 802.3)."""
+"""Pseudo-random bit sequences over a lane: generator and checker, a word a cycle (ITU-T O.150)."""
 
-from amaranth.hdl import Array, Cat, Module, Mux, Signal
-from amaranth.lib import enum, wiring
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.config import ConfigError
+from ualink.lib.gf2 import LinearMap
 
-__all__ = ["ERROR_BITS", "PrbsChecker", "PrbsGenerator", "PrbsPattern"]
+__all__ = ["LOCK_WORDS", "LOSS_WINDOW", "LOSS_WORDS", "PRBS_TAPS", "PRBSChecker", "PRBSGenerator"]
 
-ERROR_BITS = 32
-_TAPS = ((7, 6), (15, 14), (23, 18), (31, 28))
-_HISTORY = 31
-_LOCK_WORDS = 32
-"""Words without an error before the checker counts."""
-_WINDOW = 256
-"""The checker is lost when half of the words of such a window have errors."""
+PRBS_TAPS = {7: 6, 9: 5, 15: 14, 23: 18, 31: 28}
+"""By order n the other tap k: bit t is bit t - n XOR bit t - k."""
 
-
-class PrbsPattern(enum.Enum, shape=2):
-    """Length of the shift register; a bit is the XOR of the two that were sent as many bits before."""
-
-    PRBS7 = 0
-    PRBS15 = 1
-    PRBS23 = 2
-    PRBS31 = 3
+LOCK_WORDS = 16
+"""Words in a row, and bits of at least twice the order among them, that have to follow from what came before them."""
+LOSS_WINDOW, LOSS_WORDS = 64, 32
+"""The lock is lost once so many words of a window are wrong; windows follow each other from the lock on."""
 
 
-def _following(history, pattern, width: int):
-    """The next ``width`` bits of ``pattern`` after ``history``, whose bit 0 was sent last; bit 0 is next."""
-    sequences = []
-    for taps in _TAPS:
-        # Each bit as the set of bits of the history whose XOR it is.
-        terms = [frozenset({n}) for n in range(_HISTORY)][::-1]
-        for _ in range(width):
-            terms.append(terms[-taps[0]] ^ terms[-taps[1]])
-        sequences.append(Cat(Cat(*(history[n] for n in sorted(term))).xor() for term in terms[_HISTORY:]))
-    return Array(sequences)[pattern.as_value()]
+def _steps(order: int, width: int) -> LinearMap:
+    """From the last ``order`` bits, the oldest lowest, to the ``width`` bits after them."""
+
+    def following(state: int) -> int:
+        bits = state
+        for n in range(order, order + width):
+            bits |= ((bits >> n - order ^ bits >> n - PRBS_TAPS[order]) & 1) << n
+        return bits >> order
+
+    return LinearMap.of(following, order, width)
 
 
-def _is_empty(history, pattern):
-    """The shift register of ``pattern`` is all zeros, after which only zeros follow."""
-    return Array(~history[: taps[0]].any() for taps in _TAPS)[pattern.as_value()]
+def _check(order: int, width: int) -> None:
+    if order not in PRBS_TAPS:
+        raise ConfigError(f"order is {order!r}; it must be one of {', '.join(map(str, PRBS_TAPS))}")
+    if isinstance(width, bool) or not isinstance(width, int) or width < 1:
+        raise ConfigError(f"width is {width!r}; it must be a whole number of 1 or more")
 
 
-def _with(history, word):
-    """``history`` after ``word`` has been sent."""
-    return Cat(word[::-1], history)[:_HISTORY]
+def _newest(state, word, order: int):
+    """The last ``order`` bits once ``word`` has followed on ``state``."""
+    return Cat(state, word)[-order:]
 
 
-class PrbsGenerator(wiring.Component):
-    """Sends a sequence.
+class PRBSGenerator(wiring.Component):
+    """``width`` bits a cycle of PRBS-``order``, not inverted. After reset the ``order`` bits before were ones.
 
     Parameters
     ----------
-    width : bits of a word, 1 or more.
+    order : 7, 9, 15, 23 or 31.
+    width : bits of a word.
 
     Members
     -------
-    pattern : ``PrbsPattern``; a change takes effect at once.
-    flip : bit 0 of the next word is inverted.
-    word : ``width`` bits, bit 0 sent first; in every cycle, from a register.
+    enable : low: ``data`` stays.
+    inject : flips bit 0 of the next word and of no other: one bit error on the wire.
+    data : ``width`` bit, bit 0 first, from a register.
     """
 
-    def __init__(self, width: int):
-        self.width = _checked(width)
-        super().__init__({"pattern": In(PrbsPattern), "flip": In(1), "word": Out(width)})
+    def __init__(self, order: int, width: int):
+        _check(order, width)
+        self._order, self._width = order, width
+        super().__init__({"enable": In(1, init=1), "inject": In(1), "data": Out(width)})
 
     def elaborate(self, platform):
         m = Module()
-        history = Signal(_HISTORY, init=(1 << _HISTORY) - 1)
-        word = _following(history, self.pattern, self.width)
-        m.d.sync += [history.eq(_with(history, word)), self.word.eq(word ^ self.flip)]
-        # A change of pattern can lead there.
-        with m.If(_is_empty(history, self.pattern)):
-            m.d.sync += history[0].eq(1)
+        state = Signal(self._order, init=-1)
+        word = Signal(self._width)
+        m.d.comb += word.eq(_steps(self._order, self._width).emit(state))
+        with m.If(self.enable):
+            m.d.sync += [state.eq(_newest(state, word, self._order)), self.data.eq(word ^ self.inject)]
         return m
 
 
-class PrbsChecker(wiring.Component):
-    """Follows a sequence and counts the bits that are not as expected.
+class PRBSChecker(wiring.Component):
+    """Compares what is received with PRBS-``order`` and counts bits that differ.
 
-    Takes the bits of its shift register from the line until 32 words in a row were as expected, at any phase of words
-    to sequence; from then on the shift register runs by itself, so that each wrong bit counts once. Lost, and begun
-    anew, when half of 256 words have errors: the line has slipped. Latency of ``errors`` and ``locked``: 2 cycles.
+    Not locked, each word is compared with what the bits before it say (self-synchronising). After enough right words in
+    a row that are not all zero the checker is locked: it goes on by itself, so that each wrong bit counts once. It is
+    lost once 32 words of a window of 64 are wrong; a phase that slips makes half of all bits wrong. Errors are counted
+    while locked, two cycles after their word.
 
     Parameters
     ----------
-    width : bits of a word, 1 or more.
+    order : 7, 9, 15, 23 or 31.
+    width : bits of a word.
+    counter_bits : width of ``errors``, which saturates.
 
     Members
     -------
-    pattern : ``PrbsPattern``.
-    word : ``width`` bits, bit 0 received first, a word in every cycle.
-    clear : the counters start at 0.
-    locked : words are compared.
-    errors : 32 bit: wrong bits since ``clear``; stays at its largest value.
-    lost : pulse: the sequence was lost.
+    data : ``width`` bit, bit 0 first.
+    enable : there is a word in this cycle.
+    clear : clears ``errors``, ``lost``, and ``words``.
+    locked : 0 after reset.
+    lost : sticky: the lock was lost.
+    zeros : the last ``order`` bits were zeros, which no sequence has, and a line that is cut may.
+    errors : bits that differed.
+    words : words compared while locked, 48 bit, not saturating.
     """
 
-    def __init__(self, width: int):
-        self.width = _checked(width)
+    def __init__(self, order: int, width: int, *, counter_bits: int = 32):
+        _check(order, width)
+        self._order, self._width, self._counter_bits = order, width, counter_bits
         super().__init__(
             {
-                "pattern": In(PrbsPattern),
-                "word": In(width),
+                "data": In(width),
+                "enable": In(1, init=1),
                 "clear": In(1),
                 "locked": Out(1),
-                "errors": Out(ERROR_BITS),
                 "lost": Out(1),
+                "zeros": Out(1),
+                "errors": Out(counter_bits),
+                "words": Out(48),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
-        history = Signal(_HISTORY)
-        expected = _following(history, self.pattern, self.width)
-        wrong = Signal(self.width)
-        empty = Signal()
-        free = Signal()
-        m.d.sync += [
-            wrong.eq(self.word ^ expected),
-            empty.eq(_is_empty(history, self.pattern)),
-            history.eq(_with(history, Mux(free, expected, self.word))),
+        order, width = self._order, self._width
+        lock_words = max(LOCK_WORDS, -(-2 * order // width))
+        state = Signal(order)
+        expected, difference = Signal(width), Signal(width)
+        wrong, compared = Signal(), Signal()
+        good = Signal(range(lock_words + 1))
+        seen, bad = Signal(range(LOSS_WINDOW)), Signal(range(LOSS_WORDS + 1))
+        m.d.comb += [
+            expected.eq(_steps(order, width).emit(state)),
+            difference.eq(self.data ^ expected),
+            wrong.eq(difference.any()),
         ]
-        bad = wrong.any() | empty
-        count = Signal(range(_WINDOW))
-        bad_words = Signal(range(_WINDOW))
-        with m.If(~free):
-            m.d.sync += count.eq(count + 1)
-            with m.If(bad):
-                m.d.sync += count.eq(0)
-            with m.Elif(count == _LOCK_WORDS - 1):
-                m.d.sync += [free.eq(1), count.eq(0), bad_words.eq(0)]
-        with m.Else():
-            m.d.sync += [count.eq(count + 1), bad_words.eq(bad_words + bad)]
-            with m.If(count.all()):
-                m.d.sync += bad_words.eq(0)
-            with m.If(bad_words == _WINDOW // 2):
-                m.d.sync += [free.eq(0), count.eq(0)]
-        m.d.sync += [self.lost.eq(free & (bad_words == _WINDOW // 2)), self.locked.eq(free)]
+        different = Signal(width)
+        received = Signal(order, init=-1)
+        m.d.comb += self.zeros.eq(~received.any())
+        m.d.sync += [compared.eq(self.enable & self.locked), different.eq(difference)]
+        with m.If(self.enable):
+            m.d.sync += [
+                state.eq(_newest(state, Mux(self.locked, expected, self.data), order)),
+                received.eq(_newest(received, self.data, order)),
+            ]
+            with m.If(~self.locked):
+                m.d.sync += good.eq(good + 1)
+                with m.If(wrong | ~state.any()):
+                    m.d.sync += good.eq(0)
+                with m.Elif(good == lock_words - 1):
+                    m.d.sync += [self.locked.eq(1), good.eq(0), seen.eq(0), bad.eq(0)]
+            with m.Else():
+                m.d.sync += [seen.eq(seen + 1), bad.eq(bad + wrong)]
+                with m.If(wrong & (bad == LOSS_WORDS - 1)):
+                    m.d.sync += [self.locked.eq(0), self.lost.eq(1)]
+                with m.Elif(seen == LOSS_WINDOW - 1):
+                    m.d.sync += [seen.eq(0), bad.eq(0)]
 
-        # The word that was compared first is in `wrong` one cycle after `free` rises.
-        counted = Signal(range(self.width + 1))
-        total = Signal(ERROR_BITS + 1)
-        m.d.sync += counted.eq(Mux(free, sum(wrong), 0))
-        m.d.comb += [total.eq(self.errors + counted)]
-        m.d.sync += self.errors.eq(Mux(total[-1], (1 << ERROR_BITS) - 1, total))
+        total = Signal(self._counter_bits + 1)
+        m.d.comb += total.eq(self.errors + sum(different))
+        with m.If(compared):
+            m.d.sync += [
+                self.errors.eq(Mux(total[-1], (1 << self._counter_bits) - 1, total)),
+                self.words.eq(self.words + 1),
+            ]
         with m.If(self.clear):
-            m.d.sync += self.errors.eq(0)
+            m.d.sync += [self.errors.eq(0), self.words.eq(0), self.lost.eq(0)]
         return m
-
-
-def _checked(width: int) -> int:
-    if isinstance(width, bool) or not isinstance(width, int) or width < 1:
-        raise ConfigError(f"width is {width!r}; it must be a whole number of 1 or more")
-    return width
