@@ -80,7 +80,9 @@ class Ecp5LoopbackWriter(wiring.Component):
         channel = Signal(range(self._channels))
         found = Signal(8)
         loopback = Signal(Loopback)
-        m.d.comb += loopback.eq(Array(self.loopback)[channel])
+        # A setting that changes does so between two accesses.
+        with m.If(step == 0):
+            m.d.sync += loopback.eq(Array(self.loopback)[channel])
         near, far = loopback == Loopback.NEAR_END, loopback == Loopback.FAR_END
         strobe = self.enable & (step >= _STROBE.start) & (step < _STROBE.stop)
         m.d.sync += [
