@@ -2,6 +2,8 @@
 
 from importlib import import_module
 
+import amaranth_boards  # noqa: F401  (an extra: what lacks it is told at once)
+
 from ualink.config import ConfigError
 
 from .board import Board

@@ -11,13 +11,14 @@ from pathlib import Path
 
 from ualink.config import ConfigError
 
-from .board import Board, Ecp5Board
+from .board import Board, Ecp5Board, GtyBoard
 from .boards import find_board
 from .constraints import constraints
 from .designs import make_design
 from .frame import Ecp5Top
 from .report import Report, cells_of, clocks_of, utilisation_of
 from .tools import BuildError, find_tool, run
+from .vivado import make_project
 
 __all__ = ["BuildError", "ConfigError", "build"]
 
@@ -57,8 +58,7 @@ def build(
         if isinstance(board, Ecp5Board):
             report = _trellis(board, design, name, work, seed=seed, place=place, progress=progress)
         else:
-            from .vivado import make_project
-
+            assert isinstance(board, GtyBoard)
             report = make_project(board, design, name, work, place=place, progress=progress)
         report = replace(report, design=design_name)
         (work / "registers.json").write_text(design.registers.to_json())

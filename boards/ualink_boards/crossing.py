@@ -47,11 +47,9 @@ class ClockMeter(wiring.Component):
     khz : 20 bit, sync domain, in steps of 1; 0 while the clock stands still.
     """
 
-    khz: Out(20)
-
     def __init__(self, domain: str, clock_hz: int):
         self._domain, self._window = domain, clock_hz // 1000
-        super().__init__()
+        super().__init__({"khz": Out(20)})
 
     def elaborate(self, platform):
         m = Module()

@@ -26,13 +26,10 @@ class Ecp5Clock(wiring.Component):
     reset : 1 resets the domain; of no clock.
     """
 
-    clock: In(1)
-    reset: In(1)
-
     def __init__(self, input_hz: int, output_hz: int):
         self.output_hz = output_hz
         self._divisors = _divisors(input_hz, output_hz)
-        super().__init__()
+        super().__init__({"clock": In(1), "reset": In(1)})
 
     def elaborate(self, platform):
         m = Module()

@@ -43,7 +43,7 @@ class Vcu118Platform(XilinxPlatform):
         Resource("qsfp_reset", 0, PinsN("BA22", dir="o"), _HIGH),
         Resource("qsfp_low_power", 0, Pins("AN21", dir="o"), _HIGH),
     ]
-    connectors = []
+    connectors: list = []
 
 
 BOARD = GtyBoard(

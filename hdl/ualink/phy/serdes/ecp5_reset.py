@@ -57,15 +57,17 @@ class Ecp5TransmitReset(wiring.Component):
     retries : how often the sequence began anew; stays at 255.
     """
 
-    reset: In(1)
-    loss_of_lock: In(1)
-    unit_reset: Out(1, init=1)
-    ready: Out(1)
-    retries: Out(RETRIES_BITS)
-
     def __init__(self, times: Ecp5ResetTimes):
         self.times = times
-        super().__init__()
+        super().__init__(
+            {
+                "reset": In(1),
+                "loss_of_lock": In(1),
+                "unit_reset": Out(1, init=1),
+                "ready": Out(1),
+                "retries": Out(RETRIES_BITS),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -116,21 +118,23 @@ class Ecp5ReceiveReset(wiring.Component):
     retries : how often the sequence began anew for want of lock; stays at 255.
     """
 
-    enable: In(1)
-    reset: In(1)
-    ignore_signal: In(1)
-    loss_of_signal: In(1)
-    loss_of_lock: In(1)
-    serdes_reset: Out(1, init=1)
-    words_reset: Out(1, init=1)
-    signal: Out(1)
-    locked: Out(1)
-    ready: Out(1)
-    retries: Out(RETRIES_BITS)
-
     def __init__(self, times: Ecp5ResetTimes):
         self.times = times
-        super().__init__()
+        super().__init__(
+            {
+                "enable": In(1),
+                "reset": In(1),
+                "ignore_signal": In(1),
+                "loss_of_signal": In(1),
+                "loss_of_lock": In(1),
+                "serdes_reset": Out(1, init=1),
+                "words_reset": Out(1, init=1),
+                "signal": Out(1),
+                "locked": Out(1),
+                "ready": Out(1),
+                "retries": Out(RETRIES_BITS),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
