@@ -57,7 +57,8 @@ module BUFG_GT (input I, input CE, input CEMASK, input CLR, input CLRMASK, input
 module IBUFDS (input I, input IB, output O); endmodule
 module IBUF (input I, output O); endmodule
 module OBUF (input I, output O); endmodule
-module VCC (output P); endmodule
+module OBUFT (input I, input T, output O); endmodule
+module FDPE #(parameter INIT = 0) (input C, input CE, input D, input PRE, output Q); endmodule
 """
 # Every command that is not Tcl's own is taken down; what a script sets is looked at afterwards.
 TCL = """
@@ -135,7 +136,8 @@ def test_verilog_lints_with_a_core_that_is_a_box(project, tmp_path):
             capture_output=True,
             text=True,
         )
-    bad = [line for line in run.stderr.splitlines() if re.match(r"%(Error|Warning-(PIN|WIDTH|IMPLICIT|MULTI))", line)]
+    # Widths inside of expressions are as Amaranth has written them; those of ports are ours.
+    bad = re.findall(r"%Error.*|%Warning-(?:PIN|IMPLICIT|MULTI).*|%Warning-WIDTH.* port connection .*", run.stderr)
     assert run.returncode == 0 and not bad, "\n".join(bad) or run.stderr[-2000:]
 
 
