@@ -2,6 +2,7 @@
 # make test   set up what is missing, run the whole test suite (what CI runs)
 # make lint   ruff and mypy
 # make soak   the long campaigns, whole
+# make boards build every bitstream that the open tools can, into build/
 # make clean  remove what was built; the environment stays
 
 PYTHON ?= python3
@@ -11,7 +12,9 @@ JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
 export UALINK_BUILD ?= $(CURDIR)/build
 export PYTHONHASHSEED = 0
 
-.PHONY: run test lint soak clean tools
+.PHONY: run test lint soak boards clean tools
+
+BOARDS := versa_ecp5_5g ecpix5 ecp5_5g_evn
 
 run: $(VENV)/.installed tools
 	@$(BIN)/ualink sim examples/quickstart.toml --out out/quickstart
@@ -30,6 +33,9 @@ lint: $(VENV)/.installed
 
 soak: $(VENV)/.installed tools
 	UALINK_SOAK=1 $(BIN)/pytest -q -m soak
+
+boards: $(VENV)/.installed
+	@for board in $(BOARDS); do $(BIN)/ualink build $$board || exit; done
 
 clean:
 	rm -rf build out dist

@@ -1,1 +1,1 @@
-"""Boards that a bitstream can be built for: none yet."""
+"""Boards that bitstreams are built for, designs that they are built of, and the tool that builds them."""

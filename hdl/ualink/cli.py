@@ -197,6 +197,63 @@ def generate(
 
 
 @main.command()
+@click.argument("board", required=False)
+@click.option("--design", default="bert", show_default=True, help="What is built.")
+@click.option("--no-pnr", is_flag=True, help="Stop after synthesis (Xilinx: after writing the Vivado project).")
+@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of place and route.")
+@click.option("--program", is_flag=True, help="Load the bitstream into the board, with openFPGALoader or ecpprog.")
+@click.option("--json", "as_json", is_flag=True, help="Print report.json instead of a table.")
+@click.option("--list", "only_list", is_flag=True, help="Print the boards and designs and build nothing.")
+@click.option("-o", "--out", type=click.Path(path_type=Path), help="Folder for the results [build/BOARD-DESIGN].")
+def build(
+    board: str | None,
+    design: str,
+    no_pnr: bool,
+    seed: int,
+    program: bool,
+    as_json: bool,
+    only_list: bool,
+    out: Path | None,
+):
+    """Build a bitstream for BOARD (see docs/boards.md), and say how large and how fast it is.
+
+    Exit status 0 when every clock is met, 1 when one is not or a tool has failed.
+    """
+    try:
+        from ualink_boards.build import BuildError, build
+        from ualink_boards.show import list_boards, progress_of, show_report
+    except ImportError as error:
+        raise _Refusal(f"{error.name} is not installed; run: pip install 'amaranth-ualink[boards]'") from None
+
+    if only_list:
+        list_boards()
+        return
+    if board is None:
+        raise click.UsageError("Missing argument 'BOARD'; --list shows them.")
+    try:
+        with _ended_by_signals(), progress_of(silent=as_json) as progress:
+            report, folder = build(
+                board, design, out=out, seed=seed, place=not no_pnr, program=program, progress=progress
+            )
+    except configuration.ConfigError as error:
+        raise _Refusal(str(error)) from None
+    except BuildError as error:
+        raise click.ClickException(str(error)) from None
+    except OSError as error:
+        raise _Refusal(f"{error.filename}: {error.strerror}") from None
+    except KeyboardInterrupt:
+        click.echo("ualink: interrupted; nothing is written", err=True)
+        sys.exit(128 + signal.SIGINT)
+    except _Ended as end:
+        sys.exit(128 + end.args[0])
+    if as_json:
+        click.echo(json.dumps(report.as_dict()))
+    else:
+        show_report(report, folder)
+    sys.exit(0 if report.timing_met else 1)
+
+
+@main.command()
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--json", "as_json", is_flag=True, help="Print the rows as JSON.")
 @click.option("--list", "only_list", is_flag=True, help="Print the names of the rows and measure nothing.")

@@ -1,0 +1,102 @@
+"""What a design knows of a board."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ualink.phy.serdes.ecp5_rate import Ecp5Rate
+
+__all__ = ["LED_MEANINGS", "Board", "Ecp5Board", "Ecp5Unit", "GtyBoard"]
+
+LED_MEANINGS = ("alive", "reference", "signal", "words", "locked", "traffic", "error", "loopback")
+"""What the LEDs of a board mean, in its order; boards with fewer show the first of them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Board:
+    """A board: a name to type, a title to read, and the Amaranth platform.
+
+    ``platform`` makes one; it has the resource ``uart`` 0, and what ``leds`` and ``reset`` name. ``clock`` names its
+    oscillator, of ``clock_hz``; designs run at ``sync_hz``. ``leds`` gives the ports of the LEDs of ``LED_MEANINGS``
+    for a platform; ``reset`` names the button that resets; ``high`` and ``low`` name what is on and off all the time.
+    A lane's words have ``width`` bits. ``programmer`` names the board to openFPGALoader.
+    """
+
+    name: str
+    title: str
+    platform: Callable[[], Any]
+    clock: str
+    clock_hz: int
+    sync_hz: int
+    leds: Callable[[Any], list]
+    reset: str
+    width: int
+    programmer: str
+    high: tuple[str, ...] = ()
+    low: tuple[str, ...] = ()
+    baud: int = 115_200
+
+    @property
+    def lanes(self) -> int:
+        """Lanes that a design can use."""
+        raise NotImplementedError
+
+    @property
+    def line_rate(self) -> int:
+        """Bit/s of a lane."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Ecp5Unit:
+    """A dual-channel unit in use: its number and the channels that are lanes, in order."""
+
+    unit: int
+    channels: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ecp5Board(Board):
+    """A board with an ECP5.
+
+    ``units`` are those with lanes. ``reference`` is where their reference clock comes from: the pins of unit 0 or 1, or
+    ``None``: the oscillator of the board, through logic.
+    """
+
+    units: tuple[Ecp5Unit, ...]
+    rate: Ecp5Rate
+    reference: int | None
+
+    @property
+    def lanes(self) -> int:
+        """Lanes of all units."""
+        return sum(len(unit.channels) for unit in self.units)
+
+    @property
+    def line_rate(self) -> int:
+        """Bit/s of a lane."""
+        return self.rate.line_rate
+
+
+@dataclass(frozen=True, kw_only=True)
+class GtyBoard(Board):
+    """A board with a Xilinx UltraScale+ device, on whose resources ``qsfp`` and ``qsfp_reference`` a GTY quad is.
+
+    Its channels at ``sites`` (GTYE4_CHANNEL_X1Y<site>) are lanes of ``lane_hz`` bit/s with a reference clock of
+    ``reference_hz``. ``constraints`` is a file of the folder ``constraints``, without its suffix.
+    """
+
+    sites: tuple[int, ...]
+    lane_hz: int
+    reference_hz: int
+    constraints: str
+
+    @property
+    def lanes(self) -> int:
+        """Lanes of the quad."""
+        return len(self.sites)
+
+    @property
+    def line_rate(self) -> int:
+        """Bit/s of a lane."""
+        return self.lane_hz

