@@ -14,15 +14,16 @@ class Deskew(wiring.Component):
     """Reads all lanes in step from a beat on in which each of them begins a marker, and puts them into the order of
     their numbers.
 
-    Not aligned, a lane whose share is no marker is read on, one that has come to a marker waits for the others. All
-    markers there and all numbers different: aligned. While any lane has no marker lock nothing waits, so that old
-    shares go. Alignment is lost with a lane's marker lock, and where markers or numbers do not agree in a beat, which is
+    Not aligned, a lane whose share is no marker is read on, one that has come to a marker waits for the others, but no
+    longer than the skew may be: then their markers of that time are gone, and it looks for its next one. All markers
+    there and all numbers different: aligned. While any lane has no marker lock nothing waits, so that old shares go. Alignment is lost with a lane's marker lock, and where markers or numbers do not agree in a beat, which is
     not given on. Latency two cycles.
 
     Parameters
     ----------
     lanes : 1, 2 or 4.
     depth : highest ``level``.
+    patience : ``level`` up to which a lane that is not aligned waits for the others.
 
     Members
     -------
@@ -36,8 +37,9 @@ class Deskew(wiring.Component):
         8 / ``lanes`` blocks.
     """
 
-    def __init__(self, *, lanes: int, depth: int):
+    def __init__(self, *, lanes: int, depth: int, patience: int):
         check_framing(lanes=lanes)
+        self._patience = patience
         self._lanes, self._share = lanes, BLOCKS_PER_BEAT // lanes
         super().__init__(
             {
@@ -72,7 +74,8 @@ class Deskew(wiring.Component):
             for n in lanes:
                 m.d.sync += self.skew[n].eq(self.level[n] * self._share)
         for n in lanes:
-            waits = locked & ~step & (self.aligned | self.lane[n].p.marker)
+            patient = self.lane[n].p.marker & (self.level[n] <= self._patience)
+            waits = locked & ~step & (self.aligned | patient)
             m.d.comb += self.lane[n].ready.eq(~waits)
             with m.If(self.lane[n].valid):
                 m.d.sync += self.number[n].eq(self.lane[n].p.lane)

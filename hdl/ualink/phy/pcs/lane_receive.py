@@ -13,23 +13,34 @@ from ualink.phy.pcs.interface import check_framing, lane_word_layout
 from ualink.phy.pcs.marker_finder import MarkerFinder
 from ualink.phy.pcs.receive_gearbox import ReceiveGearbox
 
-__all__ = ["LaneReceive", "receive_depth"]
+__all__ = ["LaneReceive", "receive_depth", "receive_patience"]
 
-_CROSSING = 8
-"""Beats that a FIFO holds besides skew: pointers under way, and the lanes' jitter against each other."""
+_JITTER = 4
+"""Beats that a lane may seem early or late besides its skew: pointers under way, lanes that fill a share in turn."""
+_CROSSING = 4
+"""Beats that a FIFO holds besides."""
 
 
-def receive_depth(*, lanes: int, max_skew: int, marker_interval: int) -> int:
-    """Beats in a lane's FIFO that absorb ``max_skew`` blocks between two lanes; ``ConfigError`` where half a marker
-    interval is not longer, since then two markers in a row cannot be told apart."""
+def receive_patience(*, lanes: int, max_skew: int, marker_interval: int) -> int:
+    """Beats that a lane waits for one that is ``max_skew`` blocks later; ``ConfigError`` where half a marker interval is
+    not longer, since then two markers in a row cannot be told apart."""
     check_framing(lanes=lanes, marker_interval=marker_interval)
     if isinstance(max_skew, bool) or not isinstance(max_skew, int) or max_skew < 0:
         raise ConfigError(f"max_skew is {max_skew!r}; it must be a whole number of 0 or more")
-    interval = marker_interval * BLOCKS_PER_FLIT // lanes
-    if 2 * max_skew >= interval:
-        raise ConfigError(f"max_skew is {max_skew}; it must be below half of the {interval} blocks from marker to marker")
-    skew = -(-max_skew * lanes // BLOCKS_PER_BEAT) if lanes > 1 else 0
-    return 1 << (skew + _CROSSING - 1).bit_length()
+    if lanes == 1:
+        return _JITTER
+    skew = -(-max_skew * lanes // BLOCKS_PER_BEAT)
+    beats = marker_interval * BLOCKS_PER_FLIT // BLOCKS_PER_BEAT
+    if 2 * skew + _JITTER >= beats:
+        most = (beats - _JITTER - 1) // 2 * BLOCKS_PER_BEAT // lanes
+        raise ConfigError(f"max_skew is {max_skew}; a marker interval of {marker_interval} slots leaves room for {most}")
+    return skew + _JITTER
+
+
+def receive_depth(*, lanes: int, max_skew: int, marker_interval: int) -> int:
+    """Beats in a lane's FIFO that absorb ``max_skew`` blocks between two lanes."""
+    patience = receive_patience(lanes=lanes, max_skew=max_skew, marker_interval=marker_interval)
+    return 1 << (patience + _CROSSING - 1).bit_length()
 
 
 class LaneReceive(wiring.Component):

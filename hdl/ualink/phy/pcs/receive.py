@@ -11,7 +11,7 @@ from ualink.phy.pcs.ber_monitor import BitErrorRateMonitor
 from ualink.phy.pcs.descrambler import Descrambler
 from ualink.phy.pcs.deskew import Deskew
 from ualink.phy.pcs.interface import check_framing
-from ualink.phy.pcs.lane_receive import LaneReceive, receive_depth
+from ualink.phy.pcs.lane_receive import LaneReceive, receive_depth, receive_patience
 
 __all__ = ["BAD_HEADER_COUNTER_BITS", "ReceiveLaneStatus", "ReceivePCS"]
 
@@ -28,7 +28,7 @@ class ReceiveLaneStatus(wiring.Signature):
     number : 2 bit: the lane's number in its marker; has meaning with ``marker_lock``.
     skew : 16 bit: blocks of this lane that waited when the lanes came into step.
     bad_headers : 32 bit, saturating: sync headers 00 and 11 since reset or ``clear``, counted while ``marker_lock``.
-    overflow : sticky: the lane was too early against the others, or "sync" is too slow.
+    overflow : sticky: a share was lost, since "sync" is too slow.
     """
 
     def __init__(self):
@@ -88,7 +88,8 @@ class ReceivePCS(wiring.Component):
         decoder: wiring.Component | None = None,
     ):
         check_framing(lanes=lanes, width=width, marker_blocks=marker_blocks, marker_interval=marker_interval)
-        self._depth = receive_depth(lanes=lanes, max_skew=max_skew, marker_interval=marker_interval)
+        skew = {"lanes": lanes, "max_skew": max_skew, "marker_interval": marker_interval}
+        self._depth, self._patience = receive_depth(**skew), receive_patience(**skew)
         self._lanes, self._marker_blocks = lanes, marker_blocks
         self._framing = {"lanes": lanes, "width": width, "marker_interval": marker_interval, "max_skew": max_skew}
         self._monitor = BitErrorRateMonitor(window=ber_window)
@@ -108,7 +109,9 @@ class ReceivePCS(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.deskew = deskew = Deskew(lanes=self._lanes, depth=self._depth + 1)
+        m.submodules.deskew = deskew = Deskew(
+            lanes=self._lanes, depth=self._depth + 1, patience=self._patience
+        )
         for number in range(self._lanes):
             lane = LaneReceive(**self._framing)
             m.submodules[f"lane{number}"] = DomainRenamer({"rx": f"rx{number}"})(lane)
