@@ -105,7 +105,9 @@ def test_a_slip_loses_the_lock_and_finds_it_again(order):
     async def testbench(ctx):
         bits = list(itertools.islice(sequence(order), width * 300))
         del bits[width * 60 + 3]
-        data = [sum(bit << n for n, bit in enumerate(bits[at : at + width])) for at in range(0, len(bits) - width, width)]
+        data = [
+            sum(bit << n for n, bit in enumerate(bits[at : at + width])) for at in range(0, len(bits) - width, width)
+        ]
         await feed(ctx, dut, data[:60])
         assert ctx.get(dut.locked) == 1
         await feed(ctx, dut, data[60 : 60 + LOSS_WORDS - 1])
@@ -114,7 +116,7 @@ def test_a_slip_loses_the_lock_and_finds_it_again(order):
         await feed(ctx, dut, data[60 + LOSS_WORDS - 1 : lost_at])
         assert ctx.get(dut.lost) == 1
         errors = ctx.get(dut.errors)
-        assert LOSS_WORDS < errors
+        assert errors > LOSS_WORDS
         await feed(ctx, dut, data[lost_at:])
         assert ctx.get(dut.locked) == 1 and ctx.get(dut.errors) == errors
 
@@ -151,7 +153,9 @@ def test_the_counter_stays_at_its_end():
     run(dut, testbench)
 
 
-@pytest.mark.parametrize("order, width, message", [(8, 20, "order is 8"), (7, 0, "width is 0"), (7, True, "width is True")])
+@pytest.mark.parametrize(
+    "order, width, message", [(8, 20, "order is 8"), (7, 0, "width is 0"), (7, True, "width is True")]
+)
 @pytest.mark.parametrize("component", [PRBSGenerator, PRBSChecker])
 def test_refuses(component, order, width, message):
     with pytest.raises(ConfigError, match=message):

@@ -185,7 +185,12 @@ class Bench:
         raise AssertionError("it did not come")
 
     async def until_aligned(self):
-        await self.until(lambda: self.read("aligned"))
+        names = ("ready", "block_lock", "marker_lock", "number", "skew", "overflow")
+        try:
+            await self.until(lambda: self.read("aligned"))
+        except AssertionError:
+            found = [{name: self.lane(n, name) for name in names} for n in range(self.lanes)]
+            raise AssertionError(f"not aligned: running {self.read('running')}, {found}") from None
 
     def stretches(self) -> list[list[int]]:
         """What was received in one piece, between Local Faults: all of it, whatever else."""
@@ -205,7 +210,10 @@ class Bench:
         expected = as_received(self.sent)
         for at in range(0, len(expected), 8):
             there = expected[at : at + len(stretch)]
-            if there[:MARKER_BLOCKS] == stretch[:MARKER_BLOCKS] and there[MARKER_BLOCKS + 1 :] == stretch[MARKER_BLOCKS + 1 :]:
+            if (
+                there[:MARKER_BLOCKS] == stretch[:MARKER_BLOCKS]
+                and there[MARKER_BLOCKS + 1 :] == stretch[MARKER_BLOCKS + 1 :]
+            ):
                 return at
         raise AssertionError(f"{len(stretch)} blocks that nobody sent so")
 
@@ -265,7 +273,9 @@ async def receives_over_crossed_and_late_lanes(dut, lanes):
     assert Counter(stretch).keys() >= {IDLE, REMOTE_FAULT}
     waited = [bench.lane(n, "skew") for n in range(lanes)]
     for n in range(lanes):
-        status = {name: bench.lane(n, name) for name in ("ready", "block_lock", "marker_lock", "overflow", "bad_headers")}
+        status = {
+            name: bench.lane(n, name) for name in ("ready", "block_lock", "marker_lock", "overflow", "bad_headers")
+        }
         assert status == {"ready": 1, "block_lock": 1, "marker_lock": 1, "overflow": 0, "bad_headers": 0}
         assert bench.lane(n, "number") == chosen["crossed"][n]
         late = (chosen["delays"][n] - chosen["delays"][0]) / 66
@@ -288,14 +298,13 @@ async def follows_damage_as_the_model_does(dut, lanes):
     assert sum(wire.into > min(wire.flips) for wire in bench.wires) == lanes
     starts = [n for n in range(0, len(expected), 8) if expected[n : n + 8] == [model.ALIGNMENT_BLOCK] * 8]
     assert any(
-        expected[at : at + len(stretch)][MARKER_BLOCKS + 1 :]
-        == stretch[MARKER_BLOCKS + 1 : len(expected) - at]
+        expected[at : at + len(stretch)][MARKER_BLOCKS + 1 :] == stretch[MARKER_BLOCKS + 1 : len(expected) - at]
         for at in starts
         if at + len(stretch) > len(expected) - SLOT * INTERVAL
     )
     assert any(block & 3 in (0, 3) for block in stretch)
     marks = [n for n in range(len(stretch)) if stretch[n : n + 8] == [model.ALIGNMENT_BLOCK] * 8]
-    assert {n % (SLOT * INTERVAL) for n in marks} == set(range(0, MARKER_BLOCKS - 7))
+    assert {n % (SLOT * INTERVAL) for n in marks} == set(range(MARKER_BLOCKS - 7))
 
 
 def marker_bits(bench: Bench, n: int, count: int) -> list[int]:

@@ -1,6 +1,6 @@
 """Bring the lanes into step and into order by their markers (UALink_200 §7.3.2; IEEE 802.3 82.2.13, 82.2.14)."""
 
-from amaranth.hdl import Array, Cat, Module, Signal
+from amaranth.hdl import Array, Cat, Module, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -14,16 +14,16 @@ class Deskew(wiring.Component):
     """Reads all lanes in step from a beat on in which each of them begins a marker, and puts them into the order of
     their numbers.
 
-    Not aligned, a lane whose share is no marker is read on, one that has come to a marker waits for the others, but no
-    longer than the skew may be: then their markers of that time are gone, and it looks for its next one. All markers
-    there and all numbers different: aligned. While any lane has no marker lock nothing waits, so that old shares go. Alignment is lost with a lane's marker lock, and where markers or numbers do not agree in a beat, which is
-    not given on. Latency two cycles.
+    Not aligned, all lanes are read on. The first marker after a time without one waits for the others', but no longer
+    than the skew may be. All markers there and all numbers different: aligned. While any lane has no marker lock nothing
+    waits, so that old shares go. Alignment is lost with a lane's marker lock, and where markers or numbers do not agree
+    in a beat, which is not given on. Latency two cycles.
 
     Parameters
     ----------
     lanes : 1, 2 or 4.
     depth : highest ``level``.
-    patience : ``level`` up to which a lane that is not aligned waits for the others.
+    patience : shares without a marker before the first marker of a group; more than the skew.
 
     Members
     -------
@@ -66,19 +66,31 @@ class Deskew(wiring.Component):
             step.eq(valid.all() & (self.aligned | marker.all())),
             gives.eq(locked & valid.all() & in_order & (marker.all() | (self.aligned & ~marker.any()))),
         ]
-        with m.If(self.aligned):
-            with m.If(~locked | (valid.all() & ~gives)):
-                m.d.sync += self.aligned.eq(0)
+        with m.If(self.aligned), m.If(~locked | (valid.all() & ~gives)):
+            m.d.sync += self.aligned.eq(0)
         with m.Elif(gives):
             m.d.sync += self.aligned.eq(1)
             for n in lanes:
                 m.d.sync += self.skew[n].eq(self.level[n] * self._share)
+        # The first marker of a group follows on a time without any: a lane that is met in mid-group does not wait, or it
+        # would wait for markers that are gone, and what comes in meanwhile would be read too slowly ever to catch up.
+        quiet = Signal(range(self._patience + 1))
+        armed, group = Signal(), Signal()
+        waiting: list[Value] = []
+        m.d.comb += armed.eq(quiet == self._patience)
         for n in lanes:
-            patient = self.lane[n].p.marker & (self.level[n] <= self._patience)
-            waits = locked & ~step & (self.aligned | patient)
+            marks = self.lane[n].p.marker
+            patient = armed | (group & (self.level[n] <= 2 * self._patience))
+            waits = locked & ~step & (self.aligned | (self.lane[n].valid & marks & patient))
+            waiting.append(waits & ~self.aligned)
             m.d.comb += self.lane[n].ready.eq(~waits)
             with m.If(self.lane[n].valid):
                 m.d.sync += self.number[n].eq(self.lane[n].p.lane)
+        m.d.sync += group.eq(Cat(waiting).any())
+        with m.If(~locked | (valid & marker).any()):
+            m.d.sync += quiet.eq(0)
+        with m.Elif(self.lane[0].valid & self.lane[0].ready & ~armed):
+            m.d.sync += quiet.eq(quiet + 1)
 
         shares = Array(Signal.like(self.lane[n].p.blocks) for n in lanes)
         source = [Signal(range(self._lanes)) for _ in lanes]

@@ -18,7 +18,9 @@ __all__ = [
 LANE_WIDTHS = (10, 16, 20, 32, 40, 64)
 """Bits of a lane's word that a serialiser may take."""
 
-PCS_BEAT_LAYOUT = data.StructLayout({"blocks": data.ArrayLayout(BLOCK_BITS, BLOCKS_PER_BEAT), "codeword": 1, "marker": 1})
+PCS_BEAT_LAYOUT = data.StructLayout(
+    {"blocks": data.ArrayLayout(BLOCK_BITS, BLOCKS_PER_BEAT), "codeword": 1, "marker": 1}
+)
 """Eight blocks, ``blocks[0]`` sent first. ``codeword``: the first beat of the 80 blocks that make a codeword; ``marker``:
 the first beat of a Start flit (transmit), or the beat with which a marker begins or should begin (receive)."""
 
@@ -31,9 +33,7 @@ def pcs_beat_signature(always_ready: bool = False) -> stream.Signature:
 def lane_word_layout(lanes: int) -> data.StructLayout:
     """A lane's share of a received beat: 8 / ``lanes`` blocks; a marker begins with its first block; number of the lane
     in its marker."""
-    return data.StructLayout(
-        {"blocks": data.ArrayLayout(BLOCK_BITS, BLOCKS_PER_BEAT // lanes), "marker": 1, "lane": 2}
-    )
+    return data.StructLayout({"blocks": data.ArrayLayout(BLOCK_BITS, BLOCKS_PER_BEAT // lanes), "marker": 1, "lane": 2})
 
 
 def check_framing(*, lanes: int = 1, width: int = 20, marker_blocks: int = 16, marker_interval: int = 4096) -> None:

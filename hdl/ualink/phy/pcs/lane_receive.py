@@ -18,7 +18,7 @@ __all__ = ["LaneReceive", "receive_depth", "receive_patience"]
 _JITTER = 4
 """Beats that a lane may seem early or late besides its skew: pointers under way, lanes that fill a share in turn."""
 _CROSSING = 4
-"""Beats that a FIFO holds besides."""
+"""Beats that a FIFO holds besides what has waited: one wait in vain, and one for the others."""
 
 
 def receive_patience(*, lanes: int, max_skew: int, marker_interval: int) -> int:
@@ -33,14 +33,16 @@ def receive_patience(*, lanes: int, max_skew: int, marker_interval: int) -> int:
     beats = marker_interval * BLOCKS_PER_FLIT // BLOCKS_PER_BEAT
     if 2 * skew + _JITTER >= beats:
         most = (beats - _JITTER - 1) // 2 * BLOCKS_PER_BEAT // lanes
-        raise ConfigError(f"max_skew is {max_skew}; a marker interval of {marker_interval} slots leaves room for {most}")
+        raise ConfigError(
+            f"max_skew is {max_skew}; a marker interval of {marker_interval} slots leaves room for {most}"
+        )
     return skew + _JITTER
 
 
 def receive_depth(*, lanes: int, max_skew: int, marker_interval: int) -> int:
     """Beats in a lane's FIFO that absorb ``max_skew`` blocks between two lanes."""
     patience = receive_patience(lanes=lanes, max_skew=max_skew, marker_interval=marker_interval)
-    return 1 << (patience + _CROSSING - 1).bit_length()
+    return 1 << (2 * patience + _CROSSING - 1).bit_length()
 
 
 class LaneReceive(wiring.Component):

@@ -109,9 +109,7 @@ class ReceivePCS(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.deskew = deskew = Deskew(
-            lanes=self._lanes, depth=self._depth + 1, patience=self._patience
-        )
+        m.submodules.deskew = deskew = Deskew(lanes=self._lanes, depth=self._depth + 1, patience=self._patience)
         for number in range(self._lanes):
             lane = LaneReceive(**self._framing)
             m.submodules[f"lane{number}"] = DomainRenamer({"rx": f"rx{number}"})(lane)

@@ -23,7 +23,9 @@ def _distances(bits: int) -> list[int]:
     """How far behind an input bit it is found in the output, up to ``bits``: the series 1 / (1 + x^39 + x^58)."""
     response = [1]
     for n in range(1, bits):
-        response.append((response[n - _TAP] if n >= _TAP else 0) ^ (response[n - SCRAMBLER_BITS] if n >= SCRAMBLER_BITS else 0))
+        response.append(
+            (response[n - _TAP] if n >= _TAP else 0) ^ (response[n - SCRAMBLER_BITS] if n >= SCRAMBLER_BITS else 0)
+        )
     return [n for n, bit in enumerate(response) if bit]
 
 

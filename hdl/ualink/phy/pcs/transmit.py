@@ -116,16 +116,11 @@ class TransmitPCS(wiring.Component):
         )
         drained = Cat(lane.drained for lane in lanes)
         with m.Switch(state):
-            with m.Case(_LanesState.DRAIN):
-                with m.If(drained.all() & ~starved):
-                    m.d.sync += state.eq(_LanesState.RELEASE)
-            with m.Case(_LanesState.RELEASE):
-                with m.If(~drained.any()):
-                    m.d.sync += state.eq(_LanesState.FILL)
-            with m.Case(_LanesState.FILL):
-                with m.If(~room & self.lane_ready.all()):
-                    m.d.sync += state.eq(_LanesState.RUN)
-            with m.Case(_LanesState.RUN):
-                with m.If(starved | ~self.lane_ready.all()):
-                    m.d.sync += state.eq(_LanesState.DRAIN)
-
+            with m.Case(_LanesState.DRAIN), m.If(drained.all() & ~starved):
+                m.d.sync += state.eq(_LanesState.RELEASE)
+            with m.Case(_LanesState.RELEASE), m.If(~drained.any()):
+                m.d.sync += state.eq(_LanesState.FILL)
+            with m.Case(_LanesState.FILL), m.If(~room & self.lane_ready.all()):
+                m.d.sync += state.eq(_LanesState.RUN)
+            with m.Case(_LanesState.RUN), m.If(starved | ~self.lane_ready.all()):
+                m.d.sync += state.eq(_LanesState.DRAIN)

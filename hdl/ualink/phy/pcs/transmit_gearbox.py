@@ -61,4 +61,3 @@ class TransmitGearbox(wiring.Component):
             self.data.eq(shifted(middle, offset_2[:2], 1, width)),
         ]
         return m
-
