@@ -194,7 +194,7 @@ class BitErrorRate:
 
 
 def aligned_lane(bits: list[int], lanes: int, interval: int) -> tuple[int, list[tuple[bool, int]]]:
-    """The number of a lane and its blocks from its first trusted marker on, each with whether a marker begins with it."""
+    """A lane's number and its blocks from its first trusted marker on, each with whether a marker begins with it."""
     headers, markers = HeaderLock(), MarkerLock(lanes, interval)
     blocks: list[tuple[bool, int]] = []
     at = 0

@@ -285,7 +285,7 @@ async def receives_over_crossed_and_late_lanes(dut, lanes):
 
 @story
 async def follows_damage_as_the_model_does(dut, lanes):
-    """Bits flipped at random, headers and markers among them: what comes out is what the model makes of the same bits."""
+    """Bits flipped at random, headers and markers too: what comes out is what the model makes of the same bits."""
     bench = await Bench(dut, lanes, 3, **setting(lanes, 3)).begin()
     await bench.until_aligned()
     for wire in bench.wires:
@@ -405,7 +405,7 @@ async def bad_headers_are_counted_and_many_are_a_fault(dut, lanes):
         wire.flips = {start + 66 * (20 + n * (window // lanes - 300) // count) for n in range(count)}
         before = len(bench.beats)
         goal = max(wire.flips) + 66 * 100
-        await bench.until(lambda: wire.into > goal)
+        await bench.until(lambda wire=wire, goal=goal: wire.into > goal)
         assert bench.lane(0, "bad_headers") == count
         faults = [beat for beat in bench.beats[before:] if model.LOCAL_FAULT_BLOCK in beat]
         assert bool(faults) == (asked and count == 97)

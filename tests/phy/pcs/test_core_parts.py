@@ -106,7 +106,7 @@ def test_transmit_chain(lanes, marker_blocks):
 
 @pytest.mark.req("PHY-031", "PHY-054")
 def test_only_eight_start_blocks_in_a_beat_are_a_start():
-    """Seven of them, eight data blocks with the same octets, eight of AM; and a Start in mid-slot begins a new group."""
+    """Seven of them, eight data blocks with the same octets, eight of AM; a Start in mid-slot begins a group."""
     start = [model.START_BLOCK] * 8
     blocks = start + [IDLE] * 8 + start[:7] + [IDLE] + [block ^ 3 for block in start] + [model.ALIGNMENT_BLOCK] * 8
     blocks += [IDLE] * 8 + start + [IDLE] * 8 * 12

@@ -23,7 +23,7 @@ def model():
 
 
 def run(model, story: str, lanes: str = "1,2,4") -> None:
-    model.run("phy.pcs.loop_bench", testcase=story, environment={"LANES": lanes}, log=Path("/tmp", f"pcs_{story}.log"))
+    model.run("phy.pcs.loop_bench", testcase=story, environment={"LANES": lanes})
 
 
 @pytest.mark.req("PHY-018", "PHY-031", "PHY-045", "PHY-051", "PHY-053", "PHY-069")

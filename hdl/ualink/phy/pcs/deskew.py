@@ -15,7 +15,7 @@ class Deskew(wiring.Component):
     their numbers.
 
     Not aligned, all lanes are read on. The first marker after a time without one waits for the others', but no longer
-    than the skew may be. All markers there and all numbers different: aligned. While any lane has no marker lock nothing
+    than the skew may be. All markers there and all numbers different: aligned. While a lane has no marker lock nothing
     waits, so that old shares go. Alignment is lost with a lane's marker lock, and where markers or numbers do not agree
     in a beat, which is not given on. Latency two cycles.
 
@@ -72,7 +72,7 @@ class Deskew(wiring.Component):
             m.d.sync += self.aligned.eq(1)
             for n in lanes:
                 m.d.sync += self.skew[n].eq(self.level[n] * self._share)
-        # The first marker of a group follows on a time without any: a lane that is met in mid-group does not wait, or it
+        # The first marker of a group follows on a time without any: a lane met in mid-group does not wait, or it
         # would wait for markers that are gone, and what comes in meanwhile would be read too slowly ever to catch up.
         quiet = Signal(range(self._patience + 1))
         armed, group = Signal(), Signal()

@@ -15,7 +15,7 @@ class IdleInsertion(wiring.Component):
 
     Idle is put in after Idle, after a sequence ordered set and between data flits; never inside of a data flit, and not
     after other control blocks, so a run of type 0x78 stays whole. If no word is there where none may be put in, the
-    output is /E/, which tells the reconciliation sublayer that its flit is lost. Until ``start`` the output is Idle, and
+    output is /E/, which tells the reconciliation sublayer that its flit is lost. Until ``start`` the output is Idle;
     after an error it is Idle again until then. Latency one cycle.
 
     Parameters

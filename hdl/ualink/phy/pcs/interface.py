@@ -21,7 +21,7 @@ LANE_WIDTHS = (10, 16, 20, 32, 40, 64)
 PCS_BEAT_LAYOUT = data.StructLayout(
     {"blocks": data.ArrayLayout(BLOCK_BITS, BLOCKS_PER_BEAT), "codeword": 1, "marker": 1}
 )
-"""Eight blocks, ``blocks[0]`` sent first. ``codeword``: the first beat of the 80 blocks that make a codeword; ``marker``:
+"""Eight blocks, ``blocks[0]`` sent first. ``codeword``: the first beat of the 80 blocks of a codeword; ``marker``:
 the first beat of a Start flit (transmit), or the beat with which a marker begins or should begin (receive)."""
 
 

@@ -22,7 +22,7 @@ _CROSSING = 4
 
 
 def receive_patience(*, lanes: int, max_skew: int, marker_interval: int) -> int:
-    """Beats that a lane waits for one that is ``max_skew`` blocks later; ``ConfigError`` where half a marker interval is
+    """Beats that a lane waits for one that is ``max_skew`` blocks later; ``ConfigError`` where half an interval is
     not longer, since then two markers in a row cannot be told apart."""
     check_framing(lanes=lanes, marker_interval=marker_interval)
     if isinstance(max_skew, bool) or not isinstance(max_skew, int) or max_skew < 0:

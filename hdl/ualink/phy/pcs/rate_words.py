@@ -43,7 +43,8 @@ class FlitPosition:
     """Counts the words of data flits; not a component, part of several.
 
     A data header behind control blocks, or behind a whole flit, begins a flit of 80 blocks; so does a header 00 or 11,
-    after which 80 blocks are counted whatever they are (ruling R7-04). Control blocks end a flit that has begun well, and so does ``restart``.
+    after which 80 blocks are counted whatever they are (ruling R7-04). Control blocks end a flit that has begun
+    well, and so does ``restart``.
 
     Attributes
     ----------

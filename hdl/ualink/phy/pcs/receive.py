@@ -48,7 +48,7 @@ class ReceiveLaneStatus(wiring.Signature):
 class ReceivePCS(wiring.Component):
     """Per lane gearbox, block lock and marker finder; then deskew and reorder, marker to AM blocks, descrambler.
 
-    Aligned, ``output`` gives the partner's blocks from a marker on; the first ``marker_blocks`` blocks of each slot that
+    Aligned, ``output`` gives the partner's blocks from a marker on; the first ``marker_blocks`` blocks of a slot that
     has or should have a marker are ``ALIGNMENT_BLOCK``, the rest is as received. Sync headers 00 and 11 and block types
     unknown here are passed on as they are: the reconciliation sublayer finds and discards them. Not aligned, or with a
     high bit error rate, it gives Local Fault ordered sets instead, a beat in every cycle or in place of every beat.

@@ -41,7 +41,7 @@ class TransmitPCS(wiring.Component):
     lanes : 1, 2 or 4; lane l has the domain "tx<l>".
     width : bits of a lane's word: 10, 16, 20, 32, 40 or 64.
     marker_blocks : 16, 20, 32 or 64 blocks at the head of a Start flit are overwritten.
-    encoder : a component with members ``input`` and ``output``, streams of ``PCS_BEAT_LAYOUT``, to stand in the place of
+    encoder : a component with members ``input`` and ``output``, streams of ``PCS_BEAT_LAYOUT``, to stand in place of
         FEC; None: the marker overwrite feeds the lanes.
 
     Members

@@ -17,7 +17,7 @@ def _check(width: int) -> None:
 class WordWidener(wiring.Component):
     """Two words of ``width`` bits in domain "line" become one of twice the width in "rx", the earlier word lowest.
 
-    "rx" runs at half the clock of "line" and is divided from it, so that both clocks' edges have a fixed distance; which
+    "rx" runs at half the clock of "line" and is divided from it, so that both clocks' edges keep their distance; which
     of the two edges of "line" an edge of "rx" meets does not matter. Paths between the two are to be timed as within
     "line". Latency: two to four cycles of "line", then a register of "rx".
 
