@@ -1,6 +1,6 @@
 """Find the markers of a lane, and with them its number and where its beats begin."""
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -63,7 +63,8 @@ class MarkerFinder(wiring.Component):
         valid_1, valid_2, found = Signal(), Signal(), Signal()
         lane_2 = Signal(2)
         markers = [lane_marker(lane, self._lanes, 0) for lane in range(self._lanes)]
-        equal, own = [], [[] for _ in markers]
+        equal: list[Value] = []
+        own: list[list[Value]] = [[] for _ in markers]
         for low in range(0, BLOCK_BITS, _NIBBLE):
             mask = (1 << _NIBBLE) - 1
             nibble = self.block[low : low + _NIBBLE]
