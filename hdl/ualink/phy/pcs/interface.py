@@ -1,0 +1,66 @@
+"""What crosses inside the PCS, and between PCS and the serialiser of a lane."""
+
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ualink.config import ConfigError
+from ualink.phy.blocks import BLOCK_BITS, BLOCKS_PER_BEAT
+
+__all__ = [
+    "LANE_WIDTHS",
+    "PCS_BEAT_LAYOUT",
+    "LaneWordsSignature",
+    "check_framing",
+    "lane_word_layout",
+    "pcs_beat_signature",
+]
+
+LANE_WIDTHS = (10, 16, 20, 32, 40, 64)
+"""Bits of a lane's word that a serialiser may take."""
+
+PCS_BEAT_LAYOUT = data.StructLayout(
+    {"blocks": data.ArrayLayout(BLOCK_BITS, BLOCKS_PER_BEAT), "codeword": 1, "marker": 1}
+)
+"""Eight blocks, ``blocks[0]`` sent first. ``codeword``: the first beat of the 80 blocks of a codeword; ``marker``:
+the first beat of a Start flit (transmit), or the beat with which a marker begins or should begin (receive)."""
+
+
+def pcs_beat_signature(always_ready: bool = False) -> stream.Signature:
+    """A stream of ``PCS_BEAT_LAYOUT``, which is also what an encoder or decoder of FEC takes and gives."""
+    return stream.Signature(PCS_BEAT_LAYOUT, always_ready=always_ready)
+
+
+def lane_word_layout(lanes: int) -> data.StructLayout:
+    """A lane's share of a received beat: 8 / ``lanes`` blocks; a marker begins with its first block; number of the lane
+    in its marker."""
+    return data.StructLayout({"blocks": data.ArrayLayout(BLOCK_BITS, BLOCKS_PER_BEAT // lanes), "marker": 1, "lane": 2})
+
+
+def check_framing(*, lanes: int = 1, width: int = 20, marker_blocks: int = 16, marker_interval: int = 4096) -> None:
+    """``ConfigError`` where the PCS cannot work with these numbers."""
+    if lanes not in (1, 2, 4):
+        raise ConfigError(f"lanes is {lanes!r}; it must be 1, 2 or 4")
+    if width not in LANE_WIDTHS:
+        raise ConfigError(f"width is {width!r}; it must be one of {', '.join(map(str, LANE_WIDTHS))}")
+    if marker_blocks not in (16, 20, 32, 64):
+        raise ConfigError(f"marker_blocks is {marker_blocks!r}; it must be 16, 20, 32 or 64 (UALink_200 §7.2.4.6)")
+    if isinstance(marker_interval, bool) or not isinstance(marker_interval, int) or marker_interval < 2:
+        raise ConfigError(f"marker_interval is {marker_interval!r}; it must be a whole number of 2 or more")
+
+
+class LaneWordsSignature(wiring.Signature):
+    """The PCS's view of a lane's serialiser; every word is sent bit 0 first.
+
+    Attributes
+    ----------
+    tx_data : ``width`` bit, a word in every cycle of the lane's "tx" domain.
+    tx_ready : 1 bit, "tx" domain: the clock is stable and words are sent.
+    rx_data : ``width`` bit, a word in every cycle of the lane's "rx" domain.
+    rx_ready : 1 bit, "rx" domain: the clock is recovered from a signal that is there.
+    """
+
+    def __init__(self, width: int):
+        check_framing(width=width)
+        super().__init__(
+            {"tx_data": Out(width), "tx_ready": In(1), "rx_data": In(width), "rx_ready": In(1)},
+        )

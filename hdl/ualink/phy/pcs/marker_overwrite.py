@@ -1,0 +1,59 @@
+"""Overwrite the first blocks of a Start flit with markers (UALink_200 §7.3.2)."""
+
+from amaranth.hdl import Array, Const, Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ualink.phy.blocks import BLOCK_BITS, BLOCKS_PER_BEAT
+from ualink.phy.pcs.interface import check_framing, pcs_beat_signature
+from ualink.phy.pcs.lane_marker import lane_marker
+from ualink.phy.pcs.marker_span import HALF_BEAT, MarkerSpan
+
+__all__ = ["MarkerOverwrite"]
+
+
+class MarkerOverwrite(wiring.Component):
+    """Replaces the first ``marker_blocks`` blocks of each Start flit by board lane markers; nothing is inserted.
+
+    Block k of the stream goes to lane k modulo ``lanes``; so block k of a Start flit becomes block k / ``lanes`` of the
+    marker of lane k modulo ``lanes``. Latency one cycle, a beat per cycle. A PCS with the alignment markers of IEEE
+    802.3 has another component with these members here.
+
+    Parameters
+    ----------
+    lanes : 1, 2 or 4.
+    marker_blocks : 16, 20, 32 or 64.
+
+    Members
+    -------
+    input, output : streams of ``PCS_BEAT_LAYOUT``.
+    """
+
+    def __init__(self, *, lanes: int, marker_blocks: int):
+        check_framing(lanes=lanes, marker_blocks=marker_blocks)
+        self._lanes, self._marker_blocks = lanes, marker_blocks
+        super().__init__({"input": In(pcs_beat_signature()), "output": Out(pcs_beat_signature())})
+
+    def elaborate(self, platform):
+        m = Module()
+        step = Signal()
+        span = MarkerSpan(m, self.input.p.marker, step, self._marker_blocks)
+        m.d.comb += [
+            self.input.ready.eq(~self.output.valid | self.output.ready),
+            step.eq(self.input.ready & self.input.valid),
+        ]
+        with m.If(self.input.ready):
+            m.d.sync += self.output.valid.eq(self.input.valid)
+        beats = -(-self._marker_blocks // BLOCKS_PER_BEAT)
+        with m.If(step):
+            m.d.sync += self.output.p.eq(self.input.p)
+            for n in range(BLOCKS_PER_BEAT):
+                # The last beat of 20 blocks has a marker in its first half alone, so an index past the end is not sent.
+                positions = (min(BLOCKS_PER_BEAT * beat + n, self._marker_blocks - 1) for beat in range(beats))
+                markers = Array(
+                    Const(lane_marker(n % self._lanes, self._lanes, position // self._lanes), BLOCK_BITS)
+                    for position in positions
+                )
+                with m.If(span.low if n < HALF_BEAT else span.high):
+                    m.d.sync += self.output.p.blocks[n].eq(markers[span.beat])
+        return m

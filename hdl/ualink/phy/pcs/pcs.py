@@ -1,0 +1,98 @@
+"""The PCS of boards, both directions (UALink_200 §7.3)."""
+
+from amaranth.hdl import Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ualink.phy.interface import BlocksSignature
+from ualink.phy.pcs.interface import LaneWordsSignature
+from ualink.phy.pcs.receive import ReceiveLaneStatus, ReceivePCS
+from ualink.phy.pcs.transmit import TransmitPCS
+
+__all__ = ["PCS"]
+
+
+class PCS(wiring.Component):
+    """A 64B/66B PCS between reconciliation sublayer ("sync", eight blocks a beat) and words of 1, 2 or 4 lanes.
+
+    Lane l has the domains "tx<l>" and "rx<l>". "sync" must carry more blocks a second than the lanes: 8 · f(sync) >
+    ``lanes`` · ``width`` / 66 · f(lane). Parameters as of ``TransmitPCS`` and ``ReceivePCS``, which may be used alone.
+
+    Members
+    -------
+    blocks : the reconciliation sublayer's side.
+    lanes : array of ``LaneWordsSignature(width)``.
+    ber_monitor : let a high bit error rate be a Local Fault; UALink_200 does not ask for it.
+    clear : clears counters and sticky bits.
+    aligned : all lanes are locked, in step and in order; ``blocks.rx`` gives what the partner sends.
+    hi_ber : high bit error rate.
+    running : the lanes send what ``blocks.tx`` gives.
+    underflow : a bit per lane, sticky: "sync" was too slow for the lane.
+    tx_ready : a bit per lane: the serialiser sends.
+    lane : array of ``ReceiveLaneStatus``.
+    """
+
+    def __init__(
+        self,
+        *,
+        lanes: int,
+        width: int,
+        marker_blocks: int,
+        marker_interval: int,
+        max_skew: int = 32,
+        ber_window: int = 1 << 16,
+        encoder: wiring.Component | None = None,
+        decoder: wiring.Component | None = None,
+    ):
+        self._lanes = lanes
+        self._transmit = TransmitPCS(lanes=lanes, width=width, marker_blocks=marker_blocks, encoder=encoder)
+        self._receive = ReceivePCS(
+            lanes=lanes,
+            width=width,
+            marker_blocks=marker_blocks,
+            marker_interval=marker_interval,
+            max_skew=max_skew,
+            ber_window=ber_window,
+            decoder=decoder,
+        )
+        super().__init__(
+            {
+                "blocks": In(BlocksSignature()),
+                "lanes": Out(LaneWordsSignature(width)).array(lanes),
+                "ber_monitor": In(1),
+                "clear": In(1),
+                "aligned": Out(1),
+                "hi_ber": Out(1),
+                "running": Out(1),
+                "underflow": Out(lanes),
+                "tx_ready": Out(lanes),
+                "lane": Out(ReceiveLaneStatus()).array(lanes),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.transmit = transmit = self._transmit
+        m.submodules.receive = receive = self._receive
+        wiring.connect(m, wiring.flipped(self.blocks.tx), transmit.input)
+        wiring.connect(m, receive.output, wiring.flipped(self.blocks.rx))
+        for number in range(self._lanes):
+            lane = self.lanes[number]
+            m.d.comb += [
+                lane.tx_data.eq(transmit.tx_data[number]),
+                transmit.tx_ready[number].eq(lane.tx_ready),
+                receive.rx_data[number].eq(lane.rx_data),
+                receive.rx_ready[number].eq(lane.rx_ready),
+            ]
+            wiring.connect(m, receive.lane[number], wiring.flipped(self.lane[number]))
+        m.d.comb += [
+            transmit.clear.eq(self.clear),
+            receive.clear.eq(self.clear),
+            receive.ber_monitor.eq(self.ber_monitor),
+            self.aligned.eq(receive.aligned),
+            self.hi_ber.eq(receive.hi_ber),
+            self.running.eq(transmit.running),
+            self.underflow.eq(transmit.underflow),
+            self.tx_ready.eq(transmit.lane_ready),
+        ]
+        return m

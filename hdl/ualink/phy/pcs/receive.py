@@ -1,0 +1,178 @@
+"""The receive PCS of boards (UALink_200 §7.3.1, §7.3.2)."""
+
+from amaranth.hdl import Cat, DomainRenamer, Module, Mux, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ualink.phy.blocks import BLOCKS_PER_BEAT, LOCAL_FAULT_BLOCK
+from ualink.phy.interface import BLOCKS_LAYOUT
+from ualink.phy.pcs.alignment_overwrite import AlignmentOverwrite
+from ualink.phy.pcs.ber_monitor import BitErrorRateMonitor
+from ualink.phy.pcs.descrambler import Descrambler
+from ualink.phy.pcs.deskew import Deskew
+from ualink.phy.pcs.interface import check_framing
+from ualink.phy.pcs.lane_receive import LaneReceive, receive_depth, receive_patience
+
+__all__ = ["BAD_HEADER_COUNTER_BITS", "ReceiveLaneStatus", "ReceivePCS"]
+
+BAD_HEADER_COUNTER_BITS = 32
+
+
+class ReceiveLaneStatus(wiring.Signature):
+    """What is known of a lane, in "sync".
+
+    Attributes
+    ----------
+    ready : the serialiser's ``rx_ready``.
+    block_lock, marker_lock : locks.
+    number : 2 bit: the lane's number in its marker; has meaning with ``marker_lock``.
+    skew : 16 bit: blocks of this lane that waited when the lanes came into step.
+    bad_headers : 32 bit, saturating: sync headers 00 and 11 since reset or ``clear``, counted while ``marker_lock``.
+    overflow : sticky: a share was lost, since "sync" is too slow.
+    """
+
+    def __init__(self):
+        super().__init__(
+            {
+                "ready": Out(1),
+                "block_lock": Out(1),
+                "marker_lock": Out(1),
+                "number": Out(2),
+                "skew": Out(16),
+                "bad_headers": Out(BAD_HEADER_COUNTER_BITS),
+                "overflow": Out(1),
+            }
+        )
+
+
+class ReceivePCS(wiring.Component):
+    """Per lane gearbox, block lock and marker finder; then deskew and reorder, marker to AM blocks, descrambler.
+
+    Aligned, ``output`` gives the partner's blocks from a marker on; the first ``marker_blocks`` blocks of a slot that
+    has or should have a marker are ``ALIGNMENT_BLOCK``, the rest is as received. Sync headers 00 and 11 and block types
+    unknown here are passed on as they are: the reconciliation sublayer finds and discards them. Not aligned, or with a
+    high bit error rate, it gives Local Fault ordered sets instead, a beat in every cycle or in place of every beat.
+
+    FEC decoders stand between deskew and overwrite.
+
+    Parameters
+    ----------
+    lanes : 1, 2 or 4; lane l has the domain "rx<l>".
+    width : bits of a lane's word: 10, 16, 20, 32, 40 or 64.
+    marker_blocks : 16, 20, 32 or 64.
+    marker_interval : flit slots from marker to marker.
+    max_skew : blocks between the earliest and the latest lane that are absorbed.
+    ber_window : blocks of a window of the bit error rate monitor.
+    decoder : a component with members ``input`` and ``output``, always ready streams of ``PCS_BEAT_LAYOUT``, to stand
+        in the place of FEC; None: the deskew feeds the overwrite.
+
+    Members
+    -------
+    rx_data, rx_ready : [rx<l>] array over the lanes, as in ``LaneWordsSignature``.
+    output : [sync] stream of ``BLOCKS_LAYOUT``, always ready; ``port`` is 0.
+    ber_monitor : [sync] let a high bit error rate be a Local Fault.
+    clear : [sync] clears counters and sticky bits.
+    aligned, hi_ber : [sync] levels.
+    lane : [sync] array of ``ReceiveLaneStatus``.
+    """
+
+    def __init__(
+        self,
+        *,
+        lanes: int,
+        width: int,
+        marker_blocks: int,
+        marker_interval: int,
+        max_skew: int = 32,
+        ber_window: int = 1 << 16,
+        decoder: wiring.Component | None = None,
+    ):
+        check_framing(lanes=lanes, width=width, marker_blocks=marker_blocks, marker_interval=marker_interval)
+        skew = {"lanes": lanes, "max_skew": max_skew, "marker_interval": marker_interval}
+        self._depth, self._patience = receive_depth(**skew), receive_patience(**skew)
+        self._lanes, self._marker_blocks = lanes, marker_blocks
+        self._framing = {"lanes": lanes, "width": width, "marker_interval": marker_interval, "max_skew": max_skew}
+        self._monitor = BitErrorRateMonitor(window=ber_window)
+        self._decoder = decoder
+        super().__init__(
+            {
+                "rx_data": In(width).array(lanes),
+                "rx_ready": In(1).array(lanes),
+                "output": Out(stream.Signature(BLOCKS_LAYOUT, always_ready=True)),
+                "ber_monitor": In(1),
+                "clear": In(1),
+                "aligned": Out(1),
+                "hi_ber": Out(1),
+                "lane": Out(ReceiveLaneStatus()).array(lanes),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.deskew = deskew = Deskew(lanes=self._lanes, depth=self._depth + 1, patience=self._patience)
+        for number in range(self._lanes):
+            lane = LaneReceive(**self._framing)
+            m.submodules[f"lane{number}"] = DomainRenamer({"rx": f"rx{number}"})(lane)
+            wiring.connect(m, lane.output, deskew.lane[number])
+            m.d.comb += [
+                lane.rx_data.eq(self.rx_data[number]),
+                lane.rx_ready.eq(self.rx_ready[number]),
+                deskew.level[number].eq(lane.level),
+                deskew.marker_lock[number].eq(lane.marker_lock),
+            ]
+            self._show(m, lane, deskew, number)
+
+        m.submodules.overwrite = overwrite = AlignmentOverwrite(marker_blocks=self._marker_blocks)
+        m.submodules.descrambler = descrambler = Descrambler(marker_blocks=self._marker_blocks)
+        beats = deskew.output
+        if self._decoder is not None:
+            m.submodules.decoder = self._decoder
+            wiring.connect(m, deskew.output, self._decoder.input)
+            beats = self._decoder.output
+        wiring.connect(m, beats, overwrite.input)
+        wiring.connect(m, overwrite.output, descrambler.input)
+
+        m.submodules.monitor = monitor = self._monitor
+        m.d.comb += [
+            monitor.enable.eq(self.ber_monitor & deskew.aligned),
+            monitor.valid.eq(deskew.output.valid),
+            monitor.bad.eq(Cat(_is_bad(deskew.output.p.blocks[n]) for n in range(BLOCKS_PER_BEAT))),
+            self.aligned.eq(deskew.aligned),
+            self.hi_ber.eq(monitor.hi_ber),
+        ]
+        clear = descrambler.output
+        m.d.sync += self.output.valid.eq(clear.valid | ~deskew.aligned)
+        for n in range(BLOCKS_PER_BEAT):
+            m.d.sync += self.output.p.blocks[n].eq(
+                Mux(deskew.aligned & ~monitor.hi_ber, clear.p.blocks[n], LOCAL_FAULT_BLOCK)
+            )
+        return m
+
+    def _show(self, m: Module, lane: LaneReceive, deskew: Deskew, number: int) -> None:
+        """Status and counters of a lane."""
+        status = self.lane[number]
+        share = lane.output.p.blocks
+        bad = Signal(range(BLOCKS_PER_BEAT + 1))
+        total = Signal(BAD_HEADER_COUNTER_BITS + 1)
+        m.d.comb += [
+            status.ready.eq(lane.ready),
+            status.block_lock.eq(lane.block_lock),
+            status.marker_lock.eq(lane.marker_lock),
+            status.number.eq(deskew.number[number]),
+            status.skew.eq(deskew.skew[number]),
+            total.eq(status.bad_headers + bad),
+        ]
+        m.d.sync += bad.eq(0)
+        with m.If(lane.output.valid & lane.output.ready):
+            m.d.sync += bad.eq(sum(_is_bad(share[n]) for n in range(BLOCKS_PER_BEAT // self._lanes)))
+        with m.If(self.clear):
+            m.d.sync += [status.bad_headers.eq(0), status.overflow.eq(0)]
+        with m.Else():
+            m.d.sync += status.bad_headers.eq(Mux(total[-1], (1 << BAD_HEADER_COUNTER_BITS) - 1, total))
+        with m.If(lane.overflow):
+            m.d.sync += status.overflow.eq(1)
+
+
+def _is_bad(block):
+    """The sync header is neither 01 nor 10."""
+    return block[0] == block[1]

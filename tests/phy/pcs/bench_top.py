@@ -1,0 +1,79 @@
+"""PCSs with ports that a bench can have: no constants, lanes and status side by side."""
+
+from amaranth.hdl import ClockDomain, Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from ualink.lib.forward import forward
+from ualink.phy.interface import BLOCKS_LAYOUT
+from ualink.phy.pcs.interface import LaneWordsSignature
+from ualink.phy.pcs.pcs import PCS
+from ualink.phy.pcs.receive import ReceiveLaneStatus
+
+FRAMING = {"marker_blocks": 16, "marker_interval": 4, "max_skew": 32, "ber_window": 4000}
+WIDTHS = {1: 20, 2: 40, 4: 16}
+"""Bits of a word by number of lanes: one PCS each."""
+STATUS = ("aligned", "hi_ber", "running", "underflow", "tx_ready")
+
+
+class BenchPort(wiring.Component):
+    """``PCS`` with its members; ``sent`` and ``received`` are blocks with valid and ready; a
+    bit of ``tx_clock`` and ``rx_clock`` is a lane's clock."""
+
+    def __init__(self, lanes: int):
+        width = WIDTHS[lanes]
+        self._dut = PCS(lanes=lanes, width=width, **FRAMING)
+        super().__init__(
+            {
+                "sent": In(BLOCKS_LAYOUT.size),
+                "sent_valid": In(1),
+                "sent_ready": Out(1),
+                "received": Out(BLOCKS_LAYOUT.size),
+                "received_valid": Out(1),
+                "ber_monitor": In(1),
+                "clear": In(1),
+                "tx_clock": In(lanes),
+                "rx_clock": In(lanes),
+                "lanes": Out(LaneWordsSignature(width)).array(lanes),
+                "lane": Out(ReceiveLaneStatus()).array(lanes),
+                **{name: self._dut.signature.members[name] for name in STATUS},
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.dut = dut = self._dut
+        for n in range(len(self.lanes)):
+            for side, clock in (("tx", self.tx_clock[n]), ("rx", self.rx_clock[n])):
+                domain = ClockDomain(f"{side}{n}", reset_less=True, local=True)
+                m.domains += domain
+                m.d.comb += domain.clk.eq(clock)
+        m.d.comb += [
+            dut.blocks.tx.p.eq(self.sent),
+            dut.blocks.tx.valid.eq(self.sent_valid),
+            self.sent_ready.eq(dut.blocks.tx.ready),
+            self.received.eq(dut.blocks.rx.p),
+            self.received_valid.eq(dut.blocks.rx.valid),
+            dut.ber_monitor.eq(self.ber_monitor),
+            dut.clear.eq(self.clear),
+            *(getattr(self, name).eq(getattr(dut, name)) for name in STATUS),
+        ]
+        for n, lane in enumerate(self.lanes):
+            connect(m, dut.lanes[n], flipped(lane))
+            connect(m, dut.lane[n], flipped(self.lane[n]))
+        return m
+
+
+class BenchTop(wiring.Component):
+    """A ``BenchPort`` for 1, 2 and 4 lanes, named x1, x2 and x4."""
+
+    def __init__(self):
+        self._ports = {f"x{lanes}": BenchPort(lanes) for lanes in WIDTHS}
+        super().__init__({name: Out(port.signature) for name, port in self._ports.items()})
+
+    def elaborate(self, platform):
+        m = Module()
+        for name, port in self._ports.items():
+            m.submodules[name] = port
+            forward(m, port, getattr(self, name))
+        return m

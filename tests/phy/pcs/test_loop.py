@@ -1,0 +1,72 @@
+"""The whole PCS over lanes that are late, crossed, damaged and cut off, against the executable model."""
+
+from pathlib import Path
+
+import pytest
+
+from phy.pcs import bench_top
+from phy.pcs.bench_top import BenchTop
+from ualink.verilog import to_verilog
+from ualink_sim.simulator import build_once
+
+pytestmark = pytest.mark.xdist_group("pcs")
+
+
+@pytest.fixture(scope="module")
+def model():
+    """One Verilated model with a PCS of each number of lanes."""
+
+    def sources() -> dict[str, str]:
+        return {"pcs_bench.v": to_verilog(BenchTop(), "pcs_bench")}
+
+    return build_once(sources, "pcs_bench", Path(bench_top.__file__).read_text())
+
+
+def run(model, story: str, lanes: str = "1,2,4") -> None:
+    model.run("phy.pcs.loop_bench", testcase=story, environment={"LANES": lanes})
+
+
+@pytest.mark.req("PHY-018", "PHY-031", "PHY-045", "PHY-051", "PHY-053", "PHY-069")
+def test_sends_what_the_model_sends(model):
+    run(model, "sends_what_the_model_sends")
+
+
+@pytest.mark.req("PHY-018", "PHY-033", "PHY-045", "PHY-051", "PHY-052", "PHY-055")
+def test_receives_over_crossed_and_late_lanes(model):
+    run(model, "receives_over_crossed_and_late_lanes")
+
+
+@pytest.mark.req("PHY-033", "PHY-055")
+@pytest.mark.parametrize(
+    "story", ["follows_damage_as_the_model_does", "four_missing_markers_are_overwritten_all_the_same"]
+)
+def test_expected_markers_are_overwritten_and_the_rest_is_as_received(model, story):
+    run(model, story)
+
+
+@pytest.mark.req("PHY-033", "PHY-055", "PHY-106")
+@pytest.mark.parametrize(
+    "story",
+    [
+        "five_missing_markers_lose_the_lock",
+        "a_slip_is_noticed_and_healed",
+        "a_lane_without_signal_is_a_local_fault",
+        "bad_headers_are_counted_and_many_are_a_fault",
+        "too_much_skew_is_never_taken_for_alignment",
+        "two_lanes_of_the_same_number_are_never_aligned",
+    ],
+)
+def test_without_alignment_there_is_local_fault(model, story):
+    run(model, story)
+
+
+@pytest.mark.parametrize(
+    "story",
+    [
+        "a_core_that_stops_is_told_and_all_lanes_begin_anew",
+        "lanes_begin_together_once_all_are_ready",
+        "data_that_look_like_markers_mislead_nobody",
+    ],
+)
+def test_hard_times(model, story):
+    run(model, story)
