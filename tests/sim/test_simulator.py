@@ -28,6 +28,14 @@ def test_a_traced_model_writes_waves(tmp_path, monkeypatch):
     model = build({"chain.v": CHAIN}, "chain", trace=True)
     model.run("lib.chain_bench", environment={"EXPECTED": "0 1 3 6"}, wave=tmp_path / "wave.fst")
     assert (tmp_path / "wave.fst").stat().st_size > 100
+    # Verilator's own objects are made with the first model, and are those of the second.
+    other = build({"chain.v": CHAIN.replace("b + a", "b - a")}, "chain", trace=True)
+    assert [_compiles_the_runtime(built) for built in (model, other)] == [True, False]
+    assert (model.folder / "verilated.o").read_bytes() == (other.folder / "verilated.o").read_bytes()
+
+
+def _compiles_the_runtime(model) -> bool:
+    return any(line.endswith("verilated.cpp") for line in (model.folder / "build.log").read_text().splitlines())
 
 
 def test_missing_headers_are_named_with_their_package(monkeypatch):

@@ -14,7 +14,7 @@ from ..board import Board
 
 __all__ = ["DESIGNS", "make_design"]
 
-DESIGNS = {"bert": "Bert"}
+DESIGNS = {"bert": "Bert", "link": "Link"}
 """Class of each design; its module has the name of the design."""
 
 

@@ -1,0 +1,164 @@
+"""The registers of the physical layer of one port of a board, as firmware sees them."""
+
+from ualink.config import PhyConfig
+from ualink.csr import Access, Field, Register, RegisterMap
+from ualink.phy.link_fault import LinkFault
+
+__all__ = ["COUNTERS", "EVENTS", "LANES_AT", "LANE_BYTES", "MAP_VERSION", "phy_registers"]
+
+MAP_VERSION = 1
+
+LANES_AT = 0x80
+LANE_BYTES = 0x20
+COUNTERS_AT = 0x40
+
+COUNTERS = {
+    "sent_data": "Data flits sent.",
+    "sent_control": "Control flits sent.",
+    "sent_marker": "Control flits sent that begin with a Start sequence.",
+    "starved": "Flit slots in which the data link owed a flit.",
+    "received_data": "Data flits received.",
+    "received_bad": "Flit slots received of which a block was lost.",
+    "received_control": "Control flits received.",
+    "received_marker": "AM flits received.",
+    "fault_change": "Changes of the link fault.",
+}
+"""Events that are counted, as ``ReconciliationStatusSignature`` names them."""
+
+EVENTS = {
+    "config_error": "A write had a value that is not allowed; its register is as it was before.",
+    "aligned_lost": "The lanes were no longer in step.",
+    "link_fault": "A link fault began.",
+    "hi_ber": "The bit error rate became high.",
+    "underflow": "The transmit side was too slow for a lane.",
+    "overflow": "A lane came too early against the others.",
+}
+"""Sticky events, from bit 0 of ``events`` on; the first is the register block's own."""
+
+_LOOPBACKS = (("none", 0), ("near_end", 1), ("far_end", 2))
+_FAULTS = tuple((fault.name.lower(), fault.value) for fault in LinkFault)
+
+
+def phy_registers(config: PhyConfig, lanes: int, line_rate: int) -> RegisterMap:
+    """Registers of a port with ``lanes`` lanes of ``line_rate`` bit/s."""
+    registers = [*_port(config, lanes, line_rate), *_counters()]
+    for lane in range(lanes):
+        registers += _lane(lane)
+    return RegisterMap(
+        "phy_port", tuple(registers), "Reconciliation sublayer, PCS and lanes of one port (UALink_200 §7)."
+    )
+
+
+def _port(config: PhyConfig, lanes: int, line_rate: int) -> tuple[Register, ...]:
+    return (
+        Register(
+            "capabilities",
+            0x00,
+            (
+                Field("map_version", "7:0", Access.CONSTANT, MAP_VERSION, "Version of this register map."),
+                Field("lanes", "10:8", Access.CONSTANT, lanes, "Lanes of the port."),
+                Field("line_rate", "31:16", Access.CONSTANT, line_rate // 1_000_000, "Of a lane, in Mb/s."),
+            ),
+            "What was built.",
+        ),
+        Register(
+            "marker",
+            0x04,
+            (
+                Field("interval", "15:0", Access.CONSTANT, config.marker_slots, "Flit slots from one to the next."),
+                Field("blocks", "22:16", Access.CONSTANT, config.marker_blocks, "Blocks that one takes."),
+            ),
+            "Alignment markers (§7.2.7).",
+        ),
+        Register(
+            "control",
+            0x08,
+            (
+                Field("ber_monitor", "0", Access.RW, 0, "A high bit error rate is a Local Fault."),
+                Field("clear", "1", Access.RW, 0, "While 1 the counters of the lanes are held at 0."),
+            ),
+            "How the port works.",
+        ),
+        Register(
+            "status",
+            0x0C,
+            (
+                Field("running", "0", Access.RO, 0, "The lanes send what the reconciliation sublayer gives."),
+                Field("aligned", "1", Access.RO, 0, "All lanes are locked, in step and in order."),
+                Field("hi_ber", "2", Access.RO, 0, "The bit error rate is high."),
+                Field("flits_aligned", "3", Access.RO, 0, "An AM flit has come."),
+                Field("link_fault", "5:4", Access.RO, 0, "As received (§7.2.6).", values=_FAULTS),
+                Field("fault", "7:6", Access.RO, 0, "In force in the flit slot that is being sent.", values=_FAULTS),
+            ),
+            "The port now.",
+        ),
+        Register(
+            "events",
+            0x10,
+            tuple(Field(name, str(bit), Access.W1C, 0, doc) for bit, (name, doc) in enumerate(EVENTS.items())),
+            "What has happened since it was last cleared.",
+        ),
+    )
+
+
+def _counters() -> tuple[Register, ...]:
+    take = Register(
+        "snapshot",
+        0x14,
+        (Field("start", "0", Access.GO, 0, "Copy all counters as they are in this cycle; done at once."),),
+        "The counters below read as they were at the last snapshot, 0 before.",
+    )
+    return (
+        take,
+        *(
+            Register(name, COUNTERS_AT + 4 * number, (Field("count", "31:0", Access.RO),), doc, snapshot="snapshot")
+            for number, (name, doc) in enumerate(COUNTERS.items())
+        ),
+    )
+
+
+def _lane(lane: int) -> tuple[Register, ...]:
+    at = LANES_AT + LANE_BYTES * lane
+    return (
+        Register(
+            f"lane{lane}_control",
+            at,
+            (
+                Field("loopback", "1:0", Access.RW, 0, "Where the lane turns round.", range(3), _LOOPBACKS),
+                Field("tx_invert", "4", Access.RW, 0, "The two wires of the transmitter are crossed."),
+                Field("rx_invert", "5", Access.RW, 0, "The two wires of the receiver are crossed."),
+                Field("reset", "6", Access.RW, 0, "Holds the receiver in reset."),
+            ),
+            "Settings of the lane.",
+        ),
+        Register(
+            f"lane{lane}_status",
+            at + 4,
+            (
+                Field("pll_locked", "0", Access.RO, 0, "The transmit PLL is locked: there is a reference clock."),
+                Field("signal", "1", Access.RO, 0, "There is a signal at the receiver."),
+                Field("cdr_locked", "2", Access.RO, 0, "The receiver's clock is locked to the signal."),
+                Field("ready", "3", Access.RO, 0, "Words are received."),
+                Field("block_lock", "4", Access.RO, 0, "The sync headers of blocks are found."),
+                Field("marker_lock", "5", Access.RO, 0, "The markers are found where they have to be."),
+                Field("number", "7:6", Access.RO, 0, "Of the partner's lane, with marker_lock."),
+                Field("pll_retries", "15:8", Access.RO, 0, "Attempts at the PLL without lock; stays at 255."),
+                Field("retries", "23:16", Access.RO, 0, "Attempts at the receiver without lock; stays at 255."),
+                Field("underflow", "24", Access.RO, 0, "The transmit side was too slow; until clear."),
+                Field("overflow", "25", Access.RO, 0, "Too early against the other lanes; until clear."),
+            ),
+            "The lane now.",
+        ),
+        Register(
+            f"lane{lane}_headers",
+            at + 8,
+            (Field("bad", "31:0", Access.RO, 0, "Stays at its largest value."),),
+            "Sync headers 00 and 11, with marker_lock.",
+        ),
+        Register(
+            f"lane{lane}_skew",
+            at + 12,
+            (Field("blocks", "15:0", Access.RO, 0, "Blocks."),),
+            "How long this lane waited for the latest.",
+        ),
+    )
