@@ -235,4 +235,4 @@ def test_a_board_can_be_simulated_for_one_command():
 def test_a_design_that_is_not_there_cannot_be_simulated(arguments):
     result = CliRunner().invoke(main, ["board", *arguments])
     assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr == "ualink: no design is called 'pear'; there are demo\n"
+    assert result.stderr == "ualink: no design is called 'pear'; there are bert, demo\n"
