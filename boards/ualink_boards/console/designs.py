@@ -50,8 +50,14 @@ def _built_variants(name: str) -> Callable[[int], Iterable[RegisterDesign]]:
     return variants
 
 
+def _bert_top(clock_hz: int, baud: int) -> Any:
+    from .looped import LoopedBert
+
+    return LoopedBert(clock_hz, baud)
+
+
 DESIGNS: dict[str, Design] = {
-    "bert": Design("the lanes of a board alone: bit-error test", _built_variants("bert")),
+    "bert": Design("the lanes of a board alone: bit-error test", _built_variants("bert"), _bert_top),
     "demo": Design("registers, link states and error injection of a data link", _demo_variants, _demo_top),
 }
 """By name; the name is the one that a design's description window shows."""
