@@ -231,8 +231,17 @@ def test_a_board_can_be_simulated_for_one_command():
     assert not os.path.exists(path)
 
 
+def test_bit_errors_of_simulated_lanes_are_counted():
+    with simulated_board("bert", rest_after=REST_AFTER) as path:
+        _run(path, "bert", "start")
+        _run(path, "inject", "--count", 3, "--window", "lane1")
+        lanes = json.loads(_run(path, "bert", "read", "--json"))["lanes"]
+    assert [lanes[name]["errors"] for name in ("lane0", "lane1")] == [0, 3]
+    assert all(lane["locked"] and not lane["lock_lost"] and lane["bits"] > 0 for lane in lanes.values())
+
+
 @pytest.mark.parametrize("arguments", [["simulate", "pear"], ["--simulate", "pear", "status"]])
 def test_a_design_that_is_not_there_cannot_be_simulated(arguments):
     result = CliRunner().invoke(main, ["board", *arguments])
     assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr == "ualink: no design is called 'pear'; there are demo\n"
+    assert result.stderr == "ualink: no design is called 'pear'; there are bert, demo\n"

@@ -11,10 +11,12 @@ from click.testing import CliRunner
 from boards.console_board import FULL, LANE, PtyBoard, Registers
 from ualink.cli import main
 from ualink.csr_design import RegisterDesign
+from ualink_boards.boards import BOARDS, find_board
 from ualink_boards.console.bit_errors import upper_limit
 from ualink_boards.console.designs import DESIGNS, Design
 from ualink_boards.console.errors import BadInput
 from ualink_boards.console.serial_bus import choose_port
+from ualink_boards.designs import make_design
 
 
 @pytest.fixture
@@ -168,7 +170,7 @@ def test_poke(board, assignments, written):
         ("log", "Missing option '--csv'."),
         ("watch --every 0", "Invalid value for '--every': 0"),
         ("dance", "No such command 'dance'."),
-        ("--design half status", "no design is called 'half'; there are demo, full"),
+        ("--design half status", "no design is called 'half'; there are bert, demo, full"),
         ("--design demo status", " runs design full, not demo"),
         ("--registers nowhere.json status", "nowhere.json: No such file or directory"),
         ("--registers there.csv status", "there.csv: it is not the registers.json of a design"),
@@ -203,6 +205,21 @@ def test_registers_of_a_file_need_no_design_that_is_known(work):
         "runs design unheard, which this package does not have; "
         "name the registers.json beside its bitstream with --registers"
     )
+
+
+@pytest.mark.parametrize("name", BOARDS)
+def test_the_bit_error_test_of_each_board_is_known(name):
+    built = find_board(name)
+    registers = Registers(make_design("bert", built).registers)
+    for lane in range(built.lanes):
+        registers.shown[f"lane{lane}", "status"] |= 1 << 4
+        registers.shown[f"lane{lane}", "words"] = 1
+    with PtyBoard(registers) as board:
+        assert _good(board, "peek", "description.clock.value").split()[1] == str(built.sync_hz)
+        lanes = json.loads(_good(board, "bert", "read", "--json"))["lanes"]
+    assert {name: lane["bits"] for name, lane in lanes.items()} == {
+        f"lane{n}": 1024 * built.width for n in range(built.lanes)
+    }
 
 
 def test_a_known_design_with_other_registers_is_refused():

@@ -9,7 +9,7 @@ from amaranth.sim import Simulator
 
 from ualink.config import ConfigError
 from ualink.phy.prbs import LOCK_WORDS, LOSS_WINDOW, LOSS_WORDS, PRBS_TAPS, PRBSChecker, PRBSGenerator
-from ualink_sim.model.phy_prbs import sequence
+from ualink_sim.model.phy_prbs import Follower, sequence
 
 
 def run(component, testbench):
@@ -86,7 +86,7 @@ def test_checker_locks_and_counts_each_wrong_bit_once(order, width):
                 flips += error.bit_count()
         await feed(ctx, dut, data[before + 1 :])
         ctx.set(dut.enable, 0)
-        await ctx.tick().repeat(3)
+        await ctx.tick().repeat(2)
         assert (ctx.get(dut.locked), ctx.get(dut.lost), ctx.get(dut.zeros)) == (1, 0, 0)
         assert ctx.get(dut.errors) == flips > 0
         assert LOCK_WORDS <= len(data) - ctx.get(dut.words) <= before + 1
@@ -139,6 +139,78 @@ def test_a_dead_line_never_locks(line):
             assert ctx.get(dut.zeros) == (line == 0)
 
     dut = PRBSChecker(31, 20)
+    run(dut, testbench)
+
+
+def harmed(rng, order, width, count):
+    """Words of a sequence with what happens on a line: wrong bits, slips, silence."""
+    line = sequence(order)
+    while count > 0:
+        kind = rng.choice(("good", "good", "errors", "noise", "zeros", "slip"))
+        length = min(rng.randrange(20, 120), count)
+        count -= length
+        if kind == "slip":
+            for _ in range(rng.randrange(1, width)):
+                next(line)
+        for _ in range(length):
+            word = sum(next(line) << n for n in range(width))
+            if kind == "errors" and rng.random() < 0.4:
+                word ^= rng.getrandbits(width)
+            elif kind == "noise":
+                word = rng.getrandbits(width)
+            elif kind == "zeros":
+                word = 0
+            yield word
+
+
+@pytest.mark.parametrize("order, width", [(7, 10), (15, 20), (31, 40)])
+def test_checker_is_the_model_one_cycle_later_and_its_counters_three(order, width):
+    rng = random.Random(order)
+
+    async def testbench(ctx):
+        model = Follower(order, width)
+        under_way = [(0, 0), (0, 0)]
+        losses = 0
+        for word in harmed(rng, order, width, 3000):
+            enable, clear = rng.random() < 0.9, rng.random() < 0.01
+            ctx.set(dut.data, word)
+            ctx.set(dut.enable, enable)
+            ctx.set(dut.clear, clear)
+            await ctx.tick()
+            was_locked = model.locked
+            if enable:
+                model.take(word)
+            losses += was_locked and not model.locked
+            if clear:
+                model.clear()
+                under_way = [(0, 0), (0, 0)]
+            under_way.append((model.errors, model.words))
+            assert (ctx.get(dut.locked), ctx.get(dut.lost)) == (model.locked, model.lost)
+            assert (ctx.get(dut.errors), ctx.get(dut.words)) == under_way.pop(0)
+        assert losses > 3
+
+    dut = PRBSChecker(order, width)
+    run(dut, testbench)
+
+
+def test_no_word_after_the_one_that_loses_the_lock_is_counted():
+    order, width = 31, 40
+
+    async def testbench(ctx):
+        data = words(order, width, 200)
+        before = lock_words(order, width) + 1
+        await feed(ctx, dut, data[:before])
+        assert ctx.get(dut.locked) == 1
+        # The lock is lost with the last of these; all that follows is wrong too.
+        await feed(ctx, dut, [word ^ 7 for word in data[before : before + LOSS_WORDS]])
+        assert (ctx.get(dut.locked), ctx.get(dut.lost)) == (0, 1)
+        counted = []
+        for word in data[before + LOSS_WORDS : before + LOSS_WORDS + 8]:
+            await feed(ctx, dut, [word ^ 0xFF])
+            counted.append(ctx.get(dut.errors))
+        assert counted == [3 * LOSS_WORDS - 3, *[3 * LOSS_WORDS] * 7]
+
+    dut = PRBSChecker(order, width)
     run(dut, testbench)
 
 

@@ -1,7 +1,7 @@
 """The designs that the console knows by name: their registers, and their hardware for a simulated board."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ualink.csr_design import RegisterDesign
@@ -37,7 +37,27 @@ def _demo_top(clock_hz: int, baud: int) -> Any:
     return Demo(clock_hz, baud)
 
 
+def _built_variants(name: str) -> Callable[[int], Iterable[RegisterDesign]]:
+    """Of the design that ``ualink build`` knows by ``name``: the registers that it has on each board."""
+
+    def variants(clock_hz: int) -> Iterable[RegisterDesign]:
+        from ..boards import BOARDS, find_board
+        from ..designs import make_design
+
+        for board in BOARDS:
+            yield replace(make_design(name, find_board(board)).registers, clock_hz=clock_hz)
+
+    return variants
+
+
+def _bert_top(clock_hz: int, baud: int) -> Any:
+    from .looped import LoopedBert
+
+    return LoopedBert(clock_hz, baud)
+
+
 DESIGNS: dict[str, Design] = {
+    "bert": Design("the lanes of a board alone: bit-error test", _built_variants("bert"), _bert_top),
     "demo": Design("registers, link states and error injection of a data link", _demo_variants, _demo_top),
 }
 """By name; the name is the one that a design's description window shows."""

@@ -42,6 +42,14 @@ def _newest(state, word, order: int):
     return Cat(state, word)[-order:]
 
 
+def _ones(bits):
+    """How many of ``bits`` are 1: a balanced tree, whose sums are no wider than they have to be."""
+    if len(bits) == 1:
+        return bits
+    half = len(bits) // 2
+    return (_ones(bits[:half]) + _ones(bits[half:]))[: len(bits).bit_length()]
+
+
 class PRBSGenerator(wiring.Component):
     """``width`` bits a cycle of PRBS-``order``, not inverted. After reset the ``order`` bits before were ones.
 
@@ -77,8 +85,11 @@ class PRBSChecker(wiring.Component):
 
     Not locked, each word is compared with what the bits before it say (self-synchronising). After enough right words in
     a row that are not all zero the checker is locked: it goes on by itself, so that each wrong bit counts once. It is
-    lost once 32 words of a window of 64 are wrong; a phase that slips makes half of all bits wrong. Errors are counted
-    while locked, two cycles after their word.
+    lost once 32 words of a window of 64 are wrong; a phase that slips makes half of all bits wrong.
+
+    A word is compared in its own cycle; one cycle after it ``locked``, ``lost`` and ``zeros`` show it, three cycles
+    after it ``errors`` and ``words``, both at once. What counts is whether the checker was locked when the word came:
+    the word that loses the lock counts, none after it does.
 
     Parameters
     ----------
@@ -90,7 +101,7 @@ class PRBSChecker(wiring.Component):
     -------
     data : ``width`` bit, bit 0 first.
     enable : there is a word in this cycle.
-    clear : clears ``errors``, ``lost``, and ``words``.
+    clear : clears ``errors``, ``lost`` and ``words``; neither the word of this cycle nor one before it is counted.
     locked : 0 after reset.
     lost : sticky: the lock was lost.
     zeros : the last ``order`` bits were zeros, which no sequence has, and a line that is cut may.
@@ -120,7 +131,7 @@ class PRBSChecker(wiring.Component):
         lock_words = max(LOCK_WORDS, -(-2 * order // width))
         state = Signal(order)
         expected, difference = Signal(width), Signal(width)
-        wrong, compared = Signal(), Signal()
+        wrong = Signal()
         good = Signal(range(lock_words + 1))
         seen, bad = Signal(range(LOSS_WINDOW)), Signal(range(LOSS_WORDS + 1))
         m.d.comb += [
@@ -128,10 +139,8 @@ class PRBSChecker(wiring.Component):
             difference.eq(self.data ^ expected),
             wrong.eq(difference.any()),
         ]
-        different = Signal(width)
         received = Signal(order, init=-1)
         m.d.comb += self.zeros.eq(~received.any())
-        m.d.sync += [compared.eq(self.enable & self.locked), different.eq(difference)]
         with m.If(self.enable):
             m.d.sync += [
                 state.eq(_newest(state, Mux(self.locked, expected, self.data), order)),
@@ -150,13 +159,22 @@ class PRBSChecker(wiring.Component):
                 with m.Elif(seen == LOSS_WINDOW - 1):
                     m.d.sync += [seen.eq(0), bad.eq(0)]
 
+        # Counting bits and adding them up are a cycle each: together they would be the longest path of a lane.
+        different, count = Signal(width), Signal(range(width + 1))
+        compared, counted = Signal(), Signal()
         total = Signal(self._counter_bits + 1)
-        m.d.comb += total.eq(self.errors + sum(different))
-        with m.If(compared):
+        m.d.comb += total.eq(self.errors + count)
+        m.d.sync += [
+            different.eq(difference),
+            compared.eq(self.enable & self.locked),
+            count.eq(_ones(different)),
+            counted.eq(compared),
+        ]
+        with m.If(counted):
             m.d.sync += [
                 self.errors.eq(Mux(total[-1], (1 << self._counter_bits) - 1, total)),
                 self.words.eq(self.words + 1),
             ]
         with m.If(self.clear):
-            m.d.sync += [self.errors.eq(0), self.words.eq(0), self.lost.eq(0)]
+            m.d.sync += [compared.eq(0), counted.eq(0), self.errors.eq(0), self.words.eq(0), self.lost.eq(0)]
         return m

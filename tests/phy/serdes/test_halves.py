@@ -64,6 +64,57 @@ def test_halves_are_joined_in_order(phase):
     assert settled == list(range(settled[0], settled[0] + len(settled)))
 
 
+def ages(reads, written):
+    """Of each register that is read: time since it was written, once the clocks have met; in fast cycles."""
+    settled = list(reads.items())[20:]
+    assert len(settled) > 20
+    return [at - written[value] for value, at in settled]
+
+
+# Times in fast cycles: fast edge n comes at n, slow edge n at ``phase`` + 2 n. A register is replaced after four.
+
+
+@pytest.mark.parametrize("phase", (0.01, 0.3, 0.5, 0.99, 1.01, 1.5, 1.99))
+def test_a_register_is_split_between_one_and_three_cycles_after_it_was_written(phase):
+    dut = SplitWords(WIDTH, slow="slow", fast="fast")
+    written, reads = {}, {}
+
+    async def bench(ctx):
+        for word in range(60):
+            ctx.set(dut.word, (2 * word + 1 << WIDTH // 2 | 2 * word) & 0xFFFF)
+            await ctx.tick("slow")
+            written[2 * word] = written[2 * word + 1] = phase + 2 * word
+
+    async def listen(ctx):
+        for edge in range(110):
+            await ctx.tick("fast")
+            reads.setdefault(ctx.get(dut.half), edge)
+
+    simulate(dut, phase, bench, listen)
+    assert all(1 <= age <= 3 for age in ages(reads, written))
+
+
+@pytest.mark.parametrize("phase", (0.01, 0.3, 0.5, 0.99, 1.01, 1.5, 1.99))
+def test_a_register_is_joined_between_one_and_three_cycles_after_it_was_written(phase):
+    dut = JoinHalves(WIDTH, slow="slow", fast="fast")
+    written, reads = {}, {}
+
+    async def bench(ctx):
+        for half in range(120):
+            ctx.set(dut.half, half)
+            await ctx.tick("fast")
+            written[half] = half
+
+    async def listen(ctx):
+        for edge in range(55):
+            await ctx.tick("slow")
+            # Its high half made the word whole.
+            reads.setdefault(ctx.get(dut.word) >> WIDTH // 2, phase + 2 * edge)
+
+    simulate(dut, phase, bench, listen)
+    assert all(1 <= age <= 3 for age in ages(reads, written))
+
+
 @pytest.mark.parametrize("width", (0, 3, True, "40"))
 def test_width_is_even(width):
     with pytest.raises(ConfigError, match="width is"):

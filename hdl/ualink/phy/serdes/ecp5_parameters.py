@@ -1,7 +1,7 @@
-"""Parameters of the DCUA primitive for raw words (Lattice FPGA-TN-02206, "10-Bit SERDES Only Mode").
+"""Parameters of the DCUA primitive of an ECP5 for raw words, the protocol 10BSER.
 
-What Lattice documents is named; the rest are the values that its tools write for the protocol 10BSER, as public designs
-that run on hardware carry them.
+The values are those that public designs carry. They were not compared with Lattice's usage guide of the SERDES
+(FPGA-TN-02206), and have not run on hardware here. Of those called undocumented nothing is known but the value.
 """
 
 from .ecp5_rate import Ecp5Rate

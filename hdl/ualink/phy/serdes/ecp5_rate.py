@@ -1,4 +1,7 @@
-"""Line rate and reference clock of an ECP5 dual-channel unit (Lattice FPGA-TN-02206, "Reference Clock")."""
+"""Line rate and reference clock of an ECP5 dual-channel unit.
+
+Ranges and codes were not compared with Lattice's usage guide of the SERDES (FPGA-TN-02206).
+"""
 
 from dataclasses import dataclass
 from fractions import Fraction

@@ -1,4 +1,7 @@
-"""Reset and lock sequences of an ECP5 dual-channel unit (Lattice FPGA-TN-02206, "SERDES/PCS Reset")."""
+"""Reset and lock sequences of an ECP5 dual-channel unit.
+
+Order and times were not compared with Lattice's usage guide of the SERDES (FPGA-TN-02206), nor tried on hardware.
+"""
 
 from dataclasses import dataclass, fields
 

@@ -1,5 +1,7 @@
-"""Settings of an ECP5 dual-channel unit that only its registers have: the SERDES client interface (Lattice
-FPGA-TN-02206, "SERDES Client Interface Bus")."""
+"""Settings of an ECP5 dual-channel unit that only its registers have, behind the SERDES client interface.
+
+Registers and strobes are as public designs use them; they were not compared with Lattice's usage guide (FPGA-TN-02206).
+"""
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
@@ -12,7 +14,8 @@ from .interface import Loopback
 __all__ = ["Ecp5LoopbackWriter", "SciSignature"]
 
 LOOPBACK_REGISTER = 0x15
-"""Bits 3:0 choose the serial loopback: bit 0 transmitter to receiver, bit 1 equalizer to driver."""
+"""Bits 3:0 choose the serial loopback: bit 0 transmitter to receiver, as public designs set it; bit 1 equalizer to
+driver, which is unverified: no design that sets it was found."""
 PHASE_DETECTOR_REGISTER = 0x1A
 """Bit 4: the phase detector stops while there is no signal at the pins."""
 
@@ -54,8 +57,8 @@ class Ecp5LoopbackWriter(wiring.Component):
     -------
     enable : the unit is out of reset.
     loopback : ``Loopback`` of each channel. Near end: the receiver takes the transmitter's serial data in the place of
-        its pins', and its phase detector runs without a signal at them. Far end: the driver takes what the equalizer
-        gives, bit by bit, so that the two clocks need not agree.
+        its pins', and its phase detector runs without a signal at them. Far end (unverified): the driver is to take
+        what the equalizer gives, bit by bit, so that the two clocks need not agree.
     sci : to the unit.
     """
 

@@ -18,7 +18,7 @@ __all__ = ["CORE", "GtyLanes"]
 CORE = "ualink_gty"
 """Module name of the wizard's core."""
 
-# Port LOOPBACK of a transceiver (UG578, "Loopback"): in the analogue part, near and far end.
+# Port LOOPBACK of a transceiver (UG578): in the analogue part, near and far end.
 _NO_LOOPBACK, _NEAR_END_PMA, _FAR_END_PMA = 0b000, 0b010, 0b100
 
 
