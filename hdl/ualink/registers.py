@@ -3,11 +3,12 @@
 import sys
 from pathlib import Path
 
-from ualink.config import DLConfig, TLConfig
+from ualink.config import DLConfig, PhyConfig, TLConfig
 from ualink.csr import Access, RegisterMap
 from ualink.csr_text import to_json, to_markdown, to_systemrdl
 from ualink.dl.rate_registers import RATE_REGISTERS
 from ualink.dl.register_map import dl_registers
+from ualink.phy.register_map import phy_registers
 from ualink.tl.register_map import tl_registers
 from ualink.traffic.config import TrafficConfig
 from ualink.traffic.register_map import traffic_registers
@@ -45,6 +46,10 @@ value refused, queue empty or full.
 """
 
 
+LANES, LINE_RATE = 2, 5_000_000_000
+"""Of the board whose map is printed: others have more lanes, or fewer."""
+
+
 def register_maps() -> tuple[RegisterMap, ...]:
     """The maps of this project, built with the default configuration."""
     return (
@@ -53,6 +58,7 @@ def register_maps() -> tuple[RegisterMap, ...]:
         tl_registers(TLConfig()),
         AGENT_REGISTERS,
         traffic_registers(TrafficConfig()),
+        phy_registers(PhyConfig(), LANES, LINE_RATE),
     )
 
 

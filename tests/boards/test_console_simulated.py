@@ -244,4 +244,4 @@ def test_bit_errors_of_simulated_lanes_are_counted():
 def test_a_design_that_is_not_there_cannot_be_simulated(arguments):
     result = CliRunner().invoke(main, ["board", *arguments])
     assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr == "ualink: no design is called 'pear'; there are bert, demo\n"
+    assert result.stderr == "ualink: no design is called 'pear'; there are bert, demo, link\n"

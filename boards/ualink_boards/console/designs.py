@@ -59,6 +59,7 @@ def _bert_top(clock_hz: int, baud: int) -> Any:
 DESIGNS: dict[str, Design] = {
     "bert": Design("the lanes of a board alone: bit-error test", _built_variants("bert"), _bert_top),
     "demo": Design("registers, link states and error injection of a data link", _demo_variants, _demo_top),
+    "link": Design("traffic engine, station and physical layer of one port", _built_variants("link")),
 }
 """By name; the name is the one that a design's description window shows."""
 
