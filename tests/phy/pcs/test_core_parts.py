@@ -104,6 +104,17 @@ def test_transmit_chain(lanes, marker_blocks):
     assert [n for n, (_, codeword, _) in enumerate(beats) if codeword] == codewords
 
 
+@pytest.mark.parametrize("marker_blocks", [16, 20])
+def test_the_first_blocks_of_a_start_flit_pass_the_scrambler_as_they_are(marker_blocks):
+    rng = random.Random(marker_blocks)
+    blocks = traffic(rng, 4, 2)
+    sent = flat(simulate([StartDetector(), Scrambler(marker_blocks=marker_blocks)], blocks, rng))
+    (carried,) = model.lane_blocks(blocks, 1, marker_blocks)
+    for start in (80, 240):
+        carried[start : start + marker_blocks] = blocks[start : start + marker_blocks]
+    assert sent == carried
+
+
 @pytest.mark.req("PHY-031", "PHY-054")
 def test_only_eight_start_blocks_in_a_beat_are_a_start():
     """Seven of them, eight data blocks with the same octets, eight of AM; a Start in mid-slot begins a group."""

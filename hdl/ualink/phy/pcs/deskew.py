@@ -9,21 +9,29 @@ from ualink.phy.pcs.interface import check_framing, lane_word_layout, pcs_beat_s
 
 __all__ = ["Deskew"]
 
+_FRESH = 3
+"""Shares that wait in a lane that is read on: what comes in at once, and pointers under way."""
+
 
 class Deskew(wiring.Component):
     """Reads all lanes in step from a beat on in which each of them begins a marker, and puts them into the order of
     their numbers.
 
-    Not aligned, all lanes are read on. The first marker after a time without one waits for the others', but no longer
-    than the skew may be. All markers there and all numbers different: aligned. While a lane has no marker lock nothing
-    waits, so that old shares go. Alignment is lost with a lane's marker lock, and where markers or numbers do not agree
-    in a beat, which is not given on. Latency two cycles.
+    Not aligned, all lanes are read on. The first marker after a time without one, and without shares that wait, waits
+    for the others', but no longer than the skew may be. All markers there and all numbers different: aligned. While a
+    lane has no marker lock nothing waits, so that old shares go. Alignment is lost with a lane's marker lock, where a
+    lane has nothing for as long, and where markers or numbers do not agree in a beat, which is not given on. Latency
+    two cycles.
+
+    What waits behind a marker tells how long ago it came in. Markers that came in further apart than ``patience`` do
+    not belong together, and the older one is read on: a lane has lost one between them.
 
     Parameters
     ----------
     lanes : 1, 2 or 4.
     depth : highest ``level``.
-    patience : shares without a marker before the first marker of a group; more than the skew.
+    patience : shares without a marker before the first marker of a group; more than the skew, and less than
+        what the skew leaves of a marker interval.
 
     Members
     -------
@@ -59,35 +67,40 @@ class Deskew(wiring.Component):
         valid = Cat(self.lane[n].valid for n in lanes)
         marker = Cat(self.lane[n].p.marker for n in lanes)
         present = Cat(Cat(self.lane[n].p.lane == number for n in lanes).any() for number in lanes)
-        locked, in_order, step, gives = (Signal() for _ in range(4))
+        locked, in_order, together, step, gives = (Signal() for _ in range(5))
+        old = Cat(self._is_old(n) for n in lanes)
         m.d.comb += [
             locked.eq(self.marker_lock.all()),
             in_order.eq(present.all()),
-            step.eq(valid.all() & (self.aligned | marker.all())),
-            gives.eq(locked & valid.all() & in_order & (marker.all() | (self.aligned & ~marker.any()))),
+            together.eq(marker.all() & ~old.any()),
+            step.eq(valid.all() & (self.aligned | together)),
+            gives.eq(locked & valid.all() & in_order & (together | (self.aligned & ~marker.any()))),
         ]
-        with m.If(self.aligned), m.If(~locked | (valid.all() & ~gives)):
+        longest = Cat(self.level[n] > 2 * self._patience for n in lanes)
+        with m.If(self.aligned), m.If(~locked | (valid.all() & ~gives) | (~valid.all() & longest.any())):
             m.d.sync += self.aligned.eq(0)
         with m.Elif(gives):
             m.d.sync += self.aligned.eq(1)
             for n in lanes:
                 m.d.sync += self.skew[n].eq(self.level[n] * self._share)
         # The first marker of a group follows on a time without any: a lane met in mid-group does not wait, or it
-        # would wait for markers that are gone, and what comes in meanwhile would be read too slowly ever to catch up.
+        # would wait for markers that are gone. Nor does one that still has shares of an earlier wait: its markers would
+        # come after the others' for as long as it waits in vain once an interval.
         quiet = Signal(range(self._patience + 1))
         armed, group = Signal(), Signal()
         waiting: list[Value] = []
         m.d.comb += armed.eq(quiet == self._patience)
         for n in lanes:
             marks = self.lane[n].p.marker
-            patient = armed | (group & (self.level[n] <= 2 * self._patience))
+            patient = (armed | (group & ~longest[n])) & ~old[n]
             waits = locked & ~step & (self.aligned | (self.lane[n].valid & marks & patient))
             waiting.append(waits & ~self.aligned)
             m.d.comb += self.lane[n].ready.eq(~waits)
             with m.If(self.lane[n].valid):
                 m.d.sync += self.number[n].eq(self.lane[n].p.lane)
         m.d.sync += group.eq(Cat(waiting).any())
-        with m.If(~locked | (valid & marker).any()):
+        fresh = Cat(self.level[n] <= _FRESH for n in lanes).all()
+        with m.If(~locked | ~fresh | (valid & marker).any()):
             m.d.sync += quiet.eq(0)
         with m.Elif(self.lane[0].valid & self.lane[0].ready & ~armed):
             m.d.sync += quiet.eq(quiet + 1)
@@ -118,3 +131,11 @@ class Deskew(wiring.Component):
             for n in range(BLOCKS_PER_BEAT):
                 m.d.sync += self.output.p.blocks[n].eq(shares[source[n % self._lanes]][n // self._lanes])
         return m
+
+    def _is_old(self, n: int) -> Value:
+        """Another lane's marker came in too long after what lane ``n`` gives."""
+        others = (other for other in range(self._lanes) if other != n)
+        return Cat(
+            self.lane[other].valid & self.lane[other].p.marker & (self.level[n] > self.level[other] + self._patience)
+            for other in others
+        ).any()

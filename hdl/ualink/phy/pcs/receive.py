@@ -118,7 +118,8 @@ class ReceivePCS(wiring.Component):
                 lane.rx_data.eq(self.rx_data[number]),
                 lane.rx_ready.eq(self.rx_ready[number]),
                 deskew.level[number].eq(lane.level),
-                deskew.marker_lock[number].eq(lane.marker_lock),
+                # A lane whose clock has stopped keeps its lock.
+                deskew.marker_lock[number].eq(lane.marker_lock & lane.ready),
             ]
             self._show(m, lane, deskew, number)
 
