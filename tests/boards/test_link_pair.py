@@ -13,8 +13,6 @@ from ualink.verilog import to_verilog
 from ualink_sim import serdes_cable
 from ualink_sim.simulator import build_once
 
-pytestmark = pytest.mark.xdist_group("link_pair")
-
 REQUESTS = 50_000 if os.environ.get("UALINK_SOAK") else 400
 """Of each board, with and without bit errors, and again after the cable was out."""
 FILL = 64
@@ -36,10 +34,8 @@ WRONG = (
 )
 
 
-@pytest.fixture(scope="module")
-def told(tmp_path_factory):
+def simulate(folder):
     """What both boards' counters said, step by step."""
-    folder = tmp_path_factory.mktemp("link_pair")
     pair = LinkPair()
     paths = [Path(link_pair.__file__), Path(serdes_cable.__file__)]
     paths += sorted(Path(ualink_boards.__file__).parent.glob("**/*.py"))
@@ -63,12 +59,11 @@ def gained(told, step, board, name):
     return told[step][board][name] - told[before][board][name]
 
 
-def test_every_step_was_reached(told):
+def every_step_was_reached(told):
     assert tuple(told) == STEPS and all(len(boards) == len(ENDS) for boards in told.values())
 
 
-@pytest.mark.parametrize("board", range(len(ENDS)))
-def test_every_request_is_answered_and_every_byte_is_right(told, board):
+def every_request_is_answered_and_every_byte_is_right(told, board):
     assert gained(told, "filled", board, "requests_low") == 2 * FILL
     for step in ("mixed", "noisy"):
         assert gained(told, step, board, "requests_low") == REQUESTS
@@ -80,9 +75,7 @@ def test_every_request_is_answered_and_every_byte_is_right(told, board):
         assert {name: told[step][board][name] for name in WRONG} == dict.fromkeys(WRONG, 0), step
 
 
-@pytest.mark.req("PHY-020", "PHY-046")
-@pytest.mark.parametrize("board", range(len(ENDS)))
-def test_a_clean_cable_costs_no_flit(told, board):
+def a_clean_cable_costs_no_flit(told, board):
     for step in ("up", "filled", "mixed"):
         seen = told[step][board]
         assert seen["crc_errors"] == seen["lost_flits"] == seen["received_bad"] == seen["replays_accepted"] == 0
@@ -92,24 +85,31 @@ def test_a_clean_cable_costs_no_flit(told, board):
     assert told["mixed"][board]["received_marker"] > 0 and abs(received - sent) < 0.1 * sent
 
 
-@pytest.mark.req("PHY-043")
-@pytest.mark.parametrize("board", range(len(ENDS)))
-def test_markers_come_as_often_as_they_have_to(told, board):
+def markers_come_as_often_as_they_have_to(told, board):
     slots = {name: gained(told, "mixed", board, name) for name in ("received_marker", "received_data")}
     assert slots["received_marker"] == pytest.approx(slots["received_data"] / 15, abs=2), "one slot in 16"
 
 
-@pytest.mark.parametrize("board", range(len(ENDS)))
-def test_bit_errors_are_counted_and_mended(told, board):
+def bit_errors_are_counted_and_mended(told, board):
     assert gained(told, "noisy", board, "crc_errors") + gained(told, "noisy", board, "lost_flits") > 0
     assert gained(told, "noisy", board, "replays_accepted") > 0
     assert gained(told, "noisy", board, "link_downs") == 0
 
 
-@pytest.mark.req("PHY-016", "PHY-038", "PHY-040", "RAS-116")
-@pytest.mark.parametrize("board", range(len(ENDS)))
-def test_the_link_goes_down_with_the_cable_and_comes_back(told, board):
+def the_link_goes_down_with_the_cable_and_comes_back(told, board):
     assert gained(told, "pulled", board, "link_downs") == 1 and gained(told, "pulled", board, "fault_change") >= 1
     assert gained(told, "again", board, "link_downs") == 0
     assert gained(told, "back", board, "fault_change") >= 1
     assert gained(told, "again", board, "crc_errors") == 0
+
+
+@pytest.mark.req("PHY-016", "PHY-020", "PHY-038", "PHY-040", "PHY-043", "PHY-046", "RAS-116")
+def test_two_boards(tmp_path):
+    told = simulate(tmp_path)
+    every_step_was_reached(told)
+    for board in range(len(ENDS)):
+        every_request_is_answered_and_every_byte_is_right(told, board)
+        a_clean_cable_costs_no_flit(told, board)
+        markers_come_as_often_as_they_have_to(told, board)
+        bit_errors_are_counted_and_mended(told, board)
+        the_link_goes_down_with_the_cable_and_comes_back(told, board)
