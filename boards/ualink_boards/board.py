@@ -1,5 +1,6 @@
 """What a design knows of a board."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +14,7 @@ LED_MEANINGS = ("alive", "reference", "signal", "words", "locked", "traffic", "e
 
 
 @dataclass(frozen=True, kw_only=True)
-class Board:
+class Board(ABC):
     """A board: a name to type, a title to read, and the Amaranth platform.
 
     ``platform`` makes one; it has the resource ``uart`` 0, and what ``leds`` and ``reset`` name. ``clock`` names its
@@ -37,14 +38,14 @@ class Board:
     baud: int = 115_200
 
     @property
+    @abstractmethod
     def lanes(self) -> int:
         """Lanes that a design can use."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def line_rate(self) -> int:
         """Bit/s of a lane."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)

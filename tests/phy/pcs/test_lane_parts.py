@@ -3,18 +3,17 @@
 import random
 
 import pytest
-from amaranth.hdl import ClockDomain, Module
+from amaranth.hdl import Module
 from amaranth.sim import Simulator
 
 from ualink.config import ConfigError
 from ualink.phy.pcs.block_lock import BlockLock
-from ualink.phy.pcs.interface import LANE_WIDTHS
 from ualink.phy.pcs.lane_marker import lane_marker
 from ualink.phy.pcs.lane_receive import receive_depth, receive_patience
 from ualink.phy.pcs.marker_finder import MarkerFinder
 from ualink.phy.pcs.receive_gearbox import ReceiveGearbox
 from ualink.phy.pcs.transmit_gearbox import TransmitGearbox
-from ualink.phy.pcs.word_width import WordNarrower, WordWidener
+from ualink.phy.serdes.interface import LANE_WIDTHS
 from ualink_sim.model import phy_pcs as model
 
 
@@ -208,47 +207,11 @@ def test_lane_marker(lane, lanes, index):
     assert marker not in (model.START_BLOCK, model.ALIGNMENT_BLOCK)
 
 
-@pytest.mark.parametrize("phase", [0.05, 0.55])
-def test_width_stages_keep_every_word(phase):
-    """Clocks of a half, with their edges at either edge of the fast one."""
-    rng = random.Random(1)
-    narrower, widener = WordNarrower(20), WordWidener(20)
-    sent, received = [], []
-
-    async def send(ctx):
-        for _ in range(60):
-            sent.append(rng.getrandbits(40))
-            ctx.set(narrower.wide, sent[-1])
-            await ctx.tick("tx")
-
-    async def receive(ctx):
-        for _ in range(60):
-            await ctx.tick("rx")
-            received.append(ctx.get(widener.wide))
-
-    m = Module()
-    m.domains.tx = ClockDomain("tx", reset_less=True)
-    m.submodules.narrower, m.submodules.widener = narrower, widener
-    m.d.comb += widener.narrow.eq(narrower.narrow)
-    simulator = Simulator(m)
-    simulator.add_clock(1e-6, domain="line", phase=0)
-    simulator.add_clock(2e-6, domain="tx", phase=phase * 1e-6)
-    simulator.add_clock(2e-6, domain="rx", phase=(phase + 1) * 1e-6)
-    simulator.add_testbench(send)
-    simulator.add_testbench(receive)
-    simulator.run()
-    there, whole = text(received, 40), text(sent, 40)
-    at = there.find(whole[40:200])
-    assert at >= 0 and whole[40:].startswith(there[at:]) and len(there) - at > 40 * 50
-
-
 def test_refuses():
     with pytest.raises(ConfigError, match="width is 24"):
         TransmitGearbox(24)
     with pytest.raises(ConfigError, match="width is 8"):
         ReceiveGearbox(8)
-    with pytest.raises(ConfigError, match="width is 0"):
-        WordWidener(0)
     with pytest.raises(ConfigError, match="lanes is 3"):
         MarkerFinder(lanes=3, marker_interval=4)
     with pytest.raises(ConfigError, match="max_skew is 36; a marker interval of 4 slots leaves room for 34"):

@@ -5,18 +5,15 @@ from amaranth.lib.wiring import In, Out
 
 from ualink.config import ConfigError
 from ualink.phy.blocks import BLOCK_BITS, BLOCKS_PER_BEAT
+from ualink.phy.serdes.interface import LANE_WIDTHS
 
 __all__ = [
-    "LANE_WIDTHS",
     "PCS_BEAT_LAYOUT",
     "LaneWordsSignature",
     "check_framing",
     "lane_word_layout",
     "pcs_beat_signature",
 ]
-
-LANE_WIDTHS = (10, 16, 20, 32, 40, 64)
-"""Bits of a lane's word that a serialiser may take."""
 
 PCS_BEAT_LAYOUT = data.StructLayout(
     {"blocks": data.ArrayLayout(BLOCK_BITS, BLOCKS_PER_BEAT), "codeword": 1, "marker": 1}
