@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -11,6 +12,9 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
 from evidence import evidence  # noqa: E402
+
+GROUP = re.compile(r"@[\w-]+$")
+"""In a parallel run the name of a test ends with the group that keeps it beside others on one worker."""
 
 RESULTS = Path(os.environ.get("UALINK_REQUIREMENT_RESULTS", ROOT / "build" / "requirements" / "results.json"))
 
@@ -28,12 +32,13 @@ def pytest_collection_modifyitems(config, items):
 
 
 def pytest_runtest_logreport(report):
-    worst = _outcomes.get(report.nodeid, "passed")
+    name = GROUP.sub("", report.nodeid)
+    worst = _outcomes.get(name, "passed")
     if report.failed:
         worst = "failed"
     elif report.skipped and worst == "passed":
         worst = "skipped"
-    _outcomes[report.nodeid] = worst
+    _outcomes[name] = worst
 
 
 _outcomes: dict[str, str] = {}
