@@ -21,21 +21,25 @@ def _ordered_set(word: tuple[int, ...]) -> bool:
 
 
 class _Flits:
-    """Follows data flits through a stream of words."""
+    """Follows data flits through a stream of blocks. From a header 00 or 11 on a flit has 80 blocks, whatever they are
+    (rulings P-04, R7-04)."""
 
     def __init__(self) -> None:
         self.left = 0
         self.damaged = False
 
     def word(self, word: tuple[int, ...]) -> bool:
-        """One more word; True if a flit ends with it."""
-        control = all(block & 3 == CONTROL for block in word)
+        """One more word; True if a flit ends with its last block."""
+        return [self._block(block) for block in word][-1]
+
+    def _block(self, block: int) -> bool:
         if not self.left:
-            if control:
+            self.damaged = False
+            if block & 3 == CONTROL:
                 return False
-            self.damaged = any(block & 3 not in (CONTROL, DATA) for block in word)
-            self.left = BLOCKS_PER_FLIT // len(word)
-        elif control and not self.damaged:
+            self.left = BLOCKS_PER_FLIT
+        self.damaged = self.damaged or block & 3 not in (CONTROL, DATA)
+        if block & 3 == CONTROL and not self.damaged:
             self.left = 0
             return False
         self.left -= 1
@@ -43,8 +47,10 @@ class _Flits:
 
 
 def changes(given: list[tuple[int, ...]], taken: list[tuple[int, ...]]) -> Counter[str]:
-    """How many words of Idle and of ordered sets were left out and put in between ``given`` and ``taken``, words of one
-    or four blocks; ValueError at the first word that no rule explains."""
+    """How many words of Idle and of ordered sets were left out and put in between ``given`` and ``taken``, words of any
+    number of blocks; ValueError at the first word that no rule explains.
+
+    Words of one block judge what was done with longer ones as well: eight blocks are eight times one."""
     made: Counter[str] = Counter()
     before, after = _Flits(), _Flits()
     open_ = True
@@ -57,7 +63,7 @@ def changes(given: list[tuple[int, ...]], taken: list[tuple[int, ...]]) -> Count
                 run_start, run_gone = at, 0
             if ahead == word:
                 before.word(word)
-                open_ = after.word(word) or _idle(word) or _ordered_set(word)
+                open_ = after.word(word) or _idle(word[-1:]) or _ordered_set(word[-1:])
                 at += 1
                 break
             if ahead is not None and not before.left and _idle(ahead):
@@ -66,7 +72,7 @@ def changes(given: list[tuple[int, ...]], taken: list[tuple[int, ...]]) -> Count
                 continue
             # Which of a row of equal ones are gone cannot be seen, but no more than every other one may be.
             second = ahead is not None and _ordered_set(ahead) and 2 * (run_gone + 1) <= _row(given, run_start)
-            comes_next = taken[number + 1 : number + 2] == [ahead]
+            comes_next = next((later for later in islice(taken, number, None) if not _idle(later)), None) == ahead
             if second and not before.left and not (_idle(word) and comes_next):
                 made["ordered set deleted"] += 1
                 run_gone += 1

@@ -13,16 +13,21 @@ from ualink.phy.pcs.receive import ReceiveLaneStatus
 FRAMING = {"marker_blocks": 16, "marker_interval": 4, "max_skew": 32, "ber_window": 4000}
 WIDTHS = {1: 20, 2: 40, 4: 16}
 """Bits of a word by number of lanes: one PCS each."""
-STATUS = ("aligned", "hi_ber", "running", "underflow", "tx_ready")
+MATCHING = "matching"
+"""The port with a PCS of one lane that matches rates."""
+PORTS = (*(f"x{lanes}" for lanes in WIDTHS), MATCHING)
+STATUS = ("aligned", "hi_ber", "running", "underflow", "tx_ready", "rate_errors")
 
 
 class BenchPort(wiring.Component):
     """``PCS`` with its members; ``sent`` and ``received`` are blocks with valid and ready; a
-    bit of ``tx_clock`` and ``rx_clock`` is a lane's clock."""
+    bit of ``tx_clock`` and ``rx_clock`` is a lane's clock. With ``rate_matching`` blocks are in the clock
+    ``rs_clock``."""
 
-    def __init__(self, lanes: int):
+    def __init__(self, lanes: int, rate_matching: bool = False):
         width = WIDTHS[lanes]
-        self._dut = PCS(lanes=lanes, width=width, **FRAMING)
+        self._rate_matching = rate_matching
+        self._dut = PCS(lanes=lanes, width=width, **FRAMING, rate_matching=rate_matching)
         super().__init__(
             {
                 "sent": In(BLOCKS_LAYOUT.size),
@@ -34,6 +39,7 @@ class BenchPort(wiring.Component):
                 "clear": In(1),
                 "tx_clock": In(lanes),
                 "rx_clock": In(lanes),
+                "rs_clock": In(1),
                 "lanes": Out(LaneWordsSignature(width)).array(lanes),
                 "lane": Out(ReceiveLaneStatus()).array(lanes),
                 **{name: self._dut.signature.members[name] for name in STATUS},
@@ -43,11 +49,13 @@ class BenchPort(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.dut = dut = self._dut
+        clocks = {"rs": self.rs_clock} if self._rate_matching else {}
         for n in range(len(self.lanes)):
-            for side, clock in (("tx", self.tx_clock[n]), ("rx", self.rx_clock[n])):
-                domain = ClockDomain(f"{side}{n}", reset_less=True, local=True)
-                m.domains += domain
-                m.d.comb += domain.clk.eq(clock)
+            clocks |= {f"tx{n}": self.tx_clock[n], f"rx{n}": self.rx_clock[n]}
+        for name, clock in clocks.items():
+            domain = ClockDomain(name, reset_less=True, local=True)
+            m.domains += domain
+            m.d.comb += domain.clk.eq(clock)
         m.d.comb += [
             dut.blocks.tx.p.eq(self.sent),
             dut.blocks.tx.valid.eq(self.sent_valid),
@@ -65,10 +73,11 @@ class BenchPort(wiring.Component):
 
 
 class BenchTop(wiring.Component):
-    """A ``BenchPort`` for 1, 2 and 4 lanes, named x1, x2 and x4."""
+    """A ``BenchPort`` for each of ``PORTS``: x1, x2 and x4 have 1, 2 and 4 lanes."""
 
     def __init__(self):
         self._ports = {f"x{lanes}": BenchPort(lanes) for lanes in WIDTHS}
+        self._ports[MATCHING] = BenchPort(1, rate_matching=True)
         super().__init__({name: Out(port.signature) for name, port in self._ports.items()})
 
     def elaborate(self, platform):

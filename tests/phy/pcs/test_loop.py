@@ -22,26 +22,30 @@ def model():
     return build_once(sources, "pcs_bench", Path(bench_top.__file__).read_text())
 
 
-def run(model, story: str, lanes: str = "1,4") -> None:
-    model.run("phy.pcs.loop_bench", testcase=story, environment={"LANES": lanes})
+def run(model, stories: str, story: str, lanes: str = "1,4") -> None:
+    model.run(f"phy.pcs.loop_{stories}", testcase=story, environment={"LANES": lanes})
 
 
 @pytest.mark.req("PHY-018", "PHY-031", "PHY-045", "PHY-051", "PHY-053")
 def test_sends_what_the_model_sends(model):
-    run(model, "sends_what_the_model_sends", "1,2,4")
+    run(model, "stories", "sends_what_the_model_sends", "1,2,4")
 
 
 @pytest.mark.req("PHY-018", "PHY-033", "PHY-045", "PHY-051", "PHY-055")
 def test_receives_over_crossed_and_late_lanes(model):
-    run(model, "receives_over_crossed_and_late_lanes", "1,2,4")
+    run(model, "stories", "receives_over_crossed_and_late_lanes", "1,2,4")
 
 
 @pytest.mark.req("PHY-033", "PHY-055")
 @pytest.mark.parametrize(
-    "story", ["follows_damage_as_the_model_does", "four_missing_markers_are_overwritten_all_the_same"]
+    ("stories", "story"),
+    [
+        ("stories", "follows_damage_as_the_model_does"),
+        ("lock_stories", "four_missing_markers_are_overwritten_all_the_same"),
+    ],
 )
-def test_expected_markers_are_overwritten_and_the_rest_is_as_received(model, story):
-    run(model, story)
+def test_expected_markers_are_overwritten_and_the_rest_is_as_received(model, stories, story):
+    run(model, stories, story)
 
 
 @pytest.mark.req("PHY-033", "PHY-055", "PHY-106")
@@ -57,7 +61,7 @@ def test_expected_markers_are_overwritten_and_the_rest_is_as_received(model, sto
     ],
 )
 def test_without_alignment_there_is_local_fault(model, story):
-    run(model, story)
+    run(model, "lock_stories", story)
 
 
 @pytest.mark.parametrize(
@@ -69,4 +73,10 @@ def test_without_alignment_there_is_local_fault(model, story):
     ],
 )
 def test_hard_times(model, story):
-    run(model, story)
+    run(model, "hard_stories", story)
+
+
+@pytest.mark.req("PHY-061", "PHY-063", "PHY-064", "PHY-065", "PHY-111")
+@pytest.mark.parametrize("story", ["a_faster_partner_loses_idles_only", "a_slower_partner_gains_idles_only"])
+def test_rates_are_matched(model, story):
+    run(model, "rate_stories", story, "1")

@@ -5,7 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.phy.blocks import BLOCK_BITS
-from ualink.phy.pcs.rate_words import FlitPosition, check_blocks, is_idle, is_ordered_set, words_left
+from ualink.phy.pcs.rate_words import FlitPosition, blocks_left, check_blocks, is_idle, is_ordered_set
 
 __all__ = ["IdleDeletion"]
 
@@ -13,12 +13,13 @@ __all__ = ["IdleDeletion"]
 class IdleDeletion(wiring.Component):
     """Leaves out Idle, or the second of two equal sequence ordered sets, where there is too much, and nothing else.
 
-    Of a row of equal ordered sets at most every other one goes: each that goes follows one that stays. Inside of a data
-    flit nothing goes, whatever its blocks look like. Latency 0.
+    Words go whole, and all blocks of a word that goes are alike. Of a row of equal ordered sets at most every other one
+    goes: each that goes follows one that stays. Inside of a data flit nothing goes, whatever its blocks look like.
+    Latency 0.
 
     Parameters
     ----------
-    blocks : 1 or 4 blocks a word.
+    blocks : 1, 4 or 8 blocks a word; a flit may begin at any of them.
 
     Members
     -------
@@ -30,7 +31,7 @@ class IdleDeletion(wiring.Component):
     def __init__(self, *, blocks: int = 1):
         check_blocks(blocks)
         super().__init__({"word": In(BLOCK_BITS * blocks), "valid": In(1), "much": In(1), "delete": Out(1)})
-        self.left = words_left(blocks)
+        self.left = blocks_left()
 
     def elaborate(self, platform):
         m = Module()

@@ -5,7 +5,14 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.phy.blocks import BLOCK_BITS, ERROR_BLOCK, IDLE_BLOCK
-from ualink.phy.pcs.rate_words import FlitPosition, check_blocks, is_idle, is_ordered_set, words_left
+from ualink.phy.pcs.rate_words import (
+    FlitPosition,
+    blocks_left,
+    check_blocks,
+    is_idle,
+    is_ordered_set,
+    last_block,
+)
 
 __all__ = ["IdleInsertion"]
 
@@ -13,14 +20,14 @@ __all__ = ["IdleInsertion"]
 class IdleInsertion(wiring.Component):
     """Gives a word in every cycle: the next one, or Idle where too few are there.
 
-    Idle is put in after Idle, after a sequence ordered set and between data flits; never inside of a data flit, and not
-    after other control blocks, so a run of type 0x78 stays whole. If no word is there where none may be put in, the
-    output is /E/, which tells the reconciliation sublayer that its flit is lost. Until ``start`` the output is Idle;
-    after an error it is Idle again until then. Latency one cycle.
+    Words of Idle are put in between words: after Idle, after a sequence ordered set and between data flits; never
+    inside of a data flit, and not after other control blocks, so a run of type 0x78 stays whole. If no word is there
+    where none may be put in, the output is /E/, which tells the reconciliation sublayer that its flit is lost. Until
+    ``start`` the output is Idle; after an error it is Idle again until then. Latency one cycle.
 
     Parameters
     ----------
-    blocks : 1 or 4 blocks a word.
+    blocks : 1, 4 or 8 blocks a word; a flit may begin at any of them.
 
     Members
     -------
@@ -46,12 +53,13 @@ class IdleInsertion(wiring.Component):
                 "empty": Out(1),
             }
         )
-        self.left = words_left(blocks)
+        self.left = blocks_left()
 
     def elaborate(self, platform):
         m = Module()
         runs, open_, starves = Signal(), Signal(init=1), Signal()
         position = FlitPosition(m, self.left, self.word, self.take, restart=starves)
+        last = last_block(self.word)
         m.d.comb += [
             self.take.eq(runs & self.available & ~(self.few & open_ & ~position.inside)),
             starves.eq(runs & ~self.available & ~(open_ & ~position.inside)),
@@ -62,7 +70,7 @@ class IdleInsertion(wiring.Component):
         with m.Elif(self.take):
             m.d.sync += [
                 self.output.eq(self.word),
-                open_.eq(is_idle(self.word) | is_ordered_set(self.word) | position.ends),
+                open_.eq(is_idle(last) | is_ordered_set(last) | position.ends),
             ]
         with m.Elif(starves):
             m.d.sync += [

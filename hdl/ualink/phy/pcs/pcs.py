@@ -1,10 +1,11 @@
 """The PCS of boards, both directions (UALink_200 §7.3)."""
 
-from amaranth.hdl import Module
+from amaranth.hdl import DomainRenamer, Module
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ualink.phy.interface import BlocksSignature
+from ualink.phy.pcs.blocks_crossing import BlocksCrossing
 from ualink.phy.pcs.interface import LaneWordsSignature
 from ualink.phy.pcs.receive import ReceiveLaneStatus, ReceivePCS
 from ualink.phy.pcs.transmit import TransmitPCS
@@ -16,7 +17,13 @@ class PCS(wiring.Component):
     """A 64B/66B PCS between reconciliation sublayer ("sync", eight blocks a beat) and words of 1, 2 or 4 lanes.
 
     Lane l has the domains "tx<l>" and "rx<l>". "sync" must carry more blocks a second than the lanes: 8 · f(sync) >
-    ``lanes`` · ``width`` / 66 · f(lane). Parameters as of ``TransmitPCS`` and ``ReceivePCS``, which may be used alone.
+    ``lanes`` · ``width`` / 66 · f(lane). Parameters as of ``TransmitPCS`` and ``ReceivePCS``, which may be used alone,
+    and:
+
+    Parameters
+    ----------
+    rate_matching : the reconciliation sublayer has a clock of its own, domain "rs", which need not be faster than the
+        partner: ``blocks`` belongs to it, and ``blocks.rx`` has a beat in every cycle (``BlocksCrossing``).
 
     Members
     -------
@@ -30,6 +37,8 @@ class PCS(wiring.Component):
     underflow : a bit per lane, sticky: "sync" was too slow for the lane.
     tx_ready : a bit per lane: the serialiser sends.
     lane : array of ``ReceiveLaneStatus``.
+    rate_errors : 2 bit, sticky until reset: bit 0, received blocks were lost; bit 1, /E/ was put among them. 0 without
+        ``rate_matching``.
     """
 
     def __init__(
@@ -43,8 +52,10 @@ class PCS(wiring.Component):
         ber_window: int = 1 << 16,
         encoder: wiring.Component | None = None,
         decoder: wiring.Component | None = None,
+        rate_matching: bool = False,
     ):
         self._lanes = lanes
+        self._crossing = BlocksCrossing() if rate_matching else None
         self._transmit = TransmitPCS(lanes=lanes, width=width, marker_blocks=marker_blocks, encoder=encoder)
         self._receive = ReceivePCS(
             lanes=lanes,
@@ -67,6 +78,7 @@ class PCS(wiring.Component):
                 "underflow": Out(lanes),
                 "tx_ready": Out(lanes),
                 "lane": Out(ReceiveLaneStatus()).array(lanes),
+                "rate_errors": Out(2),
             }
         )
 
@@ -74,8 +86,14 @@ class PCS(wiring.Component):
         m = Module()
         m.submodules.transmit = transmit = self._transmit
         m.submodules.receive = receive = self._receive
-        wiring.connect(m, wiring.flipped(self.blocks.tx), transmit.input)
-        wiring.connect(m, receive.output, wiring.flipped(self.blocks.rx))
+        blocks = flipped(self.blocks)
+        if self._crossing is not None:
+            m.submodules.crossing = crossing = DomainRenamer({"pcs": "sync"})(self._crossing)
+            connect(m, blocks, crossing.rs)
+            m.d.comb += self.rate_errors.eq(crossing.errors)
+            blocks = crossing.pcs
+        connect(m, blocks.tx, transmit.input)
+        connect(m, receive.output, blocks.rx)
         for number in range(self._lanes):
             lane = self.lanes[number]
             m.d.comb += [
@@ -84,7 +102,7 @@ class PCS(wiring.Component):
                 receive.rx_data[number].eq(lane.rx_data),
                 receive.rx_ready[number].eq(lane.rx_ready),
             ]
-            wiring.connect(m, receive.lane[number], wiring.flipped(self.lane[number]))
+            connect(m, receive.lane[number], flipped(self.lane[number]))
         m.d.comb += [
             transmit.clear.eq(self.clear),
             receive.clear.eq(self.clear),

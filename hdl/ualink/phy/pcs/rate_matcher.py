@@ -24,13 +24,15 @@ class RateMatcher(wiring.Component):
     fills up, and a word of Idle is put in where it runs dry, by the rules of ``IdleDeletion`` and ``IdleInsertion``. No
     block of a data flit is lost, doubled or parted from the flit, unless ``full`` or ``empty`` tell so. With the
     reconciliation sublayer's Idle flit in every 1,024 slots a drift of 200 ppm asks for 17 of its 80 blocks; a depth of
-    64 words of one block bears 25.
+    64 words of one block bears 28, one of 16 words of eight blocks 37. A word stays for half the depth and a cycle,
+    more or less by five words while clocks drift.
 
     A PCS whose interface to the reconciliation sublayer has cycles without a beat needs none of this.
 
     Parameters
     ----------
-    blocks : 1: words are single blocks. 4: words are four blocks, aligned as flits are (one 257-bit block).
+    blocks : 1: words are single blocks. 4: words are four blocks, of which one 257-bit block is made. 8: words are
+        beats of the 64B/66B interface.
     depth : words, a power of two, 16 or more.
 
     Members

@@ -1,17 +1,17 @@
-"""What rate matching knows of a word of one block, or of four aligned ones, and where it is in a data flit."""
+"""What rate matching knows of a word of one, four or eight blocks, and where it is in a data flit."""
 
-from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 
 from ualink.config import ConfigError
 from ualink.phy.blocks import BLOCK_BITS, BLOCKS_PER_FLIT, CONTROL_SYNC, DATA_SYNC, IDLE_BLOCK, ORDERED_SET_TYPE
 
-__all__ = ["FlitPosition", "check_blocks", "is_idle", "is_ordered_set", "words_left"]
+__all__ = ["FlitPosition", "blocks_left", "check_blocks", "is_idle", "is_ordered_set", "last_block"]
 
 
 def check_blocks(blocks: int) -> None:
-    """``ConfigError`` unless words are of one block or of four."""
-    if blocks not in (1, 4) or isinstance(blocks, bool):
-        raise ConfigError(f"blocks is {blocks!r}; it must be 1 or 4")
+    """``ConfigError`` unless words are of one block, of four or of eight."""
+    if blocks not in (1, 4, 8) or isinstance(blocks, bool):
+        raise ConfigError(f"blocks is {blocks!r}; it must be 1, 4 or 8")
 
 
 def is_idle(word: Value) -> Value:
@@ -30,9 +30,14 @@ def is_ordered_set(word: Value) -> Value:
     )
 
 
-def words_left(blocks: int) -> Signal:
-    """The count of ``FlitPosition``: words of a flit that are to follow."""
-    return Signal(range(BLOCKS_PER_FLIT // blocks), name="left")
+def last_block(word: Value) -> Value:
+    """The block of a word that is sent last."""
+    return word[-BLOCK_BITS:]
+
+
+def blocks_left() -> Signal:
+    """The count of ``FlitPosition``: blocks of a flit that are to follow."""
+    return Signal(range(BLOCKS_PER_FLIT), name="left")
 
 
 def _blocks(word: Value) -> list[Value]:
@@ -40,38 +45,38 @@ def _blocks(word: Value) -> list[Value]:
 
 
 class FlitPosition:
-    """Counts the words of data flits; not a component, part of several.
+    """Counts the blocks of data flits, which may begin at any block of a word; not a component, part of several.
 
-    A data header behind control blocks, or behind a whole flit, begins a flit of 80 blocks; so does a header 00 or 11,
-    after which 80 blocks are counted whatever they are (ruling R7-04). Control blocks end a flit that has begun
-    well, and so does ``restart``.
+    A data header behind control blocks, or behind a whole flit, begins a flit of 80 blocks; so does a header 00 or 11.
+    From such a header on the flit goes to its eightieth block, whatever comes (rulings P-04, R7-04). Control blocks
+    end a flit that has had none, and so does ``restart``.
 
     Attributes
     ----------
-    inside : more words of a flit are to follow on those seen so far.
-    ends : this word is the last one of a flit.
+    inside : the first block of this word still belongs to a flit that has begun before.
+    ends : a flit ends with the last block of this word.
     """
 
     def __init__(self, m: Module, left: Signal, word: Value, step: Value, restart: Value | int = 0):
-        blocks = _blocks(word)
-        words = BLOCKS_PER_FLIT // len(blocks)
         damaged = Signal(name="damaged")
-        control, invalid = Signal(), Signal()
         self.inside, self.ends = Signal(), Signal()
-        m.d.comb += [
-            control.eq(Cat(block[:2] == CONTROL_SYNC for block in blocks).all()),
-            invalid.eq(Cat((block[:2] != CONTROL_SYNC) & (block[:2] != DATA_SYNC) for block in blocks).any()),
-            self.inside.eq(left != 0),
-            self.ends.eq((left == 1) & (damaged | ~control)),
-        ]
+        count, bad, ends = left, damaged, Value.cast(0)
+        for n, block in enumerate(_blocks(word)):
+            control, invalid = Signal(name=f"control_{n}"), Signal(name=f"invalid_{n}")
+            after, bad_after = Signal.like(left, name=f"left_{n}"), Signal(name=f"damaged_{n}")
+            outside = count == 0
+            m.d.comb += [
+                control.eq(block[:2] == CONTROL_SYNC),
+                invalid.eq((block[:2] != CONTROL_SYNC) & (block[:2] != DATA_SYNC)),
+                bad_after.eq(invalid | (bad & ~outside)),
+                after.eq(Mux(outside, BLOCKS_PER_FLIT - 1, count - 1)),
+            ]
+            with m.If(control & (outside | ~bad)):
+                m.d.comb += after.eq(0)
+            ends = (count == 1) & (bad | ~control)
+            count, bad = after, bad_after
+        m.d.comb += [self.inside.eq(left != 0), self.ends.eq(ends)]
         with m.If(step):
-            with m.If(~self.inside):
-                m.d.sync += damaged.eq(invalid)
-                with m.If(~control):
-                    m.d.sync += left.eq(words - 1)
-            with m.Elif(control & ~damaged):
-                m.d.sync += left.eq(0)
-            with m.Else():
-                m.d.sync += left.eq(left - 1)
+            m.d.sync += [left.eq(count), damaged.eq(bad)]
         with m.If(restart):
             m.d.sync += left.eq(0)
