@@ -222,22 +222,28 @@ MARKERS = {100: (20, 4096), 200: (16, 4096), 400: (32, 8192), 800: (64, 16384)}
 
 @dataclass(frozen=True, kw_only=True)
 class PhyConfig(_Config):
-    """Reconciliation sublayer of one port (UALink_200 §7.2).
+    """Reconciliation sublayer of the ports of a station (UALink_200 §7.2).
 
-    ``rate`` of the port in Gb/s: 100, 200, 400 or 800. ``marker_interval`` is flit slots from one alignment marker to
-    the next, None for the standard's of that rate; a smaller one, for boards and simulation, is a multiple of
-    ``idle_interval`` or below it. ``idle_interval`` is flit slots from one Idle flit for rate matching to the next;
+    ``rate`` of a port in Gb/s: 100, 200, 400 or 800; ``rates``, where the ports do not all run at that one, has the
+    rate of each. ``marker_interval`` is flit slots from one alignment marker to the next, None for the standard's of
+    the rate; a smaller one, for boards and simulation, is a multiple of ``idle_interval`` or below it, and the same for
+    all rates. ``idle_interval`` is flit slots from one Idle flit for rate matching to the next;
     ``control_flit_blocks`` (P-05) the control blocks in a row that are four control flits to the DL, of which the
     PCS may have deleted some.
     """
 
     rate: int = 200
+    rates: tuple[int, ...] = ()
     marker_interval: int | None = None
     idle_interval: int = 1024
     control_flit_blocks: int = 300
 
     def __post_init__(self):
         _check_choice("phy", "rate", self.rate, tuple(MARKERS))
+        if not isinstance(self.rates, tuple) or len(self.rates) not in (0, 1, 2, 4):
+            raise ConfigError(f"phy.rates is {shown(self.rates)}; it must hold none, or those of 1, 2 or 4 ports")
+        for port, rate in enumerate(self.rates):
+            _check_choice("phy", f"rates[{port}]", rate, tuple(MARKERS))
         _check_range("phy", "idle_interval", self.idle_interval, 4, 1024)
         _check_range("phy", "control_flit_blocks", self.control_flit_blocks, 256, 320)
         if self.control_flit_blocks % 4:
@@ -258,6 +264,10 @@ class PhyConfig(_Config):
     def marker_slots(self) -> int:
         """Flit slots from one marker to the next."""
         return MARKERS[self.rate][1] if self.marker_interval is None else self.marker_interval
+
+    def of_port(self, port: int) -> "PhyConfig":
+        """What port ``port`` has by itself, at its rate."""
+        return self.replace(rate=self.rates[port], rates=()) if self.rates else self
 
     @property
     def control_interval(self) -> int:

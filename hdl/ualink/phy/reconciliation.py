@@ -1,14 +1,15 @@
 """The reconciliation sublayer of all ports of a station (UALink_200 §7.2)."""
 
 from amaranth.hdl import Cat, Module, Signal
-from amaranth.lib import wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ualink.config import PhyConfig
+from ualink.config import ConfigError, PhyConfig
 from ualink.lib.forward import show
 from ualink.lib.interleave import Interleaver
 from ualink.phy.interface import BlocksSignature, RSSignature, SlotStatus
 from ualink.phy.link_fault import LinkFault
+from ualink.phy.port_rate import PortRate
 from ualink.phy.rs_receive import RSReceive
 from ualink.phy.rs_transmit import RSTransmit
 
@@ -60,6 +61,7 @@ class OnePort(wiring.Component):
         self.receive = RSReceive(config)
         super().__init__(
             {
+                "rate": self.transmit.signature.members["rate"],
                 "tx": self.transmit.signature.members["beat"],
                 "rx": self.receive.signature.members["beat"],
                 "tx_blocks": self.transmit.signature.members["blocks"],
@@ -75,6 +77,7 @@ class OnePort(wiring.Component):
         ended = receive.beat.valid & receive.beat.p.last
         heard = receive.beat.p.status
         m.d.comb += [
+            transmit.rate.eq(self.rate),
             transmit.beat.valid.eq(self.tx.valid),
             transmit.beat.p.eq(self.tx.p),
             self.tx.ready.eq(transmit.beat.ready),
@@ -108,11 +111,15 @@ class Reconciliation(wiring.Component):
 
     Parameters
     ----------
-    config : of each port.
+    config : of the ports. The rate of each after reset is that of ``config.of_port``; ``ConfigError`` unless
+        ``config.rates`` is empty or names the rate of every port.
     ports : 1, 2 or 4.
 
     Members
     -------
+    rate : array of ``PortRate``, 2 bit for each port, port 0 lowest: how far its alignment markers are from each other
+        (UALink_200 §7.1, §7.2.7). If nothing drives it, ports run at the rates of ``config``. Software changes it while
+        the link is down; for the marker under way see ``SlotSchedule``. How many flits go and come is the PCS's pace.
     slot : the port that this cycle belongs to: 0, 1, … ``ports`` - 1, 0, ….
     dl : the data links. ``local_fault`` and ``remote_fault`` of a port hold from one of its cycles to the next, and
         change with the first beat of a flit slot that it sends; Link Interruption is shown as remote fault
@@ -124,10 +131,14 @@ class Reconciliation(wiring.Component):
     """
 
     def __init__(self, config: PhyConfig, ports: int = 1):
+        if config.rates and len(config.rates) != ports:
+            raise ConfigError(f"phy.rates has {len(config.rates)} rates; there are {ports} ports")
         self._ports = ports
         self._port = OnePort(config)
+        rates = [PortRate.of(config.of_port(port).rate) for port in range(ports)]
         super().__init__(
             {
+                "rate": In(data.ArrayLayout(PortRate, ports), init=rates),
                 "slot": In(2),
                 "dl": In(RSSignature()),
                 "pcs": Out(BlocksSignature()),
@@ -140,6 +151,7 @@ class Reconciliation(wiring.Component):
         port = self._port
         m.submodules.port = Interleaver(self._ports, self.slot)(port)
         m.d.comb += [
+            port.rate.eq(self.rate[self.slot] if self._ports > 1 else self.rate[0]),
             port.tx.valid.eq(self.dl.tx.valid),
             port.tx.p.eq(self.dl.tx.p),
             self.dl.tx.ready.eq(port.tx.ready),

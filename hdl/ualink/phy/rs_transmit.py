@@ -8,6 +8,7 @@ from ualink.config import PhyConfig
 from ualink.phy.blocks import BLOCKS_PER_BEAT, IDLE_BLOCK, REMOTE_FAULT_BLOCK, START_BLOCK, data_blocks
 from ualink.phy.interface import BEATS_PER_FLIT, BLOCKS_LAYOUT, TX_BEAT_LAYOUT, TxKind
 from ualink.phy.link_fault import LinkFault
+from ualink.phy.port_rate import PortRate
 from ualink.phy.rs_schedule import SlotSchedule
 
 __all__ = ["RSTransmit"]
@@ -46,10 +47,11 @@ class RSTransmit(wiring.Component):
 
     Parameters
     ----------
-    config : ``marker_slots`` and ``idle_interval`` are used.
+    config : as of ``SlotSchedule``.
 
     Members
     -------
+    rate : ``PortRate``, as of ``SlotSchedule``.
     beat : slots of the DL. ``valid`` must not fall within a DL flit.
     link_fault : ``LinkFault`` as received.
     blocks : to the PCS; ``port`` is 0.
@@ -62,6 +64,7 @@ class RSTransmit(wiring.Component):
     def __init__(self, config: PhyConfig):
         super().__init__(
             {
+                "rate": In(PortRate, init=PortRate.of(config.rate)),
                 "beat": In(stream.Signature(TX_BEAT_LAYOUT)),
                 "link_fault": In(LinkFault),
                 "blocks": Out(stream.Signature(BLOCKS_LAYOUT)),
@@ -102,6 +105,7 @@ class RSTransmit(wiring.Component):
             slot_end.eq(step & last),
             self.beat.ready.eq(room & (flit | lost)),
             schedule.slot_end.eq(slot_end),
+            schedule.rate.eq(self.rate),
             self.sent_data.eq(slot_end & flit),
             self.sent_control.eq(slot_end & ~flit),
             self.sent_marker.eq(slot_end & schedule.marker),

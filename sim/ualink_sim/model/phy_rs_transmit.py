@@ -46,6 +46,10 @@ class Transmitter:
         self._link_fault = LinkFault.OK
         self._seen = LinkFault.OK
 
+    def change_rate(self, rate: int, marker_interval: int | None = None) -> None:
+        """From the slot to come on. A marker that the new rate had before takes the place of the next Idle flit."""
+        self._marker_slots = marker_interval or MARKER_SLOTS[rate]
+
     def observe(self, link_fault: LinkFault) -> None:
         """A fault that comes and goes within a slot is in force in the next one."""
         self._link_fault = link_fault
@@ -62,7 +66,10 @@ class Transmitter:
         self._seen = LinkFault.OK
         marker = self.number == 0
         matching = self.number % self._idle_interval == 0
-        self.number = (self.number + 1) % self._marker_slots
+        self.number += 1
+        overdue = self.number > self._marker_slots and self.number % self._idle_interval == 0
+        if self.number == self._marker_slots or overdue:
+            self.number = 0
         taken = offer is Offer.LINK_DOWN or (offer is Offer.FLIT and fault != LinkFault.OK)
         if fault is LinkFault.LOCAL:
             sequence = Sequence.FAULT_START if marker else Sequence.FAULT
