@@ -80,6 +80,18 @@ def test_a_shared_data_buffer_may_be_announced_as_one_class():
         config.replace(shared_data_buffer=False)
 
 
+@pytest.mark.req("PHY-006")
+def test_ports_of_a_station_are_equally_wide():
+    """Four lanes make one, two or four ports, and nothing else: no three of different width."""
+    built = []
+    for ports in (*range(8), (2, 1, 1), "2x1"):
+        try:
+            built.append(StationConfig(ports=ports).ports)
+        except ConfigError:
+            continue
+    assert built == [1, 2, 4]
+
+
 @pytest.mark.req("PHY-032", "PHY-043")
 @pytest.mark.parametrize(
     ("rate", "blocks", "slots"), [(100, 20, 4096), (200, 16, 4096), (400, 32, 8192), (800, 64, 16384)]

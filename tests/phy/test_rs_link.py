@@ -160,7 +160,7 @@ def test_data_links_come_up_and_down_and_up_again():
     LinkBench(seed=3).run(story)
 
 
-@pytest.mark.req("PHY-008")
+@pytest.mark.req("PHY-008", "PHY-009")
 @pytest.mark.parametrize("ports", [2, 4])
 def test_ports_on_one_data_path_are_as_many_of_their_own(ports):
     rng = random.Random(ports)

@@ -8,7 +8,7 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.sim import Simulator
 
-from ualink.config import ConfigError
+from ualink.config import ConfigError, PhyConfig
 from ualink.phy.pcs.alignment_overwrite import AlignmentOverwrite
 from ualink.phy.pcs.ber_monitor import BER_LIMIT, BitErrorRateMonitor
 from ualink.phy.pcs.descrambler import Descrambler
@@ -79,6 +79,7 @@ def flat(beats):
     return [block for blocks, _, _ in beats for block in blocks]
 
 
+@pytest.mark.req("PHY-072")
 def test_the_vector_of_the_scrambler():
     """58 ones sent before, zeros in."""
     zeros = [DATA] * 8
@@ -87,9 +88,12 @@ def test_the_vector_of_the_scrambler():
     assert beat[0][0] == DATA | 0x03FFFF8000000000 << 2
 
 
-@pytest.mark.req("PHY-018", "PHY-031", "PHY-045", "PHY-053", "PHY-054")
-@pytest.mark.parametrize("lanes, marker_blocks", [(1, 20), (4, 20), (2, 16), (4, 64), (1, 32)])
-def test_transmit_chain(lanes, marker_blocks):
+@pytest.mark.req("PHY-018", "PHY-031", "PHY-044", "PHY-045", "PHY-053", "PHY-054")
+@pytest.mark.parametrize("lanes, rate, words", [(1, 100, 5), (4, 100, 5), (2, 200, 4), (4, 800, 16), (1, 400, 8)])
+def test_transmit_chain(lanes, rate, words):
+    """``words`` of 257 bits, four blocks each, are a marker at that rate."""
+    marker_blocks = PhyConfig(rate=rate).marker_blocks
+    assert marker_blocks == 4 * words
     rng = random.Random(marker_blocks + lanes)
     # Two beats less at the start, so that the Start flit is at no multiple of ten beats.
     blocks = traffic(rng, 4, 2)[16:]
@@ -104,7 +108,7 @@ def test_transmit_chain(lanes, marker_blocks):
     assert [n for n, (_, codeword, _) in enumerate(beats) if codeword] == codewords
 
 
-@pytest.mark.parametrize("marker_blocks", [16, 20])
+@pytest.mark.parametrize("marker_blocks", [16, pytest.param(20, marks=pytest.mark.req("PHY-072"))])
 def test_the_first_blocks_of_a_start_flit_pass_the_scrambler_as_they_are(marker_blocks):
     rng = random.Random(marker_blocks)
     blocks = traffic(rng, 4, 2)
@@ -128,7 +132,15 @@ def test_only_eight_start_blocks_in_a_beat_are_a_start():
 
 
 @pytest.mark.req("PHY-033", "PHY-045", "PHY-055")
-@pytest.mark.parametrize("marker_blocks", [16, 20, 32, 64])
+@pytest.mark.parametrize(
+    "marker_blocks",
+    [
+        pytest.param(16, marks=pytest.mark.req("PHY-089")),
+        pytest.param(20, marks=pytest.mark.req("PHY-080", "PHY-082")),
+        pytest.param(32, marks=pytest.mark.req("PHY-089")),
+        64,
+    ],
+)
 def test_receive_chain_stays_in_step_over_markers(marker_blocks):
     """Four markers, whole or damaged: the first blocks are of AM, all others as sent; 58 bits are wrong at most."""
     rng = random.Random(marker_blocks)

@@ -133,7 +133,7 @@ def test_latency(blocks, depth):
     assert taken.index((START_BLOCK,) * blocks) - 2 * depth == depth // 2 + 1
 
 
-@pytest.mark.req("PHY-062", "PHY-064", "PHY-065")
+@pytest.mark.req("PHY-061", "PHY-065")
 @pytest.mark.parametrize("blocks", [1, 8])
 def test_of_a_slot_with_a_bad_header_nothing_goes(blocks):
     """Its eighty blocks are counted from there on, whatever they look like (rulings P-04, R7-04)."""
