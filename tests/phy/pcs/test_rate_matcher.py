@@ -133,6 +133,17 @@ def test_latency(blocks, depth):
     assert taken.index((START_BLOCK,) * blocks) - 2 * depth == depth // 2 + 1
 
 
+@pytest.mark.req("PHY-063", "PHY-064")
+@pytest.mark.parametrize("blocks", [1, 8])
+def test_idles_come_between_flits_without_any(blocks):
+    given = in_words([IDLE_BLOCK] * 40 * blocks + data_flit(random.Random(6)) * 8 * blocks, blocks)
+    taken, errors = matched(blocks, given, faster=-30_000, depth=64 if blocks == 1 else 16)
+    assert errors == (0, 0)
+    begun = next(n for n, word in enumerate(taken) if word != (IDLE_BLOCK,) * blocks)
+    flits = in_blocks(taken[begun:])
+    assert changes(in_blocks(given), in_blocks(taken)) and flits.count((IDLE_BLOCK,)) > 4 * blocks
+
+
 @pytest.mark.req("PHY-061", "PHY-065")
 @pytest.mark.parametrize("blocks", [1, 8])
 def test_of_a_slot_with_a_bad_header_nothing_goes(blocks):
