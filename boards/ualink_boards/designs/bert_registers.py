@@ -1,13 +1,12 @@
 """Registers of a lane of ``bert``."""
 
 from ualink.csr import Access, Field, Register, RegisterMap
+from ualink.phy.lane_registers import lane_setting_fields, lane_status_fields
 
 __all__ = ["ORDER", "lane_registers"]
 
 ORDER = 31
 """Of the sequence on every lane."""
-
-_LOOPBACKS = (("none", 0), ("near_end", 1), ("far_end", 2))
 
 
 def lane_registers(width: int, line_rate: int) -> RegisterMap:
@@ -19,10 +18,7 @@ def lane_registers(width: int, line_rate: int) -> RegisterMap:
                 "control",
                 0x00,
                 (
-                    Field("loopback", "5:4", Access.RW, 0, "", range(3), _LOOPBACKS),
-                    Field("tx_invert", "8", Access.RW, 0, "The two wires of the transmitter are crossed."),
-                    Field("rx_invert", "9", Access.RW, 0, "The two wires of the receiver are crossed."),
-                    Field("reset", "12", Access.RW, 0, "Holds the receiver in reset."),
+                    *lane_setting_fields(loopback=4, tx_invert=8, rx_invert=9, reset=12),
                     Field("clear", "13", Access.RW, 0, "Holds errors and words at 0."),
                 ),
                 "Settings of the lane.",
@@ -36,14 +32,8 @@ def lane_registers(width: int, line_rate: int) -> RegisterMap:
             Register(
                 "status",
                 0x08,
-                (
-                    Field("pll_locked", "0", Access.RO, 0, "The transmit PLL is locked: there is a reference clock."),
-                    Field("signal", "1", Access.RO, 0, "There is a signal at the receiver."),
-                    Field("cdr_locked", "2", Access.RO, 0, "The receiver's clock is locked to the signal."),
-                    Field("ready", "3", Access.RO, 0, "Words are received."),
+                lane_status_fields(
                     Field("locked", "4", Access.RO, 0, "The checker follows the sequence."),
-                    Field("pll_retries", "15:8", Access.RO, 0, "Attempts at the PLL without lock; stays at 255."),
-                    Field("retries", "23:16", Access.RO, 0, "Attempts at the receiver without lock; stays at 255."),
                 ),
                 "The lane as it is.",
             ),

@@ -10,16 +10,9 @@ from ualink.csr_block import RegisterBlock
 from ualink.phy.pcs.receive import ReceiveLaneStatus
 from ualink.phy.reconciliation import ReconciliationStatusSignature
 from ualink.phy.register_map import COUNTERS, phy_registers
-from ualink.phy.serdes.interface import LaneStatusSignature, Loopback
+from ualink.phy.serdes.interface import LaneSettingsSignature, LaneStatusSignature
 
-__all__ = ["LaneSettingsSignature", "PhyRegisterBlock"]
-
-
-class LaneSettingsSignature(wiring.Signature):
-    """What firmware sets of a lane, as ``SerdesLaneSignature`` has it."""
-
-    def __init__(self):
-        super().__init__({"loopback": Out(Loopback), "reset": Out(1), "tx_invert": Out(1), "rx_invert": Out(1)})
+__all__ = ["PhyRegisterBlock"]
 
 
 class PhyRegisterBlock(wiring.Component):

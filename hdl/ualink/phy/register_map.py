@@ -2,6 +2,7 @@
 
 from ualink.config import PhyConfig
 from ualink.csr import Access, Field, Register, RegisterMap
+from ualink.phy.lane_registers import lane_setting_fields, lane_status_fields
 from ualink.phy.link_fault import LinkFault
 
 __all__ = ["COUNTERS", "EVENTS", "LANES_AT", "LANE_BYTES", "MAP_VERSION", "phy_registers"]
@@ -35,7 +36,6 @@ EVENTS = {
 }
 """Sticky events, from bit 0 of ``events`` on; the first is the register block's own."""
 
-_LOOPBACKS = (("none", 0), ("near_end", 1), ("far_end", 2))
 _FAULTS = tuple((fault.name.lower(), fault.value) for fault in LinkFault)
 
 
@@ -123,27 +123,16 @@ def _lane(lane: int) -> tuple[Register, ...]:
         Register(
             f"lane{lane}_control",
             at,
-            (
-                Field("loopback", "1:0", Access.RW, 0, "Where the lane turns round.", range(3), _LOOPBACKS),
-                Field("tx_invert", "4", Access.RW, 0, "The two wires of the transmitter are crossed."),
-                Field("rx_invert", "5", Access.RW, 0, "The two wires of the receiver are crossed."),
-                Field("reset", "6", Access.RW, 0, "Holds the receiver in reset."),
-            ),
+            lane_setting_fields(loopback=0, tx_invert=4, rx_invert=5, reset=6),
             "Settings of the lane.",
         ),
         Register(
             f"lane{lane}_status",
             at + 4,
-            (
-                Field("pll_locked", "0", Access.RO, 0, "The transmit PLL is locked: there is a reference clock."),
-                Field("signal", "1", Access.RO, 0, "There is a signal at the receiver."),
-                Field("cdr_locked", "2", Access.RO, 0, "The receiver's clock is locked to the signal."),
-                Field("ready", "3", Access.RO, 0, "Words are received."),
+            lane_status_fields(
                 Field("block_lock", "4", Access.RO, 0, "The sync headers of blocks are found."),
                 Field("marker_lock", "5", Access.RO, 0, "The markers are found where they have to be."),
                 Field("number", "7:6", Access.RO, 0, "Of the partner's lane, with marker_lock."),
-                Field("pll_retries", "15:8", Access.RO, 0, "Attempts at the PLL without lock; stays at 255."),
-                Field("retries", "23:16", Access.RO, 0, "Attempts at the receiver without lock; stays at 255."),
                 Field("underflow", "24", Access.RO, 0, "The transmit side was too slow; until clear."),
                 Field("overflow", "25", Access.RO, 0, "Too early against the other lanes; until clear."),
             ),

@@ -6,9 +6,9 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ualink.lib.forward import forward
 from ualink.phy.interface import BLOCKS_LAYOUT
-from ualink.phy.pcs.interface import LaneWordsSignature
 from ualink.phy.pcs.pcs import PCS
 from ualink.phy.pcs.receive import ReceiveLaneStatus
+from ualink.phy.serdes.interface import LaneWordsSignature
 
 FRAMING = {"marker_blocks": 16, "marker_interval": 4, "max_skew": 32, "ber_window": 4000}
 WIDTHS = {1: 20, 2: 40, 4: 16}

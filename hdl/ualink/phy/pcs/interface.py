@@ -1,15 +1,13 @@
-"""What crosses inside the PCS, and between PCS and the serialiser of a lane."""
+"""What crosses inside the PCS, and the numbers that it is built with."""
 
-from amaranth.lib import data, stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib import data, stream
 
 from ualink.config import ConfigError
 from ualink.phy.blocks import BLOCK_BITS, BLOCKS_PER_BEAT
-from ualink.phy.serdes.interface import LANE_WIDTHS
+from ualink.phy.serdes.interface import check_width
 
 __all__ = [
     "PCS_BEAT_LAYOUT",
-    "LaneWordsSignature",
     "check_framing",
     "lane_word_layout",
     "pcs_beat_signature",
@@ -37,27 +35,8 @@ def check_framing(*, lanes: int = 1, width: int = 20, marker_blocks: int = 16, m
     """``ConfigError`` where the PCS cannot work with these numbers."""
     if lanes not in (1, 2, 4):
         raise ConfigError(f"lanes is {lanes!r}; it must be 1, 2 or 4")
-    if width not in LANE_WIDTHS:
-        raise ConfigError(f"width is {width!r}; it must be one of {', '.join(map(str, LANE_WIDTHS))}")
+    check_width(width)
     if marker_blocks not in (16, 20, 32, 64):
         raise ConfigError(f"marker_blocks is {marker_blocks!r}; it must be 16, 20, 32 or 64 (UALink_200 §7.2.4.6)")
     if isinstance(marker_interval, bool) or not isinstance(marker_interval, int) or marker_interval < 2:
         raise ConfigError(f"marker_interval is {marker_interval!r}; it must be a whole number of 2 or more")
-
-
-class LaneWordsSignature(wiring.Signature):
-    """The PCS's view of a lane's serialiser; every word is sent bit 0 first.
-
-    Attributes
-    ----------
-    tx_data : ``width`` bit, a word in every cycle of the lane's "tx" domain.
-    tx_ready : 1 bit, "tx" domain: the clock is stable and words are sent.
-    rx_data : ``width`` bit, a word in every cycle of the lane's "rx" domain.
-    rx_ready : 1 bit, "rx" domain: the clock is recovered from a signal that is there.
-    """
-
-    def __init__(self, width: int):
-        check_framing(width=width)
-        super().__init__(
-            {"tx_data": Out(width), "tx_ready": In(1), "rx_data": In(width), "rx_ready": In(1)},
-        )

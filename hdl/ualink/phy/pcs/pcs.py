@@ -6,9 +6,9 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ualink.phy.interface import BlocksSignature
 from ualink.phy.pcs.blocks_crossing import BlocksCrossing
-from ualink.phy.pcs.interface import LaneWordsSignature
 from ualink.phy.pcs.receive import ReceiveLaneStatus, ReceivePCS
 from ualink.phy.pcs.transmit import TransmitPCS
+from ualink.phy.serdes.interface import LaneWordsSignature
 
 __all__ = ["PCS"]
 

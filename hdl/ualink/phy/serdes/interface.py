@@ -5,7 +5,16 @@ from amaranth.lib.wiring import In, Out
 
 from ualink.config import ConfigError
 
-__all__ = ["LANE_WIDTHS", "RETRIES_BITS", "LaneStatusSignature", "Loopback", "SerdesLaneSignature"]
+__all__ = [
+    "LANE_WIDTHS",
+    "RETRIES_BITS",
+    "LaneSettingsSignature",
+    "LaneStatusSignature",
+    "LaneWordsSignature",
+    "Loopback",
+    "SerdesLaneSignature",
+    "check_width",
+]
 
 LANE_WIDTHS = (10, 16, 20, 32, 40, 64)
 """Bits of a lane word."""
@@ -21,11 +30,14 @@ class Loopback(enum.Enum, shape=2):
     FAR_END = 2
 
 
-class SerdesLaneSignature(wiring.Signature):
-    """A PCS's view of one lane of a SERDES: a word in each direction in every cycle of the lane's two clocks.
+def check_width(width: int) -> None:
+    """``ConfigError`` unless lane words may have ``width`` bits."""
+    if isinstance(width, bool) or width not in LANE_WIDTHS:
+        raise ConfigError(f"width is {width!r}; it must be one of {', '.join(map(str, LANE_WIDTHS))}")
 
-    The SERDES drives clock and reset of the two domains of lane l, ``tx<l>`` and ``rx<l>``; each is in reset until its
-    clock is stable.
+
+class LaneWordsSignature(wiring.Signature):
+    """A PCS's view of the words of one lane: one in each direction in every cycle of the lane's two clocks.
 
     Parameters
     ----------
@@ -37,27 +49,46 @@ class SerdesLaneSignature(wiring.Signature):
     rx_data : ``width`` bits, rx domain; bit 0 was received first, at any phase: words are not aligned.
     tx_ready : tx domain: the clock is stable and words are sent.
     rx_ready : rx domain: there is a signal and the clock is recovered from it.
-    loopback : ``Loopback``, sync domain.
-    reset : sync domain: 1 holds the lane's receiver in reset; falling starts its sequence again.
-    tx_invert, rx_invert : sync domain: the two wires of the pair are crossed.
     """
 
     def __init__(self, width: int):
-        if isinstance(width, bool) or width not in LANE_WIDTHS:
-            raise ConfigError(f"width is {width!r}; a lane word has one of {LANE_WIDTHS} bits")
+        check_width(width)
+        super().__init__({"tx_data": Out(width), "rx_data": In(width), "tx_ready": In(1), "rx_ready": In(1)})
+
+
+class LaneSettingsSignature(wiring.Signature):
+    """What firmware sets of one lane of a SERDES, sync domain.
+
+    Members
+    -------
+    loopback : ``Loopback``.
+    reset : 1 holds the lane's receiver in reset; falling starts its sequence again.
+    tx_invert, rx_invert : the two wires of the pair are crossed.
+    """
+
+    def __init__(self):
+        super().__init__({"loopback": Out(Loopback), "reset": Out(1), "tx_invert": Out(1), "rx_invert": Out(1)})
+
+
+class SerdesLaneSignature(wiring.Signature):
+    """A PCS's view of one lane of a SERDES: its words, and its settings.
+
+    The SERDES drives clock and reset of the two domains of lane l, ``tx<l>`` and ``rx<l>``; each is in reset until its
+    clock is stable.
+
+    Parameters
+    ----------
+    width : bits of a word, one of ``LANE_WIDTHS``; ConfigError otherwise.
+
+    Members
+    -------
+    tx_data, rx_data, tx_ready, rx_ready : as of ``LaneWordsSignature``.
+    loopback, reset, tx_invert, rx_invert : as of ``LaneSettingsSignature``.
+    """
+
+    def __init__(self, width: int):
         self.width = width
-        super().__init__(
-            {
-                "tx_data": Out(width),
-                "rx_data": In(width),
-                "tx_ready": In(1),
-                "rx_ready": In(1),
-                "loopback": Out(Loopback),
-                "reset": Out(1),
-                "tx_invert": Out(1),
-                "rx_invert": Out(1),
-            }
-        )
+        super().__init__({**dict(LaneWordsSignature(width).members), **dict(LaneSettingsSignature().members)})
 
 
 class LaneStatusSignature(wiring.Signature):
