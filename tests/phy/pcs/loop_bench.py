@@ -15,7 +15,6 @@ __all__ = [
     "DATA",
     "IDLE",
     "INTERVAL",
-    "LANE_PS",
     "MARKER_BLOCKS",
     "REMOTE_FAULT",
     "SLOT",
