@@ -164,7 +164,7 @@ def test_decode_prints_the_dissector(tmp_path):
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("prots = 1", "values.toml:1: prots: unknown key; known are pod, link, upli, tl, dl, switch, run, vpod, workl"),
+        ("prots = 1", "values.toml:1: prots: unknown key; known are pod, link, upli, tl, dl, phy, switch, run, vpod"),
         ("[switch]\nstation = 2", "values.toml:2: switch.station: unknown key; known are stations, route_entries"),
         ("[dl]\nreplay_deep = 4", "values.toml:2: dl.replay_deep: unknown key 'replay_deep'; known are replay_depth, "),
         ("[dl]\nreplay_depth = 1", "values.toml:2: dl.replay_depth: dl.replay_depth is 1; it must be a whole number"),

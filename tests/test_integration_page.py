@@ -5,7 +5,7 @@ import re
 import pytest
 
 from integration_page import PAGE, tables, with_tables
-from ualink.config import StationConfig
+from ualink.config import PhyConfig, StationConfig
 from ualink.ports import described_ports
 from ualink.station import Station
 
@@ -32,7 +32,8 @@ def test_a_wrong_bit_would_be_seen(page):
 
 
 def test_ports_that_the_text_names_exist(page):
-    rows = described_ports(Station(StationConfig(separate_upli_clock=True)))
+    configs = StationConfig(separate_upli_clock=True), StationConfig(phy=PhyConfig())
+    rows = [row for config in configs for row in described_ports(Station(config))]
     names = {re.sub(r"__\d+__", "__n__", row["name"]) for row in rows}
     text = re.sub(r"<!-- made .*?<!-- end -->", "", page, flags=re.DOTALL)
     named = set(re.findall(r"`((?:dl|rs|upli|tl)_\w+|clk|rst)`", text))

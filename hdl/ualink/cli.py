@@ -163,7 +163,7 @@ def decode(capture: Path | None, as_json: bool, lua: bool):
     "--scenario",
     "file",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="TOML file of parameters, such as a scenario: its [pod], [upli], [tl], [dl] and [switch].",
+    help="TOML file of parameters, such as a scenario: its [pod], [upli], [tl], [dl], [phy] and [switch].",
 )
 @overrides
 @click.option("--ports", type=click.Choice(["1", "2", "4"]), help="Ports per station: 1 x4, 2 x2 or 4 x1 links.")

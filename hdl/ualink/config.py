@@ -5,7 +5,7 @@ belongs to. Uncertain readings of the standard that are build choices are here t
 """
 
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Self
+from typing import Any, Self, get_args, get_type_hints
 
 from ualink.wording import shown
 
@@ -280,7 +280,7 @@ class StationConfig(_Config):
     """One station: four lanes as one x4, two x2 or four x1 links (``ports`` 1, 2 or 4; UALink_200 §2.5).
 
     ``separate_upli_clock`` puts UPLI and TL into a clock domain of their own, which an accelerator may run slower than
-    the links (UALink_200 §6.5).
+    the links (UALink_200 §6.5). With ``phy`` the station ends below its reconciliation sublayer, without above it.
     """
 
     ports: int = 1
@@ -288,6 +288,7 @@ class StationConfig(_Config):
     upli: UPLIConfig = field(default_factory=UPLIConfig)
     tl: TLConfig = field(default_factory=TLConfig)
     dl: DLConfig = field(default_factory=DLConfig)
+    phy: PhyConfig | None = None
 
     def __post_init__(self):
         _check_choice("station", "ports", self.ports, (1, 2, 4))
@@ -328,6 +329,13 @@ class SwitchConfig(_Config):
             )
 
 
+def _part_of(kind: type, key: str) -> type | None:
+    """The configuration that member ``key`` of ``kind`` is, or may be; None if it is a plain value."""
+    hint = get_type_hints(kind)[key]
+    parts = (part for part in (hint, *get_args(hint)) if isinstance(part, type) and issubclass(part, _Config))
+    return next(parts, None)
+
+
 def from_dict(kind: type, values: dict, where: str) -> Any:
     """Build configuration ``kind`` from nested plain values, naming ``where`` and the key in every complaint."""
     known = {f.name: f for f in fields(kind)}
@@ -336,10 +344,11 @@ def from_dict(kind: type, values: dict, where: str) -> Any:
         if key not in known:
             raise ConfigError(f"{where}: unknown key {shown(key)}; known are {', '.join(known)}")
         default = getattr(kind(), key)
-        if isinstance(default, _Config):
+        part = _part_of(kind, key)
+        if part is not None and (default is not None or value is not None):
             if not isinstance(value, dict):
                 raise ConfigError(f"{where}.{key} is {shown(value)}; it must be a table")
-            value = from_dict(type(default), value, f"{where}.{key}")
+            value = from_dict(part, value, f"{where}.{key}")
         elif isinstance(default, tuple):
             value = tuple(value) if isinstance(value, list) else value
         elif isinstance(default, bool) and not isinstance(value, bool):

@@ -13,6 +13,7 @@ from ualink.dl.rate_change import RateChange
 from ualink.dl.register_map import EVENTS, dl_registers
 from ualink.dl.registers import DLStatusSignature
 from ualink.dl.separate_links import CLOCK_GENERATOR_ANSWERS, SeparateLinks
+from ualink.phy.reconciliation import Reconciliation
 from ualink.station import Station
 from ualink.switch.core import SwitchCore
 from ualink.upli.channels import (
@@ -28,7 +29,7 @@ from ualink.verilog import CLOCKS_AND_RESETS, port_table
 
 __all__ = ["UPLI_FIELDS", "described_ports", "group_texts"]
 
-_BLOCKS = {block.__name__: block for block in (Links, RateChange, SeparateLinks, Station, SwitchCore)}
+_BLOCKS = {block.__name__: block for block in (Links, RateChange, Reconciliation, SeparateLinks, Station, SwitchCore)}
 """Those that a docstring may refer to by "as of"."""
 
 _CHANNELS = {
@@ -81,7 +82,7 @@ _CLOCKS = {
     "upli_rst": "Reset of the upli_clk domain at power-on, together with rst, synchronous to upli_clk, active high.",
 }
 _POWER_ON = "Reset of the clk domain at power-on, synchronous, active high; upli_reset is the inverse of UPLIReset_N."
-_DL_CLOCK = re.compile(r"rs|rs_slot|dl_\w+|overflow|upli_clock_\w+")
+_DL_CLOCK = re.compile(r"rs|pcs|rs_\w+|dl_\w+|overflow|upli_clock_\w+")
 _ENTRY = re.compile(r"^((?:[\w…]+)(?:, [\w…]+)*) ?: +(\S.*)$")
 _AS_OF = re.compile(r"as of ``(\w+)``")
 
@@ -178,7 +179,7 @@ def _text(owner: type, name: str) -> str:
     elsewhere = _AS_OF.search(text)
     if elsewhere:
         block = _BLOCKS[elsewhere[1]]
-        for prefix in ("dl_", "upli_clock_", ""):
+        for prefix in ("dl_", "rs_", "upli_clock_", ""):
             if prefix and not name.startswith(prefix):
                 continue
             try:

@@ -9,7 +9,8 @@ from ualink.dl.links import FIRMWARE_MEMBERS, Links, of_now
 from ualink.dl.separate_links import UPLI_CLOCK_MEMBERS, SeparateLinks
 from ualink.lib.forward import forward_member, show
 from ualink.lib.interleave import Interleaver
-from ualink.phy.interface import RSSignature
+from ualink.phy.interface import BlocksSignature, RSSignature
+from ualink.phy.reconciliation import Reconciliation, ReconciliationStatusSignature
 from ualink.tl.control import TLControlSignature, TLStatusSignature
 from ualink.tl.layer import TransactionLayer
 from ualink.upli.channels import UPLISignature
@@ -54,20 +55,23 @@ class AgentStatusSignature(wiring.Signature):
 
 
 class Station(wiring.Component):
-    """A UALink stack component down to the reconciliation sublayer (UALink_200 §1.3, §2.2, §2.5).
+    """A UALink stack component down to the reconciliation sublayer, or with it (UALink_200 §1.3, §2.2, §2.5).
 
     Every cycle belongs to one port of the station, in turn: a x4 station has port 0 always, 2 x x2 has 0, 1, 0, 1, …
     and 4 x x1 has 0, 1, 2, 3, …. The ports share one TL and DL, which remember everything once per port and advance
     in the port's own cycles only.
 
     With ``config.separate_upli_clock`` UPLI and TL are in a clock domain of their own, "upli", behind which
-    ``SeparateLinks`` stands; the members marked (*) exist only then.
+    ``SeparateLinks`` stands; the members marked (*) exist only then. With ``config.phy`` the station has a
+    ``Reconciliation`` of all its ports, and ``pcs`` and ``rs_status`` in the place of ``rs``.
 
     Attributes
     ----------
     upli_completer : the interface to the local UPLI Originator; here stands its Completer.
     upli_originator : the interface to the local UPLI Completer; here stands its Originator.
     rs : the reconciliation sublayer; a beat for port p is taken and given in the cycles of port p.
+    pcs : the PCS of each port; a beat for port p is given and taken in the cycles of port p.
+    rs_status : one per port, as of ``Reconciliation``.
     slot : the port that this cycle belongs to.
     rs_slot : (*) the port that this cycle belongs to on the side of the RS.
     dl_uart_tx, dl_uart_rx, dl_config, dl_status : one each per port, as of ``Links``.
@@ -89,11 +93,18 @@ class Station(wiring.Component):
             self._separate = ("rs_slot", "upli_reset", "overflow", *(f"upli_clock_{n}" for n in UPLI_CLOCK_MEMBERS))
         self._links = (SeparateLinks if self._separate else Links)(config.port_dl, config.ports)
         members = self._links.signature.members
+        below: dict[str, wiring.Member] = {"rs": Out(RSSignature())}
+        if config.phy is not None:
+            self._reconciliation = Reconciliation(config.phy, config.ports)
+            below = {
+                "pcs": Out(BlocksSignature(always_ready=False)),
+                "rs_status": Out(ReconciliationStatusSignature()).array(config.ports),
+            }
         super().__init__(
             {
                 "upli_completer": In(UPLISignature()),
                 "upli_originator": Out(UPLISignature()),
-                "rs": Out(RSSignature()),
+                **below,
                 "slot": Out(2),
                 **{f"dl_{name}": members[name] for name in FIRMWARE_MEMBERS},
                 "tl_control": In(TLControlSignature()).array(config.ports),
@@ -142,7 +153,7 @@ class Station(wiring.Component):
             settings = [getattr(control, name) for control in self.tl_control]
             m.d.comb += Value.cast(getattr(tl.control, name)).eq(of_now(self.slot, settings))
         self._tell_ports(m, domain)
-        connect(m, links.rs, flipped(self.rs))
+        self._connect_below(m)
         for name in FIRMWARE_MEMBERS:
             forward_member(m, links, name, getattr(self, f"dl_{name}"))
         for name in self._separate:
@@ -154,6 +165,25 @@ class Station(wiring.Component):
                 with m.If(self.slot == number):
                     domain += [getattr(shown, name).eq(getattr(tl.status, name)) for name in shown.signature.members]
         return m
+
+    def _connect_below(self, m):
+        """The reconciliation sublayer, here or outside."""
+        if self.config.phy is None:
+            connect(m, self._links.rs, flipped(self.rs))
+            return
+        m.submodules.reconciliation = rs = self._reconciliation
+        m.d.comb += rs.slot.eq(self.rs_slot if self._separate else self.slot)
+        connect(m, self._links.rs, rs.dl)
+        m.d.comb += [
+            self.pcs.tx.valid.eq(rs.pcs.tx.valid),
+            self.pcs.tx.p.eq(rs.pcs.tx.p),
+            rs.pcs.tx.ready.eq(self.pcs.tx.ready),
+            rs.pcs.rx.valid.eq(self.pcs.rx.valid),
+            rs.pcs.rx.p.eq(self.pcs.rx.p),
+            self.pcs.rx.ready.eq(1),
+        ]
+        for number, shown in enumerate(self.rs_status):
+            show(m, rs.status[number], shown)
 
     def _connect_agents(self, m):
         """Queues of the agents hold beats at any time; only the port of this cycle takes and gives one."""

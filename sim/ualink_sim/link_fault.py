@@ -30,7 +30,9 @@ def fault_of(wire: Wire, link: Link, cycle: int, receiver: LinkEndState, links_u
         head = f"never came up in {cycle:,} cycles"
     else:
         head = f"went down after cycle {links_up:,} and is not up in cycle {cycle:,}"
-    if wire.lost_slots > TELLING_SHARE * wire.slots:
+    if wire.cut:
+        cause = "its cable is cut"
+    elif wire.lost_slots > TELLING_SHARE * wire.slots:
         burst = f", burst {link.burst}" if link.burst > 1 else ""
         cause = f"{wire.lost_slots:,} of {wire.slots:,} flit slots were lost (drop_rate {link.drop_rate:g}{burst})"
     elif wire.errored_flits > TELLING_SHARE * wire.data_flits:

@@ -15,7 +15,9 @@ BEAT_BYTES = 64
 class LinkResult:
     """One direction of a link, named ``acc0.0>sw0.0``, of a station with ``ports`` ports.
 
-    ``buckets`` follow one another in time from reset on. ``fault`` says what kept the link down at the
+    ``buckets`` follow one another in time from reset on. ``control_slots`` are flit slots that were sent without a DL
+    flit, ``fault_slots`` those of them that reported a fault, ``markers`` those that began with a Start sequence; all
+    from reset on. ``fault`` says what kept the link down at the
     end of a failed run, empty when nothing did.
     """
 
@@ -23,6 +25,9 @@ class LinkResult:
     ports: int = 1
     crc_errors: int = 0
     lost_flits: int = 0
+    control_slots: int = 0
+    fault_slots: int = 0
+    markers: int = 0
     fault: str = ""
     buckets: list[Bucket] = field(default_factory=list)
     replays: list[Replay] = field(default_factory=list)
@@ -62,6 +67,9 @@ class LinkResult:
             "replays": len(self.replays),
             "crc_errors": self.crc_errors,
             "lost_flits": self.lost_flits,
+            "control_slots": self.control_slots,
+            "fault_slots": self.fault_slots,
+            "markers": self.markers,
             "fault": self.fault or None,
             "run": whole,
             "steady_state": None if steady is None else self.rates(steady, clock_mhz),

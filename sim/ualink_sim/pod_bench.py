@@ -18,31 +18,35 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
 
+from ualink.phy.interface import BEATS_PER_FLIT
 from ualink.switch.route_table import route_entry_layout
 
 from .bfm.bus import UPLIBus
 from .bfm.channel import Beat
+from .block_port import BlockPort
+from .cable_cuts import CableCuts
 from .capture import CaptureWriter
 from .link_fault import LinkEndState, fault_of
 from .model import upli
 from .pod_accelerator import Accelerator, Journey
 from .pod_firmware import PodFirmware
-from .pod_link import BeatPort, LinkDirection
+from .pod_link import BeatPort
+from .pod_wiring import make_links, make_port
 from .predict import Reference
 from .records import Transaction
 from .request import Request
 from .results import Results
 from .scenario import Scenario
 from .topology import Topology
-from .wire import Wire
 
 __all__ = ["Job"]
 
 RESET_CYCLES = 16
 LINK_UP_CYCLES = 8_000
-"""Cycles per port of a station after which a link that is not online is given up; grows with the links' latency."""
+"""Cycles per port of a station after which a link that is not online is given up; grows with the links' latency, and
+with the time from one alignment marker to the next."""
 PATIENCE_CYCLES = 30_000
-"""Cycles without a completion or an issue after which the rest is given up; grows with the links' latency."""
+"""Cycles without a completion, an issue or a cut cable after which the rest is given up; grows in the same way."""
 SETTLE_CYCLES = 500
 """Cycles from the last completion until a wait is skipped, in which Acks and credits come home; grows as well."""
 STOP_CYCLES = 64
@@ -90,9 +94,11 @@ class PodBench:
             )
             for number in range(scenario.pod.accelerators)
         ]
-        self.acc_ports = [BeatPort(dut, f"acc__{n}__rs") for n in range(scenario.pod.accelerators)]
-        self.sw_ports = [BeatPort(dut, f"sw__rs__{n}") for n in range(self.topology.stations)]
-        self._make_links(capture)
+        self.acc_ports = [make_port(dut, scenario, "acc", n) for n in range(scenario.pod.accelerators)]
+        self.sw_ports = [make_port(dut, scenario, "sw", n) for n in range(self.topology.stations)]
+        self.ends = make_links(scenario, self.topology, capture)
+        self.directions = [direction for end, pair in self.ends.items() if end[0] == "acc" for direction in pair]
+        self.cuts = CableCuts(scenario.cuts, {direction.name: direction.wire for direction in self.directions})
         self.firmware = PodFirmware(dut, scenario, self.topology, set(self.ends))
         self.firmware.configure()
 
@@ -102,31 +108,6 @@ class PodBench:
             return lambda: 0
         rng = random.Random(f"{self.job.scenario.link.seed}/tags of {accelerator}")
         return lambda: rng.getrandbits(64)
-
-    def _make_links(self, capture: CaptureWriter | None) -> None:
-        """Two directions per link; ``routes[kind, device][port]`` are (sends on, receives from) of that port."""
-        link = self.job.scenario.link
-        self.directions: list[LinkDirection] = []
-        self.ends: dict[tuple[str, int, int], tuple[LinkDirection, LinkDirection]] = {}
-        for acc, switch in self.topology.links():
-            pair = []
-            for name in (f"{acc}>{switch}", f"{switch}>{acc}"):
-                wire = Wire(
-                    # A port of a station with N ports has a beat in every N-th cycle only.
-                    max(1, link.latency_cycles // self.topology.ports),
-                    link.bit_error_rate,
-                    link.burst,
-                    link.drop_rate,
-                    link.seed,
-                    name,
-                )
-                taps = (capture.tap(f"{name}/tx"), capture.tap(f"{name}/rx")) if capture else None
-                pair.append(LinkDirection(name, wire, taps, self.topology.ports))
-            up, down = pair
-            up.reverse, down.reverse = down, up
-            self.directions += pair
-            self.ends["acc", acc.device, acc.port] = up, down
-            self.ends["sw", switch.device, switch.port] = down, up
 
     def _find(self, key: tuple[int, int, int]) -> Journey | None:
         return self.accelerators[key[0]].outstanding.get(key) if key[0] < len(self.accelerators) else None
@@ -155,6 +136,7 @@ class PodBench:
         if self.cycle % STOP_CYCLES == 0 and self._stop.exists():
             raise End("interrupted")
         self.cycle += 1
+        self.cuts.tick(self.cycle)
         slot = int(self.dut.acc__0__slot.value) if self.topology.ports > 1 else 0
         for kind, ports in (("acc", self.acc_ports), ("sw", self.sw_ports)):
             for device, port in enumerate(ports):
@@ -165,7 +147,7 @@ class PodBench:
                 self.completed.add(journey.request.line)
         self._count_data()
 
-    def _carry(self, kind: str, device: int, beats: BeatPort, slot: int) -> None:
+    def _carry(self, kind: str, device: int, beats: BeatPort | BlockPort, slot: int) -> None:
         """Take the beat that a station sends in this cycle, and give it the one that has arrived for the same port."""
         out = self.ends.get((kind, device, slot))
         if out is not None:
@@ -175,9 +157,6 @@ class PodBench:
             else:
                 out[0].transmit(self.cycle, *sent[1:])
         beats.receive(slot, out[1].take() if out is not None else None)
-        if out is not None and out[1].wire.remote_fault != out[1].fault_shown:
-            out[1].fault_shown = out[1].wire.remote_fault
-            beats.show_remote_fault(slot, out[1].fault_shown)
 
     def _count_data(self) -> None:
         """Credit each link direction with the data bytes that crossed the accelerators' UPLI interfaces."""
@@ -198,6 +177,12 @@ class PodBench:
         """Every wired port is online."""
         return all(self.status(end, "online") for end in self.ends)
 
+    @property
+    def marker_cycles(self) -> int:
+        """From one alignment marker of a link to the next; 0 without any."""
+        phy = self.job.scenario.station.phy
+        return 0 if phy is None else phy.marker_slots * BEATS_PER_FLIT * self.topology.ports
+
     def _find_faults(self) -> None:
         """Name what keeps the links down that are not online at both ends."""
         state = {
@@ -213,13 +198,19 @@ class PodBench:
                     )
 
     def idle_until(self, stalled: bool) -> int | None:
-        """The cycle of the next issue, if it is still to come and nothing else is under way; None otherwise.
+        """The cycle of the next issue, or of a cut before it, if it is still to come and nothing else is under way;
+        None otherwise.
 
         What is in flight and has ``stalled`` is not waited for.
         """
         times = [at for accelerator in self.accelerators for at in accelerator.waits_for(self.completed)]
+        change = self.cuts.next_change
+        if change is not None and times:
+            times.append(max(self.cycle, change - 1))
         if stalled:
             return min((at for at in times if at > self.cycle), default=None)
+        if self.cuts.in_force or not self.up():
+            return None
         busy = any(accelerator.in_flight for accelerator in self.accelerators)
         if busy or any(direction.recovering for direction in self.directions) or not times:
             return None
@@ -293,7 +284,7 @@ async def program_routes(bench: PodBench, fall) -> None:
 
 async def bring_up(bench: PodBench, fall) -> None:
     """Wait until every link is online, or long enough to know that one will not be."""
-    patience = LINK_UP_CYCLES * bench.topology.ports + 10 * bench.job.scenario.link.latency_cycles
+    patience = LINK_UP_CYCLES * bench.topology.ports + 10 * bench.job.scenario.link.latency_cycles + bench.marker_cycles
     for cycle in range(patience):
         if bench.up():
             bench.links_up = bench.cycle
@@ -309,13 +300,15 @@ async def run(bench: PodBench, fall, progress: Path) -> str:
     skipped. Returns ``Results.ended``."""
     total = len(bench.job.requests)
     latency = bench.job.scenario.link.latency_cycles
-    patience, settle = PATIENCE_CYCLES + 100 * latency, SETTLE_CYCLES + 4 * latency
+    patience, settle = PATIENCE_CYCLES + 100 * latency + bench.marker_cycles, SETTLE_CYCLES + 4 * latency
     last_move, last_count = bench.cycle, -1
     for direction in bench.directions:
         direction.begin(bench.cycle)
     for accelerator in bench.accelerators:
         accelerator.give(r for r in bench.job.requests if r.src == accelerator.number)
     while len(bench.completed) < total:
+        if bench.cuts.in_force:
+            last_move = bench.cycle
         stalled = bench.cycle - last_move >= patience
         if bench.cycle - last_move >= settle:
             wake = bench.idle_until(stalled)

@@ -5,14 +5,19 @@ from dataclasses import replace
 from .capture import Tap
 from .link_result import LinkResult
 from .records import COUNTS, Bucket, Replay
-from .wire import BAD, CONTROL, DATA, GOOD, Wire
+from .wire import BAD, CONTROL, CUT, DATA, GOOD, REMOTE_FAULT, START, Beat, Wire
 
 __all__ = ["BeatPort", "LinkDirection"]
+
+NO_FAULT, LOCAL, REMOTE = range(3)
 
 BEAT_MASK = (1 << 512) - 1
 BUCKET_CYCLES = 240
 """A whole number of flit slots with 1, 2 and 4 ports, so that each bucket has as many."""
 MOST_BUCKETS = 4096
+
+CONTROL_FLITS = 4
+"""Control flits in a row that end a link (UALink_200 §6.7.1); fewer stand between the DL flits of one that is up."""
 
 OP_EXPLICIT_REPLAY, OP_REPLAY_REQUEST = 1, 3
 SEQUENCE_NUMBERS = 511
@@ -34,12 +39,7 @@ class BeatPort:
         self.local_fault.value = 0
         self.remote_fault.value = 0
         self._receiving = False
-        self._remote_fault = 0
-
-    def show_remote_fault(self, port: int, fault: bool) -> None:
-        """Tell the station whether the partner of ``port`` reports a fault."""
-        self._remote_fault = self._remote_fault & ~(1 << port) | fault << port
-        self.remote_fault.value = self._remote_fault
+        self._faults = [NO_FAULT] * 4
 
     def transmitted(self) -> tuple[int, int, int, bool, bool] | None:
         """The beat of this cycle as (port, data, kind, first, last)."""
@@ -49,18 +49,31 @@ class BeatPort:
         flags = word >> 512
         return flags & 3, word & BEAT_MASK, flags >> 4 & 3, bool(flags & 4), bool(flags & 8)
 
-    def receive(self, port: int, beat: tuple[int, bool, bool, int] | None) -> None:
-        """Present ``beat`` (data, first, last, status) of ``port`` in the coming cycle."""
-        if beat is None:
+    def receive(self, port: int, beat: Beat | None) -> None:
+        """Present what has arrived for ``port`` in the coming cycle, and the fault that it tells of: a cut cable is a
+        local one, a remote one is what the partner reports with the last slot that was not lost."""
+        if beat is None or beat[4] == CUT:
+            if beat is not None and self._faults[port] != LOCAL:
+                self._show(port, LOCAL)
             if self._receiving:
                 self.rx_valid.value = 0
                 self._receiving = False
             return
-        data, first, last, status = beat
+        data, first, last, status, kind = beat
+        if (last and status != BAD) or self._faults[port] == LOCAL:
+            fault = REMOTE if kind == REMOTE_FAULT else NO_FAULT
+            if fault != self._faults[port]:
+                self._show(port, fault)
         self.rx_payload.value = data | (port | first << 2 | last << 3 | status << 4) << 512
         if not self._receiving:
             self.rx_valid.value = 1
             self._receiving = True
+
+    def _show(self, port: int, fault: int) -> None:
+        """Tell the station which fault ``port`` has."""
+        self._faults[port] = fault
+        self.local_fault.value = sum((fault == LOCAL) << n for n, fault in enumerate(self._faults))
+        self.remote_fault.value = sum((fault == REMOTE) << n for n, fault in enumerate(self._faults))
 
 
 class LinkDirection:
@@ -75,14 +88,14 @@ class LinkDirection:
         self.wire = wire
         self.reverse: LinkDirection | None = None
         self.result = LinkResult(name=name, ports=ports)
-        self.arrival: tuple[int, bool, bool, int] | None = None
-        self.fault_shown = False
+        self.arrival: Beat | None = None
         self._data_bytes = 0
         self._beat = 0
         self._tx_tap: Tap | None = taps[0] if taps else None
         self._rx_tap: Tap | None = taps[1] if taps else None
         self._bucket = Bucket(start=0)
         self._segment_headers = 0
+        self._controls = self._controls_seen = 0
         self._newest = SEQUENCE_NUMBERS
         self._current = SEQUENCE_NUMBERS
         self._wanted: tuple[int, int] | None = None
@@ -121,7 +134,7 @@ class LinkDirection:
         self.result.lost_flits = self.wire.lost_flits
         return self.result
 
-    def take(self) -> tuple[int, bool, bool, int] | None:
+    def take(self) -> Beat | None:
         """The beat that has arrived and was not taken yet, if any."""
         arrival, self.arrival = self.arrival, None
         return arrival
@@ -143,14 +156,20 @@ class LinkDirection:
         if first:
             self._segment_headers = 0
             self._beat = 0
+            self.result.markers += kind == START
         elif self._beat & 1:
             self._segment_headers = self._segment_headers << 8 | data >> 24 & 0xFF
         self._beat += 1
         if not last:
             return
         if kind != DATA:
-            self._newest = self._current = SEQUENCE_NUMBERS
+            self.result.control_slots += 1
+            self.result.fault_slots += kind == REMOTE_FAULT
+            self._controls += 1
+            if self._controls >= CONTROL_FLITS:
+                self._newest = self._current = SEQUENCE_NUMBERS
             return
+        self._controls = 0
         bucket.flits += 1
         header = data >> 384 & 0xFFFFFF
         op, payload = header >> 21, header >> 20 & 1
@@ -171,14 +190,18 @@ class LinkDirection:
         if self._wanted is None:
             self._wanted = (cycle, seq)
 
-    def _observe(self, cycle: int, data: int, first: bool, last: bool, status: int) -> None:
+    def _observe(self, cycle: int, data: int, first: bool, last: bool, status: int, kind: int) -> None:
+        if kind == CUT:
+            self._recovered(None)
+            return
         if self._rx_tap is not None:
             self._rx_tap.beat(cycle, data, first, last, status == GOOD)
             if last and status == BAD:
                 self._rx_tap.lose()
         if not last:
             return
-        if status == CONTROL:
+        self._controls_seen = self._controls_seen + 1 if status == CONTROL else 0
+        if self._controls_seen >= CONTROL_FLITS:
             self._recovered(None)
         elif status == GOOD and self._wanted is not None:
             header = data >> 384 & 0xFFFFFF

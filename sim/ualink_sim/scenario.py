@@ -12,14 +12,29 @@ from ualink.wording import shown
 
 from .model.memory import ADDRESS_BITS
 from .request import BLOCK_BYTES, MAX_OUTSTANDING, OPERATIONS
+from .topology import Topology
 
-__all__ = ["Link", "Mix", "Pod", "Run", "Scenario", "ScenarioError", "Workload", "load_scenario", "parse_scenario"]
+__all__ = [
+    "Cut",
+    "Link",
+    "Mix",
+    "Pod",
+    "Run",
+    "Scenario",
+    "ScenarioError",
+    "Workload",
+    "load_scenario",
+    "parse_scenario",
+]
 
 KINDS = ("uniform", "neighbour", "alltoall", "trace")
 
 
 MOST_CYCLES = 10**13
 """At the slowest clock, 1 MHz, the picoseconds of more would not fit into a capture's time stamps."""
+
+MOST_PPM = 200
+"""Two clocks of 100 ppm each, one fast and one slow."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +64,15 @@ class Link:
     burst: int = 1
     drop_rate: float = 0.0
     seed: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cut:
+    """A cable that carries nothing in ``directions``, named as in captures, for ``cycles`` cycles from ``at`` on."""
+
+    directions: tuple[str, ...]
+    at: int
+    cycles: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +114,8 @@ class Scenario:
     """Everything a simulation of a pod depends on.
 
     ``compression`` and ``authentication`` are decided on all links alike while the pod runs (UALink_200 §5.10, §5.1.1);
-    ``vpods`` are the virtual pods' members.
+    ``vpods`` are the virtual pods' members. With ``station.phy`` the links are those of reconciliation sublayers, and
+    ``ppm`` is by how much the clocks of the accelerators are faster than that of the switch, in parts per million.
     """
 
     path: Path
@@ -100,6 +125,8 @@ class Scenario:
     switch: SwitchConfig
     compression: bool = True
     authentication: bool = False
+    ppm: float = 0.0
+    cuts: tuple[Cut, ...] = ()
     vpods: tuple[tuple[int, ...], ...]
     workloads: tuple[Workload, ...]
 
@@ -146,6 +173,8 @@ def _scenario(root: Table) -> Scenario:
         switch=hardware.switch,
         compression=tl.boolean("compression", True),
         authentication=tl.boolean("authentication", False),
+        ppm=root.table("phy").number("ppm", 0.0, -MOST_PPM, MOST_PPM),
+        cuts=tuple(_cut(table, accelerators, hardware.station.ports) for table in root.tables("cut")),
         vpods=_vpods(root, accelerators),
         workloads=tuple(_workload(table) for table in root.tables("workload", required=True)),
     )
@@ -167,6 +196,25 @@ def _link(table: Table) -> Link:
         burst=table.integer("burst", 1, 1, 1000),
         drop_rate=table.number("drop_rate", 0.0, 0, 0.5),
         seed=table.integer("seed", 1, 0, (1 << 63) - 1),
+    )
+
+
+def _cut(table: Table, accelerators: int, ports: int) -> Cut:
+    table.known("link", "at", "cycles")
+    directions: dict[str, tuple[str, ...]] = {}
+    for acc, switch in Topology(accelerators, ports, ()).links():
+        up, down = f"{acc}>{switch}", f"{switch}>{acc}"
+        directions |= {str(acc): (up, down), str(switch): (up, down), up: (up,), down: (down,)}
+    link = table.values.get("link")
+    if link is None:
+        raise table.fail("link", "is missing")
+    if not isinstance(link, str) or link not in directions:
+        example = f"'{acc}' for both directions, '{up}' for one"
+        raise table.fail("link", f"is {shown(link)}; it must name a link of the pod, such as {example}")
+    return Cut(
+        directions=directions[link],
+        at=table.integer("at", None, 0, MOST_CYCLES),
+        cycles=table.integer("cycles", None, 1, MOST_CYCLES),
     )
 
 

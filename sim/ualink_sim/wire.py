@@ -4,18 +4,26 @@ import math
 import random
 from collections import deque
 
-__all__ = ["BAD", "CONTROL", "DATA", "GOOD", "IDLE", "REMOTE_FAULT", "Wire"]
+__all__ = ["BAD", "CONTROL", "CUT", "DATA", "GOOD", "IDLE", "REMOTE_FAULT", "START", "Beat", "Wire"]
 
 DATA, IDLE, REMOTE_FAULT = 0, 1, 2
 """Kinds of a transmitted flit slot, as ``ualink.phy.interface.TxKind``."""
+
+START = 3
+"""Kind of the first beat of a slot that begins with a Start sequence; the beats behind it have that of the slot."""
+
+CUT = 4
+"""Kind of a beat that arrives while the cable is cut."""
 
 GOOD, BAD, CONTROL = 0, 1, 2
 """What the receiver is told of a slot with its last beat, as ``ualink.phy.interface.SlotStatus``."""
 
 BEAT_BITS = 512
 
-Beat = tuple[int, bool, bool, int]
-"""512 bits, first beat of a slot, last beat of a slot, status (with the last beat)."""
+Beat = tuple[int, bool, bool, int, int]
+"""512 bits, first beat of a slot, last beat of a slot, status (with the last beat), kind."""
+
+DARKNESS: Beat = (0, False, False, BAD, CUT)
 
 
 class Wire:
@@ -25,11 +33,16 @@ class Wire:
     With probability ``drop_rate`` a loss begins at a slot and lasts ``burst`` slots, whatever they hold: a lost slot
     arrives BAD and without content. ``name`` and ``seed`` together fix every random choice.
 
+    While ``cut`` is not 0 nothing gets through, and what arrives in its place is of kind CUT. A slot that is under way
+    when the cable is cut arrives in part; when it is whole again, the next slot is the first that arrives.
+
     Attributes
     ----------
     slots, data_flits, lost_slots, lost_flits, errored_flits, flipped_bits : counts since the start, at the transmitting
-        end; ``lost_flits`` are the lost slots that held a data flit, ``errored_flits`` the flits with flipped bits.
-    remote_fault : the last slot delivered said that the partner sees a fault.
+        end; ``lost_flits`` are the lost and the cut slots that held a data flit, ``errored_flits`` the flits with
+        flipped bits.
+    cut_slots : slots that the cut cable did not carry, or not whole.
+    cut : how many cuts are in force.
     """
 
     def __init__(
@@ -49,7 +62,8 @@ class Wire:
             if not 0 <= rate < 1:
                 raise ValueError(f"{key} is {rate}; it must be from 0 to below 1")
         self.slots = self.data_flits = self.lost_slots = self.lost_flits = self.errored_flits = self.flipped_bits = 0
-        self.remote_fault = False
+        self.cut_slots = self.cut = 0
+        self._dark = False
         self._burst = burst
         self._bit_gaps = _Gaps(bit_error_rate, f"{seed}/{name}/bits")
         self._slot_gaps = _Gaps(drop_rate, f"{seed}/{name}/slots")
@@ -57,16 +71,20 @@ class Wire:
         self._slots_to_loss = self._slot_gaps.draw()
         self._loss_left = 0
         self._lost = self._errored = False
-        self._in_flight: deque[tuple[Beat, bool] | None] = deque([None] * latency_cycles)
+        self._in_flight: deque[Beat | None] = deque([None] * latency_cycles)
 
     def cycle(self, data: int | None = None, kind: int = DATA, first: bool = False, last: bool = False) -> Beat | None:
         """Put one beat on the wire (``data`` None: nothing in this cycle) and return the beat that arrives, if any."""
         flight = self._in_flight
-        if data is None:
+        if first and data is not None:
+            self._begin_slot(kind)
+        elif self.cut and not self._dark:
+            self._go_dark(data is not None, kind)
+        if self._dark:
+            flight.append(DARKNESS)
+        elif data is None:
             flight.append(None)
         else:
-            if first:
-                self._begin_slot(kind)
             if kind != DATA or self._lost:
                 data = 0
             elif self._bits_to_error < BEAT_BITS:
@@ -76,14 +94,8 @@ class Wire:
             status = BAD if self._lost else CONTROL if kind != DATA else GOOD
             if last and self._errored:
                 self.errored_flits += 1
-            flight.append(((data, first, last, status), kind == REMOTE_FAULT))
-        arrival = flight.popleft()
-        if arrival is None:
-            return None
-        beat, fault = arrival
-        if beat[2] and beat[3] != BAD:
-            self.remote_fault = fault
-        return beat
+            flight.append((data, first, last, status, kind))
+        return flight.popleft()
 
     def _begin_slot(self, kind: int) -> None:
         self.slots += 1
@@ -98,7 +110,16 @@ class Wire:
         if self._lost:
             self._loss_left -= 1
             self.lost_slots += 1
-            self.lost_flits += kind == DATA
+        self._dark = self.cut > 0
+        self.cut_slots += self._dark
+        self.lost_flits += kind == DATA and (self._lost or self._dark)
+
+    def _go_dark(self, within_slot: bool, kind: int) -> None:
+        """The cable is cut, maybe within a slot of this kind."""
+        self._dark = True
+        if within_slot:
+            self.cut_slots += 1
+            self.lost_flits += kind == DATA and not self._lost
 
     def _flip(self, data: int) -> int:
         position = self._bits_to_error

@@ -30,6 +30,12 @@ def test_bit_errors_are_named():
     assert told.endswith("400 of 400 flits had bit errors (bit_error_rate 0.01)")
 
 
+def test_a_cut_cable_is_named():
+    wire = used(Link(drop_rate=0.5))
+    wire.cut = 1
+    assert fault_of(wire, Link(), 9000, NOP, 1000).endswith("is not up in cycle 9,000: its cable is cut")
+
+
 def test_of_a_good_wire_round_trip_and_state_are_told():
     link = Link(latency_cycles=5000)
     told = fault_of(used(link), link, 60_000, NOP, None)

@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from sim.pod_fixtures import POD, run_scenario
 from ualink.cli import main
 from ualink_sim import pod_bench
+from ualink_sim.cable_cuts import CableCuts
 from ualink_sim.capture import read_capture
 from ualink_sim.pod_accelerator import Accelerator
 from ualink_sim.request import Request
@@ -139,6 +140,8 @@ class Waiting:
         self.cycle = self.skipped_cycles = self.ticks = 0
         self.completed: set[int] = set()
         self.directions: list = []
+        self.cuts = CableCuts([], {})
+        self.marker_cycles = 0
         self.lost, self.latency = lost, latency
         self.accelerators = [self._accelerator(number) for number in range(2)]
         self.issued: dict[int, int] = {}
@@ -152,6 +155,9 @@ class Waiting:
             self.issued.update({request.line: self.cycle}),
         )
         return accelerator
+
+    def up(self):
+        return True
 
     def tick(self):
         self.cycle += 1

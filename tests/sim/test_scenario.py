@@ -2,7 +2,7 @@
 
 import pytest
 
-from ualink.config import AddressCacheConfig, Credits
+from ualink.config import AddressCacheConfig, Credits, PhyConfig
 from ualink.description.lines import KeyLines
 from ualink_sim.scenario import Mix, ScenarioError, load_scenario, parse_scenario
 
@@ -110,6 +110,27 @@ def test_a_pod_whose_switch_is_too_large_is_refused():
     assert str(error.value) == "large.toml:2: pod.accelerators: is 5; with bifurcation 4x1 at most 4"
 
 
+@pytest.mark.parametrize(("name", "rate", "markers"), [("x4", 800, 16384), ("2x2", 400, 8192), ("4x1", 200, 4096)])
+def test_reconciliation_sublayers_have_the_rate_of_their_ports(name, rate, markers):
+    """That of lanes of 212.5 Gb/s, or half of it; the marker interval is the standard's unless it is given."""
+    text = LEAST.replace("= 2\n", f'= 2\nbifurcation = "{name}"\n')
+    assert parse_scenario(text + "[phy]\nmarker_interval = 64\n", "off.toml").station.phy is None
+    phy = parse_scenario(text + "[phy]\nreconciliation = true\n", "on.toml").station.phy
+    assert phy == PhyConfig(rate=rate, marker_interval=markers)
+    slow = parse_scenario(f"{text}[phy]\nrate = {rate // 2}\n", "slow.toml", ["phy.reconciliation=true"]).station.phy
+    assert slow == PhyConfig(rate=rate // 2, marker_interval=max(4096, markers // 2))
+
+
+def test_a_cut_is_of_a_cable_or_of_one_direction():
+    text = LEAST + "".join(
+        f'[[cut]]\nlink = "{link}"\nat = 500\ncycles = 20\n' for link in ("acc1.0", "sw1.0", "sw1.0>acc1.0")
+    )
+    cuts = parse_scenario(text, "cuts.toml").cuts
+    both = ("acc1.0>sw1.0", "sw1.0>acc1.0")
+    assert [cut.directions for cut in cuts] == [both, both, ("sw1.0>acc1.0",)]
+    assert {(cut.at, cut.cycles) for cut in cuts} == {(500, 20)}
+
+
 def test_reseeding_reaches_links_and_every_workload():
     scenario = parse_scenario(LEAST + '[[workload]]\nkind = "alltoall"\nseed = 9\n', "seed.toml").reseed(40)
     assert scenario.link.seed == 40
@@ -196,12 +217,51 @@ CASES = [
         "workload.footprint: 4096 bytes at 0x1ffffffffffff00 do not fit in 57 bits",
     ),
     ("seed = 5", "seed = 5\nspeed = 1", 36, "workload.speed: unknown key"),
-    ("[link]", "[lnk]", 6, "lnk: unknown key; known are pod, link, upli, tl, dl, switch, run, vpod, workload"),
+    (
+        "[link]",
+        "[lnk]",
+        6,
+        "lnk: unknown key; known are pod, link, upli, tl, dl, phy, switch, run, vpod, cut, work",
+    ),
     ("[link]", "[[link]]", 6, "link: must be one table, [link]"),
     ("[[vpod]]", "[vpod]", 24, "vpod: must be an array of tables, [[vpod]]"),
     ("clock_mhz = 156.25", "clock_mhz =", 4, "not TOML: Invalid value"),
     ("seed = 11", "seed = 11\nseed = 12", 12, "not TOML: Cannot overwrite a value"),
     ("seed = 5", 'seed = "', 35, "not TOML: "),
+]
+
+CASES += [
+    ("[link]", f"[phy]\n{text}\n[link]", line, reason)
+    for text, line, reason in (
+        ("reconciliation = 1", 7, "phy.reconciliation: is 1; it must be true or false"),
+        ("recon = true", 7, "phy.recon: unknown key; known are reconciliation, rate, marker_interval, idle_interval, "),
+        ("reconciliation = true\nrate = 200", 8, "phy.rate: is 200; a port of a station of 1 carries 800 or 400 Gb/s"),
+        ("rate = 800.0", 7, "phy.rate: is 800.0; a port"),
+        ("rate = true", 7, "phy.rate: is True; a port"),
+        ("rate = 400\nmarker_interval = 16384", 8, "phy.marker_interval: is 16384; it must be a whole number from 4 "),
+        ("marker_interval = 3", 7, "phy.marker_interval: is 3; it must be a whole number from 4 to 16384"),
+        ("marker_interval = 1536", 7, "phy.marker_interval: is 1536; it must be a multiple of phy.idle_interval, "),
+        (
+            "idle_interval = 1000",
+            7,
+            "phy.idle_interval: is 16384; it must be a multiple of phy.idle_interval, ",
+        ),
+        ("control_flit_blocks = 301", 7, "phy.control_flit_blocks: phy.control_flit_blocks is 301; it must be a mult"),
+        ("ppm = 201", 7, "phy.ppm: is 201; it must be a number from -200 to 200"),
+    )
+]
+CASES += [
+    ("[link]", f"[[cut]]\n{text}\n[link]", line, reason)
+    for text, line, reason in (
+        ("at = 1\ncycles = 1", 6, "cut.link: is missing"),
+        ('link = "acc0.1"\nat = 1\ncycles = 1', 7, "cut.link: is 'acc0.1'; it must name a link of the pod, such as "),
+        ('link = "acc0.0>sw1.0"\nat = 1\ncycles = 1', 7, "cut.link: is 'acc0.0>sw1.0'; it must name a link"),
+        ('link = ["acc0.0"]\nat = 1\ncycles = 1', 7, "cut.link: is ['acc0.0']; it must name a link"),
+        ('link = "acc0.0"\ncycles = 1', 6, "cut.at: is missing"),
+        ('link = "acc0.0"\nat = -1\ncycles = 1', 8, "cut.at: is -1; it must be a whole number from 0 to"),
+        ('link = "acc0.0"\nat = 1\ncycles = 0', 9, "cut.cycles: is 0; it must be a whole number from 1 to"),
+        ('link = "acc0.0"\nat = 1\ncycles = 1\nend = 3', 10, "cut.end: unknown key; known are link, at, cycles"),
+    )
 ]
 
 DIGITS = "9" * 5000

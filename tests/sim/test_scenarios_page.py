@@ -9,7 +9,17 @@ import pytest
 from ualink_sim.scenario import ScenarioError, parse_scenario
 
 PAGE = Path(__file__).parents[2] / "docs" / "scenarios.md"
-LEAST = '[pod]\naccelerators = 4\n[[vpod]]\nmembers = [0, 1, 2, 3]\n[[workload]]\nkind = "{kind}"\n{more}'
+LEAST = """[pod]
+accelerators = 4
+[[vpod]]
+members = [0, 1, 2, 3]
+[[cut]]
+link = "acc0.0"
+at = 9
+cycles = 9
+[[workload]]
+kind = "{kind}"
+{more}"""
 HEADS = {
     "pod": "pod",
     "run": "run",
@@ -17,6 +27,8 @@ HEADS = {
     "upli": "upli",
     "tl": "tl",
     "dl": "dl",
+    "phy": "phy",
+    "cut": "cut",
     "switch": "switch",
     "vpod": "vpod",
     "Workloads that are generated": "workload",
@@ -51,6 +63,13 @@ def parse(tmp_path_factory):
     return parse
 
 
+def beside(table, key):
+    """What must be said as well for ``key`` to count, or to be taken."""
+    if key == "accelerators":
+        return ["vpod.members=[0]"]
+    return ["phy.reconciliation=true"] if table == "phy" and key != "reconciliation" else []
+
+
 def option(table, key, value):
     return f"{'workload' if table == 'trace' else table}.{key}={value}"
 
@@ -69,7 +88,8 @@ def test_defaults_are_those_of_the_page(parse):
     for table, key, default, *_ in rows():
         if default != "needed":
             value = re.match(r"`(.*?)`", default)[1]
-            assert parse(table, option(table, key, value)) == parse(table), (table, key)
+            more = beside(table, key)
+            assert parse(table, *more, option(table, key, value)) == parse(table, *more), (table, key)
             checked += 1
     assert checked > 45
 
@@ -82,7 +102,7 @@ def test_both_ends_of_each_range_are_taken_and_nothing_beyond(parse):
             continue
         low, high = (float(end) if "." in end or key == "clock_mhz" else int(end) for end in ends.groups())
         for end, step in ((low, -1), (high, 1)):
-            more = ["vpod.members=[0]"] if key == "accelerators" else []
+            more = beside(table, key)
             parse(table, *more, option(table, key, end))
             with pytest.raises(ScenarioError, match=re.escape(f"{key}: ")):
                 parse(table, *more, option(table, key, end + step))
@@ -108,14 +128,15 @@ def test_the_page_says_what_builds_anew(parse):
     others |= {"tx_cache": "{ways=2}", "rx_cache": "{rows=9}", "mix": "{read=1}", "sizes": "[64]", "base": "256"}
     others |= {"members": "[0]", "trace": '"t.jsonl"', "accelerators": "3", "cmd_counter_bits": "12", "stations": None}
     others |= {"data_counter_bits": "12", "separate_upli_clock": None, "kind": None}
+    others |= {"rate": "400", "ppm": "5", "link": '"acc1.0"'}
     for table, key, _, span, builds in rows():
         ends = re.fullmatch(r"([0-9.]+) to ([0-9.]+)", span)
         choices = re.findall(r"`([^`]*)`", span)
         value = others[key] if key in others else ends[1] if ends else choices[1]
         if value is None:
             continue
-        more = ["vpod.members=[0]"] if key == "accelerators" else []
-        changed, least = parse(table, *more, option(table, key, value)), parse(table)
+        more = beside(table, key)
+        changed, least = parse(table, *more, option(table, key, value)), parse(table, *more)
         pods = [(s.pod.accelerators, s.switch) for s in (changed, least)]
         if pods[0] == pods[1] and builds == "yes":
             changed = parse(table, *more, option(table, key, ends[2]))

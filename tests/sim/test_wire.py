@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from ualink_sim.wire import BAD, CONTROL, DATA, GOOD, IDLE, REMOTE_FAULT, Wire
+from ualink_sim.wire import BAD, CONTROL, CUT, DATA, GOOD, IDLE, REMOTE_FAULT, Wire
 
 ONES = (1 << 512) - 1
 
@@ -44,13 +44,36 @@ def test_gaps_between_beats_are_kept():
 
 def test_control_slots_carry_the_fault_and_no_data():
     wire = Wire(1)
-    assert {beat[3] for beat in send(wire, 2, IDLE)} == {CONTROL}
-    assert not wire.remote_fault
-    assert {beat[0] for beat in send(wire, 1, REMOTE_FAULT)} == {0}
-    assert wire.remote_fault
-    send(wire, 1)
-    assert not wire.remote_fault
+    assert {beat[3:] for beat in send(wire, 2, IDLE)} == {(CONTROL, IDLE)}
+    assert {(beat[0], *beat[3:]) for beat in send(wire, 1, REMOTE_FAULT)} == {(0, CONTROL, REMOTE_FAULT)}
+    assert {beat[3:] for beat in send(wire, 1)} == {(GOOD, DATA)}
     assert (wire.slots, wire.data_flits) == (4, 1)
+
+
+@pytest.mark.parametrize("cut_at", [20, 25])
+def test_a_cut_takes_everything_until_the_next_slot_behind_it(cut_at):
+    """From the beat of the cut on; a slot that is under way arrives in part, and counts as cut."""
+    wire = Wire(3)
+    arrived = []
+    for n in range(80):
+        wire.cut = int(cut_at <= n < 43)
+        arrived.append(wire.cycle(ONES, DATA, n % 10 == 0, n % 10 == 9))
+    assert arrived[:3] == [None] * 3
+    carried = [(ONES, n % 10 == 0, n % 10 == 9, GOOD, DATA) for n in range(80)]
+    # What is left of the slot in which the cable was mended is lost too.
+    assert arrived[3:] == carried[:cut_at] + [(0, False, False, BAD, CUT)] * (50 - cut_at) + carried[50:77]
+    assert (wire.slots, wire.cut_slots, wire.lost_flits, wire.lost_slots) == (8, 3, 3, 0)
+
+
+def test_a_cut_is_seen_while_nothing_is_sent():
+    wire = Wire(1)
+    wire.cut = 1
+    assert [wire.cycle(), wire.cycle(), wire.cycle(1, IDLE, True)][1:] == [(0, False, False, BAD, CUT)] * 2
+    wire.cut = 0
+    assert [wire.cycle(1, IDLE), wire.cycle(1, IDLE, False, True)] == [(0, False, False, BAD, CUT)] * 2
+    wire.cycle(1, IDLE, True)
+    assert wire.cycle()[4] == IDLE
+    assert wire.lost_flits == 0
 
 
 def test_bit_errors_have_the_asked_rate_and_leave_the_slot_good():

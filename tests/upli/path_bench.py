@@ -115,7 +115,6 @@ class Path:
         """Everything around the device, on the falling edge."""
         for port, _, back, _ in self.ends:
             port.receive(0, self.arrivals.get(back))
-            port.show_remote_fault(0, back.remote_fault)
             # Nothing in the first cycle after reset.
             self.sent[port] = (port.transmitted() or (0,))[1:]
         for port, out, *_ in self.ends:

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass, fields
 
-from ualink.config import DLConfig, StationConfig, SwitchConfig, TLConfig, UPLIConfig
+from ualink.config import MARKERS, DLConfig, PhyConfig, StationConfig, SwitchConfig, TLConfig, UPLIConfig
+from ualink.wording import shown
 
 from .table import Table
 
@@ -13,11 +14,15 @@ BIFURCATIONS = {"x4": 1, "2x2": 2, "4x1": 4}
 MAX_ACCELERATORS = 8
 MAX_PORTS = 16
 """Ports of the largest switch that is simulated: its queues grow with the square of them."""
-TABLES = ("pod", "link", "upli", "tl", "dl", "switch", "run", "vpod", "workload")
+RATES = {1: (800, 400), 2: (400, 200), 4: (200, 100)}
+"""Gb/s of a port of a station with that many: lanes of 212.5 Gb/s, or of 106.25 (UALink_200 Tables 7-1 and 7-2)."""
+TABLES = ("pod", "link", "upli", "tl", "dl", "phy", "switch", "run", "vpod", "cut", "workload")
 """Tables of a description; those that are not read here say what happens in a simulated pod."""
 
 RUN_TIME = ("compression", "authentication")
 """Keys of [tl] that firmware decides; ``build_authentication`` is TLConfig.authentication."""
+PHY_RUN_TIME = ("ppm",)
+"""Keys of [phy] of which only a simulated pod knows."""
 BUILT = tuple(field.name for field in fields(TLConfig) if field.name != "authentication")
 
 
@@ -68,6 +73,7 @@ def read_hardware(root: Table, *, ports: int | None = None, stations: int | None
         upli=upli.config(UPLIConfig, {}),
         tl=_tl(tl, accelerators),
         dl=_dl(dl, said),
+        phy=_phy(root.table("phy"), said if ports is None else ports),
     )
     return Hardware(
         accelerators=accelerators,
@@ -104,6 +110,26 @@ def _dl(table: Table, ports: int) -> DLConfig:
     if config.replay_depth < 2 * ports:
         raise table.fail("replay_depth", f"is {config.replay_depth}; {ports} ports need two flits each")
     return config
+
+
+def _phy(table: Table, ports: int) -> PhyConfig | None:
+    """The reconciliation sublayer of each port, if there is one."""
+    table.known("reconciliation", *(field.name for field in fields(PhyConfig)), *PHY_RUN_TIME)
+    rates = RATES.get(ports, tuple(MARKERS))
+    rate = table.values.get("rate", rates[0])
+    if type(rate) is not int or rate not in rates:
+        choices = " or ".join(map(str, rates))
+        raise table.fail("rate", f"is {shown(rate)}; a port of a station of {ports} carries {choices} Gb/s")
+    idle_interval = table.integer("idle_interval", PhyConfig.idle_interval, 4, PhyConfig.idle_interval)
+    slots = MARKERS[rate][1]
+    marker_interval = table.integer("marker_interval", slots, 4, slots)
+    if marker_interval > idle_interval and marker_interval % idle_interval:
+        reason = f"is {marker_interval}; it must be a multiple of phy.idle_interval, which is {idle_interval}, or below"
+        raise table.fail("marker_interval" if "marker_interval" in table.values else "idle_interval", reason)
+    given = {key: value for key, value in table.values.items() if key == "control_flit_blocks"}
+    intervals = {"rate": rate, "idle_interval": idle_interval, "marker_interval": marker_interval}
+    config: PhyConfig = table.part(given).config(PhyConfig, intervals)
+    return config if table.boolean("reconciliation", False) else None
 
 
 def _switch(table: Table, station: StationConfig, accelerators: int | None, stations: int | None) -> SwitchConfig:

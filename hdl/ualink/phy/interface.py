@@ -77,6 +77,11 @@ BLOCKS_LAYOUT = data.StructLayout({"blocks": data.ArrayLayout(BLOCK_BITS, BLOCKS
 class BlocksSignature(wiring.Signature):
     """The RS's view of the PCS: the 64B/66B interface of UALink_200 §7.3.4, eight blocks wide.
 
+    Parameters
+    ----------
+    always_ready : ``rx.ready`` is the constant 1; otherwise it is a signal that is driven with 1, as a port of a module
+        must be.
+
     Attributes
     ----------
     tx : stream of ``BLOCKS_LAYOUT``. The RS offers a beat in every cycle of a port; ten beats are a flit slot, and the
@@ -86,10 +91,10 @@ class BlocksSignature(wiring.Signature):
         begins are ``ALIGNMENT_BLOCK``; what could not be decoded has sync header 00 or 11.
     """
 
-    def __init__(self):
+    def __init__(self, *, always_ready: bool = True):
         super().__init__(
             {
                 "tx": Out(stream.Signature(BLOCKS_LAYOUT)),
-                "rx": In(stream.Signature(BLOCKS_LAYOUT, always_ready=True)),
+                "rx": In(stream.Signature(BLOCKS_LAYOUT, always_ready=always_ready)),
             }
         )

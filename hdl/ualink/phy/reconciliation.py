@@ -37,9 +37,12 @@ class ReconciliationStatusSignature(wiring.Signature):
     aligned : 1 bit: an AM flit has come since reset.
     link_fault : 2 bit, ``LinkFault`` as received.
     fault : 2 bit, ``LinkFault`` in force in the flit slot that is being sent.
-    sent_data, sent_control, sent_marker, starved : 1 bit each, pulses, as of ``RSTransmit``.
-    received_data, received_bad, received_control : 1 bit each, pulses: a slot ended with that status.
-    received_marker, fault_change : 1 bit each, pulses, as of ``RSReceive``.
+    sent_data, sent_control, sent_marker : 1 bit, pulse: a DL flit was sent; 1 bit, pulse: a control flit was sent;
+        1 bit, pulse: one that begins with a Start sequence was sent.
+    starved : 1 bit, pulse: the DL owed a flit.
+    received_data, received_bad, received_control : 1 bit, pulse: a slot ended as GOOD; 1 bit, pulse: a slot ended as
+        BAD; 1 bit, pulse: a slot ended as CONTROL.
+    received_marker, fault_change : 1 bit, pulse: an AM flit begins; 1 bit, pulse: there is another ``link_fault``.
     """
 
     def __init__(self):

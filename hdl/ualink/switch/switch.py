@@ -6,7 +6,6 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ualink.config import SwitchConfig
 from ualink.lib.forward import forward_member, show
-from ualink.phy.interface import RSSignature
 from ualink.station import PORT_MEMBERS, AgentControlSignature, AgentStatusSignature, Station
 from ualink.switch.core import SwitchCore
 from ualink.upli.completer import Completer
@@ -31,7 +30,7 @@ class Switch(wiring.Component):
 
     Attributes
     ----------
-    rs, slot, … : as of ``Station``, one each per station.
+    rs, pcs, slot, … : as of ``Station``, one each per station.
     ingress_control, ingress_status, ingress_clear, ingress_dropping : the core's Completer before each station. A
         Control or a Protocol Error that it meets puts it into Drop Mode (UALink_200 §3.1.3): it drops what comes and
         what is to go, of all ports, until ``ingress_clear``. A link that goes down does nothing here.
@@ -44,11 +43,12 @@ class Switch(wiring.Component):
         self._stations = [make_station(config.station_of_switch) for _ in range(config.stations)]
         self._core = SwitchCore(config)
         members = self._stations[0].signature.members
-        shown = (*PORT_MEMBERS, *AGENT_MEMBERS)
+        self._below = "rs" if config.station.phy is None else "pcs"
+        shown = (*PORT_MEMBERS, *AGENT_MEMBERS, *(() if config.station.phy is None else ("rs_status",)))
         self._core_members = [name for name in self._core.signature.members if not name.startswith(("in_", "out_"))]
         super().__init__(
             {
-                "rs": Out(RSSignature()).array(config.stations),
+                self._below: members[self._below].array(config.stations),
                 "slot": Out(2).array(config.stations),
                 **{
                     f"{side}_{name}": member.array(config.stations)
@@ -85,7 +85,7 @@ class Switch(wiring.Component):
                 ingress.slot.eq(station.slot),
                 egress.slot.eq(station.slot),
             ]
-            connect(m, station.rs, flipped(self.rs[number]))
+            connect(m, getattr(station, self._below), flipped(getattr(self, self._below)[number]))
             for name in self._shown:
                 forward_member(m, station, name, getattr(self, name)[number])
             for port in range(ports):
