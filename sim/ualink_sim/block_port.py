@@ -136,6 +136,11 @@ class BlockPort:
         if self._slower:
             self._fall_behind()
 
+    def matched(self, port: int) -> tuple[int, int]:
+        """Blocks that were inserted, and deleted, in what ``port`` has received."""
+        matcher = self.pcs[port].matcher
+        return (matcher.inserted, matcher.deleted) if matcher else (0, 0)
+
     def _fall_behind(self) -> None:
         """A slower station stands still for a cycle of each of its ports now and then."""
         ports = len(self.pcs)

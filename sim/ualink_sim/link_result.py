@@ -17,8 +17,9 @@ class LinkResult:
 
     ``buckets`` follow one another in time from reset on. ``control_slots`` are flit slots that were sent without a DL
     flit, ``fault_slots`` those of them that reported a fault, ``markers`` those that began with a Start sequence; all
-    from reset on. ``fault`` says what kept the link down at the
-    end of a failed run, empty when nothing did.
+    from reset on. ``inserted_blocks`` and ``deleted_blocks`` are what rate matching changed at the receiver,
+    ``link_downs`` how often its data link went down. ``fault`` says what kept the link down at the end of a failed run,
+    empty when nothing did.
     """
 
     name: str
@@ -28,6 +29,9 @@ class LinkResult:
     control_slots: int = 0
     fault_slots: int = 0
     markers: int = 0
+    inserted_blocks: int = 0
+    deleted_blocks: int = 0
+    link_downs: int = 0
     fault: str = ""
     buckets: list[Bucket] = field(default_factory=list)
     replays: list[Replay] = field(default_factory=list)
@@ -70,6 +74,9 @@ class LinkResult:
             "control_slots": self.control_slots,
             "fault_slots": self.fault_slots,
             "markers": self.markers,
+            "inserted_blocks": self.inserted_blocks,
+            "deleted_blocks": self.deleted_blocks,
+            "link_downs": self.link_downs,
             "fault": self.fault or None,
             "run": whole,
             "steady_state": None if steady is None else self.rates(steady, clock_mhz),

@@ -226,7 +226,12 @@ class PodBench:
     def results(self, seconds: float, ended: str) -> Results:
         """Everything that was found."""
         for end, (_, received) in self.ends.items():
-            received.result.crc_errors = self.status(end, "crc_errors")
+            kind, device, number = end
+            result = received.result
+            result.crc_errors, result.link_downs = (self.status(end, name) for name in ("crc_errors", "link_downs"))
+            port = (self.acc_ports if kind == "acc" else self.sw_ports)[device]
+            if isinstance(port, BlockPort):
+                result.inserted_blocks, result.deleted_blocks = port.matched(number)
         if len(self.completed) < len(self.job.requests):
             self._find_faults()
         self._under_way = {

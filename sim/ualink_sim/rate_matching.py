@@ -1,12 +1,14 @@
 """Rate matching of a receiver in a simulated pod (UALink_200 §7.3.5)."""
 
+from ualink.config import PhyConfig
+
 from .block_beats import BEAT_BITS, BLOCK_BITS, BLOCKS, IDLE_BEAT, REMOTE_FAULT_BEAT
 
-__all__ = ["RateMatcher"]
+__all__ = ["RateMatcher", "most_ppm"]
 
+BLOCKS_PER_FLIT = 80
 WAITING = 3 * BLOCKS
-"""Blocks that wait when the next come, in the middle: enough for the 17 that 200 ppm make until the next control flit.
-"""
+"""Blocks that wait when the next come, in the middle: more than the 17 that 200 ppm make in 1,024 flit slots."""
 
 CHANGES = 3
 """Most blocks that are inserted into a beat of control blocks, or deleted from it. Of equal ordered sets fewer than
@@ -14,6 +16,15 @@ every other one may go (IEEE 802.3 82.2.3.9)."""
 
 _BEAT = (1 << BEAT_BITS) - 1
 _IDLE = IDLE_BEAT & (1 << BLOCK_BITS) - 1
+
+
+def most_ppm(config: PhyConfig) -> int:
+    """How far apart two clocks may be: what waits must last from one control flit to the next, and all control flits
+    must have room for what is inserted and deleted. Of an alignment marker only the beats behind it count."""
+    slots = config.marker_slots
+    idles = slots // config.control_interval - 1
+    beats = (idles * BLOCKS_PER_FLIT + BLOCKS_PER_FLIT - config.marker_blocks) // BLOCKS
+    return int(1e6 / BLOCKS_PER_FLIT * min(CHANGES * beats / slots, WAITING / config.control_interval))
 
 
 class RateMatcher:

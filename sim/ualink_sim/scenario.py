@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ualink.config import StationConfig, SwitchConfig
+from ualink.config import PhyConfig, StationConfig, SwitchConfig
 from ualink.description.file import load_description, parse_description
 from ualink.description.hardware import BIFURCATIONS, TABLES, check_simulated, read_hardware
 from ualink.description.table import ScenarioError, Table
 from ualink.wording import shown
 
 from .model.memory import ADDRESS_BITS
+from .rate_matching import most_ppm
 from .request import BLOCK_BYTES, MAX_OUTSTANDING, OPERATIONS
 from .topology import Topology
 
@@ -33,8 +34,8 @@ KINDS = ("uniform", "neighbour", "alltoall", "trace")
 MOST_CYCLES = 10**13
 """At the slowest clock, 1 MHz, the picoseconds of more would not fit into a capture's time stamps."""
 
-MOST_PPM = 200
-"""Two clocks of 100 ppm each, one fast and one slow."""
+MOST_PPM = 10_000
+"""Far more than clocks of a link differ by, so that a short run shows what is done about it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,7 +174,7 @@ def _scenario(root: Table) -> Scenario:
         switch=hardware.switch,
         compression=tl.boolean("compression", True),
         authentication=tl.boolean("authentication", False),
-        ppm=root.table("phy").number("ppm", 0.0, -MOST_PPM, MOST_PPM),
+        ppm=_ppm(root.table("phy"), hardware.station.phy),
         cuts=tuple(_cut(table, accelerators, hardware.station.ports) for table in root.tables("cut")),
         vpods=_vpods(root, accelerators),
         workloads=tuple(_workload(table) for table in root.tables("workload", required=True)),
@@ -197,6 +198,14 @@ def _link(table: Table) -> Link:
         drop_rate=table.number("drop_rate", 0.0, 0, 0.5),
         seed=table.integer("seed", 1, 0, (1 << 63) - 1),
     )
+
+
+def _ppm(table: Table, phy: PhyConfig | None) -> float:
+    ppm = table.number("ppm", 0.0, -MOST_PPM, MOST_PPM)
+    if phy is not None and abs(ppm) > most_ppm(phy):
+        reason = f"is {ppm:g}; with control flits every {phy.control_interval} slots at most {most_ppm(phy)} match"
+        raise table.fail("ppm" if "ppm" in table.values else "", reason)
+    return ppm
 
 
 def _cut(table: Table, accelerators: int, ports: int) -> Cut:

@@ -14,6 +14,15 @@ from .results import Results
 __all__ = ["show_summary"]
 
 MOST_FAULTS = 4
+CONTROL = {
+    "control_slots": "control",
+    "fault_slots": "faults",
+    "markers": "markers",
+    "inserted_blocks": "inserted",
+    "deleted_blocks": "deleted",
+    "link_downs": "downs",
+}
+"""Counts that are told of links with reconciliation sublayers or that went down, and their headings."""
 
 
 def show_summary(results: Results, folder: Path, console: Console | None = None) -> None:
@@ -42,6 +51,8 @@ def show_summary(results: Results, folder: Path, console: Console | None = None)
     if len(summary["workloads"]) > 1:
         _show(console, ("workload", "transactions", "steady Gb/s", "from", "to", "run Gb/s"), _workloads(summary))
     _show(console, ("link, since reset", "flits", "payload", "replays", "CRC", "lost"), _counts(summary))
+    if any(link["markers"] or link["link_downs"] for link in summary["links"]):
+        _show(console, ("link, since reset", *CONTROL.values()), _control(summary))
     rows = [(kind, *row.values()) for kind, row in summary["latency_cycles"].items() if row["max"] is not None]
     if rows:
         _show(console, ("latency, cycles", *PERCENTILES), rows)
@@ -88,3 +99,8 @@ def _workloads(summary: dict[str, Any]) -> Iterable[tuple[Any, ...]]:
 def _counts(summary: dict[str, Any]) -> Iterable[tuple[Any, ...]]:
     for link in summary["links"]:
         yield tuple(link[key] for key in ("name", "flits", "payload_flits", "replays", "crc_errors", "lost_flits"))
+
+
+def _control(summary: dict[str, Any]) -> Iterable[tuple[Any, ...]]:
+    for link in summary["links"]:
+        yield tuple(link[key] for key in ("name", *CONTROL))

@@ -247,7 +247,17 @@ CASES += [
             "phy.idle_interval: is 16384; it must be a multiple of phy.idle_interval, ",
         ),
         ("control_flit_blocks = 301", 7, "phy.control_flit_blocks: phy.control_flit_blocks is 301; it must be a mult"),
-        ("ppm = 201", 7, "phy.ppm: is 201; it must be a number from -200 to 200"),
+        ("ppm = 10001", 7, "phy.ppm: is 10001; it must be a number from -10000 to 10000"),
+        (
+            "reconciliation = true\nppm = -294",
+            8,
+            "phy.ppm: is -294; with control flits every 1024 slots at most 292 match",
+        ),
+        (
+            "reconciliation = true\nmarker_interval = 64\nppm = 1172",
+            9,
+            "phy.ppm: is 1172; with control flits every 64 slots at most 1171 match",
+        ),
     )
 ]
 CASES += [

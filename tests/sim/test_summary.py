@@ -48,6 +48,22 @@ def test_no_column_is_lost(large, width):
         assert row.split()[1:] == [flits, str(payload), str(replays), "1234567", "7654321"]
 
 
+def test_control_flits_are_told_where_there_are_any(large):
+    headings = ("control", "faults", "markers", "inserted", "deleted", "downs")
+    assert not any("markers" in line for line in printed(large).splitlines())
+    large.links[3].link_downs = 1
+    assert "markers" in printed(large)
+    for link in large.links:
+        link.control_slots, link.fault_slots, link.markers = 87_654_321, 12_345_678, 1_234_567
+        link.inserted_blocks, link.deleted_blocks, link.link_downs = 7_654_321, 7_654_322, 99_999
+    lines = printed(large).splitlines()
+    line = next(number for number, line in enumerate(lines) if "markers" in line)
+    assert lines[line].split()[3:] == list(headings)
+    assert lines[line + 2].split() == [
+        *("acc0.0>sw0.0", "87654321", "12345678", "1234567", "7654321", "7654322", "99999"),
+    ]
+
+
 def test_both_windows_are_stated(results):
     steady, run = results.steady_state, results.run
     text = printed(results)
