@@ -121,6 +121,12 @@ def test_from_dict_builds_nested_values():
     )
     assert (config.stations, config.station.dl.replay_depth) == (8, 9)
     assert config.station.tl.req_cmd == Credits(pool=1, vc=(9, 0, 0, 0))
+    assert config.station.phy is None
+
+
+def test_a_part_that_may_be_left_out_is_built_where_it_is_given():
+    assert from_dict(StationConfig, {"phy": {"rate": 400}}, "x").phy == PhyConfig(rate=400)
+    assert from_dict(StationConfig, {"phy": None}, "x") == StationConfig()
 
 
 @pytest.mark.parametrize(
@@ -129,6 +135,9 @@ def test_from_dict_builds_nested_values():
         ({"sations": 4}, ("x.toml", "'sations'", "stations")),
         ({"station": {"dl": {"replay_depth": 1}}}, ("x.toml.station.dl", "replay_depth")),
         ({"station": 4}, ("x.toml.station", "table")),
+        ({"station": {"phy": True}}, ("x.toml.station.phy", "True", "table")),
+        ({"station": {"phy": {"rate": 300}}}, ("x.toml.station.phy", "phy.rate", "300")),
+        ({"station": {"dl": None}}, ("x.toml.station.dl", "None", "table")),
         ({"station": {"dl": {"crc_covers_zero_field": 1}}}, ("crc_covers_zero_field", "true or false")),
     ],
 )

@@ -28,7 +28,7 @@ STATION = {
 """Small buffers and a short stay in Idle: what is simulated here is as large as it must be, not more."""
 DESIGNS = {
     "station-1": ("station", STATION, 1),
-    "station-2": ("station", STATION, 2),
+    "station-2": ("station", {**STATION, "phy": {"rate": 400}}, 2),
     "controller-4": ("controller", STATION, 4),
     "controller-clocks": ("controller", {**STATION, "separate_upli_clock": True}, 1),
     "switch-1": ("switch", {"stations": 2, "route_entries": 8, "station": STATION}, 1),

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 import ualink.generate
 import ualink_sim.pod
 from ualink.cli import main
-from ualink.config import StationConfig, SwitchConfig
+from ualink.config import PhyConfig, StationConfig, SwitchConfig
 from ualink.description.file import load_description, parse_description
 from ualink.description.hardware import read_hardware
 from ualink_sim.scenario import load_scenario, parse_scenario
@@ -32,6 +32,9 @@ credit_return_delay = 9
 [dl]
 replay_depth = 32
 crc_stages = 3
+[phy]
+reconciliation = true
+marker_interval = 64
 [switch]
 route_entries = 64
 [[workload]]
@@ -72,6 +75,7 @@ def test_the_simulated_hardware_is_what_is_generated(built, tmp_path, option, ov
     accelerators, switch = built["pod"]
     assert accelerators == 4
     assert switch.station.dl.replay_depth == (16 if overrides else 32)
+    assert switch.station.phy == PhyConfig(rate=400, marker_interval=64)
     assert (switch.station.upli.req.pool, switch.station.upli.init_done_qualification) == (5, 3)
     for what, simulated in (("controller", switch.station), ("station", switch.station), ("switch", switch)):
         result = CliRunner().invoke(main, ["generate", what, option, "pod.toml", *overrides, "-o", what])
@@ -94,6 +98,8 @@ def test_a_device_on_its_own_has_the_defaults_of_its_configuration():
     other = read_hardware(parse_description(text, "none"))
     assert other.station.separate_upli_clock
     assert not other.switch.station.separate_upli_clock
+    four = read_hardware(parse_description("[phy]\nreconciliation = true\n", "none"), ports=4)
+    assert (four.station.phy, four.switch.station.phy) == (PhyConfig(marker_interval=4096),) * 2
     assert (other.station.tl.device, other.station.tl.authentication) == ("switch", False)
 
 

@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from sim.pod_fixtures import run_scenario
+from sim.pod_fixtures import RECONCILIATION, random_trace, run_scenario
 from ualink_sim.results import Bucket, LinkResult, Replay, Results, Transaction
 from ualink_sim.scenario import parse_scenario
 
@@ -32,6 +32,20 @@ outstanding = 32
 mix = { read = 0.4, write = 0.2, write_full = 0.2, atomic = 0.1, atomic_nr = 0.1 }
 sizes = [4, 20, 64, 100, 128, 256]
 seed = 9
+"""
+
+
+TRACED_POD = """
+[pod]
+accelerators = 4
+[link]
+latency_cycles = 40
+bit_error_rate = 1e-6
+drop_rate = 0.01
+burst = 2
+[[workload]]
+kind = "trace"
+trace = "trace.jsonl"
 """
 
 
@@ -102,3 +116,15 @@ def failed_results():
 def pod_run(tmp_path_factory):
     """One small run of a pod of four accelerators over noisy links: what ``ualink sim`` leaves behind."""
     return run_scenario(tmp_path_factory.mktemp("pod"), SMALL_POD)
+
+
+@pytest.fixture(scope="session")
+def rs_run(tmp_path_factory):
+    """The same scenario in a pod whose links are those of reconciliation sublayers."""
+    return run_scenario(tmp_path_factory.mktemp("rs"), SMALL_POD + RECONCILIATION)
+
+
+@pytest.fixture(scope="session")
+def trace_run(tmp_path_factory):
+    """A trace of random requests over links that lose and damage flits."""
+    return run_scenario(tmp_path_factory.mktemp("trace"), TRACED_POD, random_trace(random.Random(11), 250))

@@ -1,15 +1,12 @@
 """Whole pods on RTL: accelerators, links with errors, the switch. Every byte is compared with a reference memory."""
 
 import json
-import random
 import re
 
 import pytest
 
 from sim.pod_fixtures import POD, run_scenario
-from ualink_sim.model.memory import OPERATIONS
 from ualink_sim.predict import predict
-from ualink_sim.request import Request, check
 from ualink_sim.trace import load_trace
 
 pytestmark = POD
@@ -85,66 +82,14 @@ def test_no_tl_flit_is_lost_doubled_or_reordered(tmp_path, ber, drop, burst, lat
     assert totals["lost_flits"] > 0 or not drop
 
 
-def random_trace(rng, count):
-    """Requests of every kind between every pair, each to memory that its source alone uses, so that order is known."""
-    rows = []
-    while len(rows) < count:
-        src, dst = rng.randrange(4), rng.randrange(4)
-        op = rng.choice(("read", "write", "write_full", "atomic", "atomic_nr"))
-        base = src << 20 | rng.randrange(6) * 256
-        row = {"src": src, "dst": dst, "op": op}
-        double = False
-        if op.startswith("atomic"):
-            size = rng.choice((1, 2, 4, 8))
-            kind = rng.choice(sorted(OPERATIONS))
-            double = OPERATIONS[kind].operands == 2
-            row["attr"] = (kind & 0xF) << 4 | {4: 0, 8: 1, 2: 2, 1: 3}[size] << 2 | kind >> 4
-            step = max(4, size)
-            length = 64 if double else rng.randrange(step, 65, step)
-            offset = rng.randrange(8) * 32 if double else rng.randrange(4) * 64 + rng.randrange(0, 65 - length, step)
-            enables = 0
-            for element in range(0, 32 if double else length, size):
-                enables |= rng.getrandbits(1) * ((1 << size) - 1) << element
-            enables |= enables << 32 if double else 0
-        elif op == "write_full":
-            length = rng.randrange(64, 257, 64)
-            offset = rng.randrange(0, 257 - length, 64)
-            enables = (1 << length) - 1
-        else:
-            length = rng.randrange(4, 257, 4)
-            offset = rng.randrange(0, 257 - length, 4)
-            enables = rng.getrandbits(length) if op == "write" else (1 << length) - 1
-        row |= {"addr": hex(base + offset), "len": length, "byte_en": enables.to_bytes(-(-length // 8), "big").hex()}
-        if op != "read":
-            row["data"] = rng.randbytes(length).hex()
-        if rows and rng.random() < 0.1:
-            row["after"] = [rng.randrange(1, len(rows) + 1)]
-        if rng.random() < 0.05:
-            row["at"] = rng.randrange(6000)
-        request = Request(
-            line=1,
-            **{key: row[key] for key in ("src", "dst", "op", "len")},
-            addr=base + offset,
-            data=bytes.fromhex(row.get("data", "")),
-            byte_en=enables,
-            attr=row.get("attr", 0),
-        )
-        if check(request) is None:
-            rows.append(row)
-    return rows
-
-
 @pytest.mark.req("UPLI-195", "UPLI-198", "SW-010", "SW-064", "SW-065")
-def test_a_random_trace_leaves_the_memory_that_a_byte_accurate_model_predicts(tmp_path):
-    rows = random_trace(random.Random(11), 250)
-    run = run_scenario(tmp_path, head(ber=1e-6) + TRACE, rows)
-    assert run.results.passed
-    requests = load_trace(tmp_path / "trace.jsonl", 4)
-    outcomes, memory = predict(requests, 4)
-    for row, outcome in zip(run.responses, outcomes):
+def test_a_random_trace_leaves_the_memory_that_a_byte_accurate_model_predicts(trace_run):
+    assert trace_run.results.passed
+    outcomes, memory = predict(load_trace(trace_run.trace, 4), 4)
+    for row, outcome in zip(trace_run.responses, outcomes):
         assert row["status"] == outcome.status, row
         assert row.get("data") == (None if outcome.data is None else outcome.data.hex()), row
-    assert run.memory == {
+    assert trace_run.memory == {
         str(n): {hex(address): line.hex() for address, line in sorted(lines.items())} for n, lines in memory.items()
     }
 

@@ -49,9 +49,19 @@ def decode(packets):
     return decoded
 
 
+@pytest.fixture(scope="module", params=["pod_run", "rs_run"], ids=["data links", "reconciliation sublayers"])
+def run(request):
+    """The same scenario over links of either kind."""
+    return request.getfixturevalue(request.param)
+
+
+ONE_KIND = pytest.mark.parametrize("run", ["pod_run"], indirect=True, scope="module", ids=["data links"])
+"""What is known of the tools whatever the links are."""
+
+
 @pytest.fixture(scope="module")
-def packets(pod_run):
-    return list(read_capture(pod_run.folder / "capture.pcapng"))
+def packets(run):
+    return list(read_capture(run.folder / "capture.pcapng"))
 
 
 @pytest.fixture(scope="module")
@@ -60,10 +70,10 @@ def decoded(packets):
 
 
 @pytest.fixture(scope="module")
-def asked(pod_run):
+def asked(run):
     """The run's requests by source and destination, in order."""
     groups = defaultdict(list)
-    for request in build_requests(pod_run.results.scenario):
+    for request in build_requests(run.results.scenario):
         groups[request.src, request.dst].append(request)
     return groups
 
@@ -114,12 +124,12 @@ def test_items_of_a_tl_flit_part_and_meet_in_the_switch(decoded):
 
 @pytest.mark.req("TL-037", "TL-176", "TL-182", "SW-026")
 @pytest.mark.parametrize("side", ["acc", "sw"])
-def test_responses_are_those_of_the_run(decoded, asked, pod_run, side):
+def test_responses_are_those_of_the_run(decoded, asked, run, side):
     assert not decoded.unanswered
     line_of = {}
     for pair, items in request_groups(decoded, side).items():
         line_of |= {id(item.request): request for item, request in zip(items, asked[pair])}
-    rows = {row["line"]: row for row in pod_run.responses}
+    rows = {row["line"]: row for row in run.responses}
     for transaction in decoded.transactions:
         if not transaction.interface.startswith(side):
             continue
@@ -171,8 +181,8 @@ def test_receivers_get_what_transmitters_send(decoded):
             assert len(seen) > 0.9 * len(sent) and seen == sent[: len(seen)], name
 
 
-def test_flit_counts_are_those_of_the_summary(decoded, pod_run):
-    for link in pod_run.summary["links"]:
+def test_flit_counts_are_those_of_the_summary(decoded, run):
+    for link in run.summary["links"]:
         counted = [flit for _, flit in decoded.flits[f"{link['name']}/tx"]]
         assert len(counted) == link["flits"]
         assert sum(flit.header.payload for flit in counted) == link["payload_flits"]
@@ -180,6 +190,7 @@ def test_flit_counts_are_those_of_the_summary(decoded, pod_run):
         assert len(bad) == link["crc_errors"]
 
 
+@ONE_KIND
 @pytest.mark.parametrize("fraction", [0.3, 0.5])
 def test_from_the_middle_on_nothing_is_decoded_wrongly(decoded, packets, fraction):
     whole = {(t.interface, t.request.src_phys_acc_id, t.request.tag, t.responded_ps): t for t in decoded.transactions}
@@ -202,16 +213,18 @@ def test_from_the_middle_on_nothing_is_decoded_wrongly(decoded, packets, fractio
         assert not any(flit.problems for _, flit in flits if flit.state is not FlitState.BAD_CRC)
 
 
-def test_the_command_prints_every_flit_and_both_halves_of_every_journey(pod_run, packets):
-    path = pod_run.folder / "capture.pcapng"
+@ONE_KIND
+def test_the_command_prints_every_flit_and_both_halves_of_every_journey(run, packets):
+    path = run.folder / "capture.pcapng"
     rows = [json.loads(line) for line in decode_lines(path, as_json=True)]
     kinds = [row["type"] for row in rows]
     assert kinds.count("flit") == len(packets)
     ends = [row["interface"][:2] for row in rows if row["type"] == "transaction"]
-    assert ends.count("ac") == ends.count("sw") == pod_run.summary["transactions"]
+    assert ends.count("ac") == ends.count("sw") == run.summary["transactions"]
     text = list(decode_lines(path))
     assert sum(line.lstrip().startswith("= ") for line in text) == kinds.count("transaction")
 
 
-def test_the_dissector_reads_it_alike(pod_run, tmp_path):
-    assert_dissector_agrees(pod_run.folder / "capture.pcapng", tmp_path)
+@ONE_KIND
+def test_the_dissector_reads_it_alike(run, tmp_path):
+    assert_dissector_agrees(run.folder / "capture.pcapng", tmp_path)
