@@ -135,6 +135,7 @@ def test_each_port_has_a_reconciliation_sublayer_of_its_own(run, ports, clocks):
         streams[-1] += [codes.LOCAL_FAULT] * 8 * 24
         await rounds(24)
         alone = [0] * (ports - 1) + [1]
+        assert [ctx.get(status.fault).value for status in station.rs_status] == alone
         assert [ctx.get(status.rx_replay) for status in station.dl_status] == alone
         assert [ctx.get(status.tx_replay) for status in station.dl_status] == [0] * ports
         assert [codes.REMOTE_FAULT in blocks for blocks in sent] == [bool(one) for one in alone]
