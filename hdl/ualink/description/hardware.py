@@ -114,7 +114,7 @@ def _dl(table: Table, ports: int) -> DLConfig:
 
 def _phy(table: Table, ports: int) -> PhyConfig | None:
     """The reconciliation sublayer of each port, if there is one."""
-    table.known("reconciliation", *(field.name for field in fields(PhyConfig)), *PHY_RUN_TIME)
+    table.known("reconciliation", *(field.name for field in fields(PhyConfig) if field.name != "rates"), *PHY_RUN_TIME)
     rates = RATES.get(ports, tuple(MARKERS))
     rate = table.values.get("rate", rates[0])
     if type(rate) is not int or rate not in rates:
