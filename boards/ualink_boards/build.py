@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ualink.config import ConfigError
+from ualink.lib.memories import free_collisions
 
 from .board import Board, Ecp5Board, GtyBoard
 from .boards import find_board
@@ -99,6 +100,8 @@ def _trellis(board: Ecp5Board, design, name: str, work: Path, *, seed: int, plac
     with tempfile.TemporaryDirectory(dir=work) as folder:
         build = Path(folder)
         plan.extract(build)
+        netlist = build / "top.il"
+        netlist.write_text(free_collisions(netlist.read_text()))
         for tool, arguments in _commands((build / "build_top.sh").read_text()):
             if tool != "yosys" and not place:
                 break

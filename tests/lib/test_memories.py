@@ -1,4 +1,5 @@
-"""Initial contents of memories: zeros go, tables stay, and what is left still means the same."""
+"""Initial contents of memories: zeros go, tables stay, and what is left still means the same. Reads that never meet a
+write need not show the old row; all others do."""
 
 import pytest
 from amaranth.back import rtlil
@@ -7,7 +8,8 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ualink.lib.memories import drop_zero_contents
+from ualink.lib.interleave import NEVER_MEET
+from ualink.lib.memories import drop_zero_contents, free_collisions
 
 
 class Tables(wiring.Component):
@@ -43,3 +45,31 @@ def test_nothing_but_the_contents_goes():
     start = next(n for n, line in enumerate(text) if "$meminit_v2" in line)
     end = next(n for n in range(start, len(text)) if text[n].strip() == "end")
     assert dropped == text[:start] + text[end + 1 :]
+
+
+class Buffers(wiring.Component):
+    """A memory with two write ports and one read port for each of ``attrs``."""
+
+    def __init__(self, attrs):
+        self.attrs = attrs
+        super().__init__({"a": In(2), "w": In(4), "b": Out(4).array(len(attrs))})
+
+    def elaborate(self, platform):
+        m = Module()
+        for number, attrs in enumerate(self.attrs):
+            m.submodules[f"buffer{number}"] = buffer = Memory(shape=4, depth=4, init=[], attrs=attrs)
+            read = buffer.read_port()
+            for write in (buffer.write_port(), buffer.write_port()):
+                m.d.comb += [write.addr.eq(self.w), write.data.eq(self.w), write.en.eq(self.w[0])]
+            m.d.comb += [read.addr.eq(self.a), self.b[number].eq(read.data)]
+        return m
+
+
+def test_collisions_are_free_where_reads_and_writes_never_meet_and_nowhere_else():
+    text = rtlil.convert(Buffers([{}, NEVER_MEET, {"keep": 1}, {"keep": 1, **NEVER_MEET}]), name="buffers").splitlines()
+    freed = free_collisions("\n".join(text) + "\n").splitlines()
+    assert len(freed) == len(text)
+    changed = [n for n, (before, after) in enumerate(zip(text, freed)) if before != after]
+    assert [freed[n].strip() for n in changed] == ["parameter \\COLLISION_X_MASK 2'11"] * 2
+    of = [next(line for line in reversed(text[:n]) if "\\MEMID" in line).split()[-1] for n in changed]
+    assert of == ['"\\\\buffer1"', '"\\\\buffer3"']

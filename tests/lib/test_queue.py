@@ -3,6 +3,7 @@
 import random
 
 import pytest
+from amaranth.back import rtlil
 from amaranth.hdl import Assert, Assume, Module, ResetInserter, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
@@ -154,3 +155,8 @@ class OccupancyBench(wiring.Component):
 
 def test_occupancy_always():
     prove(OccupancyBench(), mode="prove", depth=3)
+
+
+@pytest.mark.parametrize(("width", "depth", "block"), [(513, 32, True), (513, 16, False), (32, 32, False)])
+def test_only_a_deep_and_wide_queue_asks_for_block_rams(width, depth, block):
+    assert ('ram_style "block"' in rtlil.convert(Queue(width, depth), name="queue")) == block

@@ -1,10 +1,19 @@
-"""What RTLIL says of the contents of memories at power-up."""
+"""What RTLIL says of memories: their contents at power-up, and reads of a row that is being written."""
 
 import re
 
-__all__ = ["drop_zero_contents"]
+__all__ = ["drop_zero_contents", "free_collisions"]
 
 _CONTENTS = re.compile(r"^ *cell \$meminit_v2 \S+\n(?: +(?:parameter|connect) .*\n)+ *end\n", re.MULTILINE)
+_MODULE = re.compile(r"^module .*?^end\n", re.MULTILINE | re.DOTALL)
+_MEET_NEVER = re.compile(
+    r"^ *attribute \\reads_and_writes_never_meet 1\n(?: *attribute .*\n)* *memory .* (\\\S+)\n", re.MULTILINE
+)
+_READ_PORT = re.compile(
+    r"^( *cell \$memrd_v2 \S+\n *parameter \\MEMID \"\\(\\\S+)\"\n"
+    r"(?: *parameter .*\n)*? *parameter \\COLLISION_X_MASK) (\d+)'0+$",
+    re.MULTILINE,
+)
 _ALL_ZERO = re.compile(r"^ *connect \\DATA \d+'0+$", re.MULTILINE)
 
 
@@ -15,3 +24,23 @@ def drop_zero_contents(rtlil: str) -> str:
     but a RAM macro has no initial contents at all, and a netlist spends a line on each row. Tables are kept.
     """
     return _CONTENTS.sub(lambda found: "" if _ALL_ZERO.search(found[0]) else found[0], rtlil)
+
+
+def free_collisions(rtlil: str) -> str:
+    """The same design in which a read of a row that is written in that cycle may give anything, for the memories that
+    are marked ``NEVER_MEET``.
+
+    Without this a synthesizer builds what keeps the old row on show out of registers and multiplexers, one of each and
+    one more register per bit, around a block RAM that does not do so by itself.
+    """
+
+    return _MODULE.sub(_free_in_module, rtlil)
+
+
+def _free_in_module(module):
+    names = set(_MEET_NEVER.findall(module[0]))
+    return _READ_PORT.sub(lambda port: _freed(port) if port[2] in names else port[0], module[0])
+
+
+def _freed(port) -> str:
+    return f"{port[1]} {port[3]}'{'1' * int(port[3])}"

@@ -1,12 +1,17 @@
 """A first-in first-out queue of stream payloads on one memory."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Shape, Signal
 from amaranth.lib import memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.config import ConfigError
 
 __all__ = ["Queue"]
+
+BLOCK_RAM = {"ram_style": "block"}
+"""Attribute of a memory for which an FPGA has a block RAM to spare."""
+_LUT_RAM_ROWS, _BLOCK_BITS = 16, 1 << 13
+"""A queue of more rows than a LUT RAM has costs several of these and a multiplexer for each bit; half a block RAM."""
 
 
 class Queue(wiring.Component):
@@ -43,7 +48,9 @@ class Queue(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.storage = storage = memory.Memory(shape=self.shape, depth=self.depth, init=[])
+        width = Shape.cast(self.shape).width
+        attrs = BLOCK_RAM if self.depth > _LUT_RAM_ROWS and self.depth * width >= _BLOCK_BITS else None
+        m.submodules.storage = storage = memory.Memory(shape=self.shape, depth=self.depth, init=[], attrs=attrs)
         write = storage.write_port()
         read = storage.read_port(transparent_for=(write,))
         last = self.depth - 1

@@ -175,12 +175,10 @@ class Checker(wiring.Component):
             self.latency.eq(self.now - issued),
             *(getattr(self, name).eq(read_errors[name] + write_errors.get(name, 0)) for name in EVENTS),
         ]
-        with m.If(data_report.kind != ErrorKind.NONE):
-            m.d.comb += self.report.eq(data_report)
-        with m.Elif(read_report.kind != ErrorKind.NONE):
-            m.d.comb += self.report.eq(read_report)
-        with m.Else():
-            m.d.comb += self.report.eq(write_report)
+        # Data are judged one cycle later than everything else is: an error of the beat before comes first.
+        other_report = Signal(REPORT)
+        m.d.sync += other_report.eq(Mux(read_report.kind != ErrorKind.NONE, read_report, write_report))
+        m.d.comb += self.report.eq(Mux(data_report.kind != ErrorKind.NONE, data_report, other_report))
         return m
 
     def _progress(self, m, progress, good, beat, beats):
@@ -209,44 +207,51 @@ class Checker(wiring.Component):
         )
 
     def _judge(self, m, enable, beat, plan):
-        """Compare the data of a beat; the report of the cycle after."""
+        """Compare the data of a beat, in three steps: what differs, which bytes are wrong, which word is reported."""
         line = line_after(plan.line, beat.offset)
         state = line_state(m, line, plan.dst, self.new_seed, "wanted")
         judging, strict, masked = Signal(), Signal(), Signal()
-        kept_state, kept_line, kept_tag, kept_offset = Signal(64), Signal(LINE_BITS), Signal(TAG_BITS), Signal(2)
-        difference, either = Signal(512, reset_less=True), Signal(512)
+        kept = Signal(_JUDGED, reset_less=True)
         m.d.sync += judging.eq(enable & self.check & (beat.offset <= plan.beats))
         with m.If(enable):
             m.d.sync += [
-                difference.eq(beat.data ^ line_words(state)),
-                kept_state.eq(state),
-                kept_line.eq(line),
-                kept_tag.eq(beat.tag),
-                kept_offset.eq(beat.offset),
+                kept.difference.eq(beat.data ^ line_words(state)),
+                kept.state.eq(state),
+                kept.line.eq(line),
+                kept.tag.eq(beat.tag),
+                kept.offset.eq(beat.offset),
                 strict.eq(plan.strict),
                 masked.eq(plan.masked),
             ]
-        m.d.comb += either.eq(line_words(difference_state(m, self.new_seed ^ self.old_seed, "old"), difference=True))
-        must_be_new = Mux(strict, Mux(masked, write_lanes(kept_state), (1 << 64) - 1), 0)
-        wrong, counted = Signal(64), Signal(64)
+        # Seeds stay as they are during a run, so that what the old data have in place of the new ones is a constant.
+        seeds, old_state = difference_state(m, self.new_seed ^ self.old_seed, "old"), Signal(64)
+        m.d.sync += old_state.eq(seeds)
+        either = line_words(old_state, difference=True)
+        must_be_new = Mux(strict, Mux(masked, write_lanes(kept.state), (1 << 64) - 1), 0)
+        wrong, judged = Signal(64), Signal(_JUDGED, reset_less=True)
         for lane in range(64):
-            found, old = difference.word_select(lane, 8), either.word_select(lane, 8)
-            m.d.comb += wrong[lane].eq(judging & (found != 0) & (must_be_new[lane] | (found != old)))
-        m.d.sync += counted.eq(wrong)
-        m.d.comb += self.wrong_bytes.eq(_ones(counted))
+            found, old = kept.difference.word_select(lane, 8), either.word_select(lane, 8)
+            m.d.sync += wrong[lane].eq(judging & (found != 0) & (must_be_new[lane] | (found != old)))
+        m.d.sync += judged.eq(kept)
+        m.d.comb += self.wrong_bytes.eq(_ones(wrong))
 
         report = Signal(REPORT, name="data_report")
-        m.d.comb += [report.tag.eq(kept_tag), report.offset.eq(kept_offset), report.line.eq(kept_line)]
+        m.d.comb += [report[name].eq(judged[name]) for name in ("line", "tag", "offset")]
         for word in reversed(range(8)):
             with m.If(wrong.word_select(word, 8).any()):
                 m.d.comb += [report.kind.eq(ErrorKind.DATA), report.word.eq(word)]
-        words = line_words(kept_state)
+        words = line_words(judged.state)
         m.d.comb += [
             report.expected.eq(Array(words.word_select(n, 64) for n in range(8))[report.word]),
-            report.found.eq(report.expected ^ Array(difference.word_select(n, 64) for n in range(8))[report.word]),
+            report.found.eq(
+                report.expected ^ Array(judged.difference.word_select(n, 64) for n in range(8))[report.word]
+            ),
         ]
         return report
 
+
+_JUDGED = data.StructLayout({"difference": 512, "state": 64, "line": LINE_BITS, "tag": TAG_BITS, "offset": 2})
+"""Data of a beat XOR those that were wanted; what the latter are made of; where they belong."""
 
 _PROGRESS = data.StructLayout({"seen": 4, "status": 4, "multi": 1})
 """Offsets of a Response that have come, all 0 before and after it; Status and mode of its beats."""

@@ -1,6 +1,9 @@
 """How long Requests took: a table of counts."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from functools import reduce
+from operator import or_
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -44,11 +47,13 @@ class Histogram(wiring.Component):
         m.submodules.counts = counts = memory.Memory(shape=COUNT_BITS, depth=2 << BIN_BITS, init=[])
         shown, read, write = counts.read_port(), counts.read_port(), counts.write_port()
         place = Signal(BIN_BITS)
-        with m.If(self.latency < 4):
-            m.d.comb += place.eq(self.latency)
-        for high in range(2, TIME_BITS):
-            with m.If(self.latency[high:] == 1):
-                m.d.comb += place.eq(Cat(self.latency[high - 2 : high], Const(high - 1, BIN_BITS - 2)))
+        above: Value = Const(0)
+        classes = []
+        for high in reversed(range(2, TIME_BITS)):
+            highest = self.latency[high] & ~above
+            classes.append(Mux(highest, Cat(self.latency[high - 2 : high], Const(high - 1, BIN_BITS - 2)), 0))
+            above = above | self.latency[high]
+        m.d.comb += place.eq(reduce(or_, classes, Mux(above, 0, self.latency[:2])))
 
         valid, adding = Signal(), Signal()
         address, written = Signal(BIN_BITS + 1), Signal(BIN_BITS + 1)

@@ -4,6 +4,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
+from ualink.lib.interleave import NEVER_MEET
 from ualink.traffic.request_rules import RequestRules
 from ualink.upli.channels import beat_stream
 from ualink.upli.commands import Status, has_orig_data
@@ -57,7 +58,8 @@ class Responder(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.memory = storage = memory.Memory(shape=512, depth=self.lines, init=[])
+        # One beat is read or written in a cycle.
+        m.submodules.memory = storage = memory.Memory(shape=512, depth=self.lines, init=[], attrs=NEVER_MEET)
         m.submodules.rules = rules = RequestRules()
         read, write = storage.read_port(), storage.write_port(granularity=8)
         request, orig, rd_rsp, wr_rsp = self.req.payload, self.orig_data.payload, self.rd_rsp, self.wr_rsp
