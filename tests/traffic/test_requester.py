@@ -72,6 +72,19 @@ CASES = {
         {"poisoned_beats": 1},
         "POISON",
     ),
+    # Data are judged later than Status and poison: what was wrong with the beat before still comes first.
+    "wrong byte, then poison": (
+        READ,
+        lambda b: [_flip(b[0], 5), changed(b[1], data_error=True, data=bytes(64)), *b[2:]],
+        {"wrong_bytes": 1, "poisoned_beats": 1},
+        "DATA",
+    ),
+    "poison, then wrong byte": (
+        READ,
+        lambda b: [changed(b[0], data_error=True, data=bytes(64)), _flip(b[1], 5), *b[2:]],
+        {"wrong_bytes": 1, "poisoned_beats": 1},
+        "POISON",
+    ),
     "beat missing": (READ, lambda b: [b[0], *b[2:]], {"beat_errors": 1}, "BEATS"),
     "beat twice": (READ, lambda b: [b[0], b[0], *b[1:]], {"beat_errors": 1}, "BEATS"),
     "wrong number of beats": (READ, lambda b: [changed(b[0], num_beats=1), *b[1:]], {"beat_errors": 1}, "BEATS"),
