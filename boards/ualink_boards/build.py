@@ -24,6 +24,8 @@ from .vivado import make_project
 __all__ = ["BuildError", "ConfigError", "build"]
 
 _STEPS = {"yosys": "synthesis", "nextpnr-ecp5": "place and route", "ecppack": "bitstream"}
+_BLOCK_RAMS = 'setattr -set ram_style "block" *.receive.lane*.fifo.unbuffered/m:*'
+"""To Yosys: the FIFOs behind the lanes, which Amaranth's library makes, are deep and wide; LUT RAMs would cost more."""
 Progress = Callable[[str], None]
 
 
@@ -94,7 +96,12 @@ def _trellis(board: Ecp5Board, design, name: str, work: Path, *, seed: int, plac
     top = Ecp5Top(board, design)
     options = f"--seed {seed} --timing-allow-fail --report nextpnr.json"
     plan = platform.prepare(
-        top, "top", nextpnr_opts=options, add_preferences=constraints("ecp5.lpf"), debug_verilog=False
+        top,
+        "top",
+        script_after_read=_BLOCK_RAMS,
+        nextpnr_opts=options,
+        add_preferences=constraints("ecp5.lpf"),
+        debug_verilog=False,
     )
     seconds = {}
     with tempfile.TemporaryDirectory(dir=work) as folder:

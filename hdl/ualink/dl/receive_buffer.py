@@ -5,6 +5,7 @@ from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.lib.interleave import NEVER_MEET
+from ualink.lib.memories import BLOCK_RAM
 from ualink.lib.parity import ProtectedRegister, byte_parity
 from ualink.phy.interface import BEATS_PER_FLIT, RX_BEAT_LAYOUT
 
@@ -53,7 +54,8 @@ class ReceiveBuffer(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.storage = storage = memory.Memory(shape=ROW_LAYOUT, depth=32, init=[], attrs=NEVER_MEET)
+        attrs = {**NEVER_MEET, **BLOCK_RAM}
+        m.submodules.storage = storage = memory.Memory(shape=ROW_LAYOUT, depth=32, init=[], attrs=attrs)
         m.submodules.state = state = ResetInserter(self.flush)(ProtectedRegister(STATE_LAYOUT))
         write = storage.write_port()
         read = storage.read_port()

@@ -5,11 +5,10 @@ from amaranth.lib import memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.config import ConfigError
+from ualink.lib.memories import BLOCK_RAM
 
 __all__ = ["Queue"]
 
-BLOCK_RAM = {"ram_style": "block"}
-"""Attribute of a memory for which an FPGA has a block RAM to spare."""
 _LUT_RAM_ROWS, _BLOCK_BITS = 16, 1 << 13
 """A queue of more rows than a LUT RAM has costs several of these and a multiplexer for each bit; half a block RAM."""
 

@@ -1,8 +1,6 @@
 """The scrambler of the PCS: x^58 + x^39 + 1 over the payloads of eight blocks a cycle (IEEE 802.3 49.2.6, 82.2.5)."""
 
-from itertools import zip_longest
-
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -19,22 +17,18 @@ _BEAT_BITS = BLOCKS_PER_BEAT * PAYLOAD_BITS
 _HALF_BITS = HALF_BEAT * PAYLOAD_BITS
 
 
-def _distances(bits: int) -> list[int]:
-    """How far behind an input bit it is found in the output, up to ``bits``: the series 1 / (1 + x^39 + x^58)."""
-    response = [1]
-    for n in range(1, bits):
-        response.append(
-            (response[n - _TAP] if n >= _TAP else 0) ^ (response[n - SCRAMBLER_BITS] if n >= SCRAMBLER_BITS else 0)
-        )
-    return [n for n, bit in enumerate(response) if bit]
+def _fed_back(m: Module, vector: Value, bits: int, name: str) -> Signal:
+    """The first ``bits`` output bits for an input that begins with ``vector``, after zeros.
 
-
-def _fed_back(vector: Value, bits: int) -> Value:
-    """The first ``bits`` output bits for an input that begins with ``vector``, after zeros."""
-    terms = [vector.shift_left(n)[:bits] for n in _distances(bits)]
-    while len(terms) > 1:
-        terms = [a ^ b for a, b in zip_longest(terms[::2], terms[1::2], fillvalue=Const(0, 1))]
-    return terms[0]
+    That is ``vector`` times the series 1 / (1 + p) with p = x^39 + x^58, which over GF(2) is the product of 1 + p,
+    1 + p^2, 1 + p^4 and so on. A factor costs one XOR of three bits each.
+    """
+    power = 1
+    while power * _TAP < bits:
+        product = Signal(bits, name=f"{name}_{power}")
+        m.d.comb += product.eq(vector ^ vector.shift_left(power * _TAP) ^ vector.shift_left(power * SCRAMBLER_BITS))
+        vector, power = product, 2 * power
+    return vector
 
 
 def _echo(history: Value) -> Value:
@@ -81,9 +75,8 @@ class Scrambler(wiring.Component):
         ]
         payload = Cat(self.input.p.blocks[n][2:] for n in range(BLOCKS_PER_BEAT))
         # Bits that bypass take no part in what is sent after them.
-        scrambled = _fed_back(
-            Cat(Mux(span.low, 0, payload[:_HALF_BITS]), Mux(span.high, 0, payload[_HALF_BITS:])), _BEAT_BITS
-        )
+        taking_part = Cat(Mux(span.low, 0, payload[:_HALF_BITS]), Mux(span.high, 0, payload[_HALF_BITS:]))
+        scrambled = _fed_back(m, taking_part, _BEAT_BITS, "scrambled")
         with m.If(self.input.ready):
             m.d.sync += valid.eq(self.input.valid)
         with m.If(step):
@@ -96,10 +89,10 @@ class Scrambler(wiring.Component):
             ]
 
         history = Signal(SCRAMBLER_BITS, init=-1)
-        share = _fed_back(_echo(history), _BEAT_BITS)
+        share = _fed_back(m, _echo(history), _BEAT_BITS, "share")
         high_share = share[_HALF_BITS:]
         if self._marker_blocks % BLOCKS_PER_BEAT:
-            high_share = Mux(bypass_low, _fed_back(_echo(history), _HALF_BITS), high_share)
+            high_share = Mux(bypass_low, share[:_HALF_BITS], high_share)
         sent = Signal(_BEAT_BITS)
         m.d.comb += [
             sent[:_HALF_BITS].eq(mixed[:_HALF_BITS] ^ Mux(bypass_low, 0, share[:_HALF_BITS])),
