@@ -99,6 +99,7 @@ def _trellis(board: Ecp5Board, design, name: str, work: Path, *, seed: int, plac
         top,
         "top",
         script_after_read=_BLOCK_RAMS,
+        synth_opts=design.synthesis_options,
         nextpnr_opts=options,
         add_preferences=constraints("ecp5.lpf"),
         debug_verilog=False,

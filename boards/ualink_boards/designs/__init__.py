@@ -1,7 +1,8 @@
 """Designs that bitstreams are made of.
 
 A design is a component that takes a ``Board``; it has ``frame`` (``FrameSignature``), ``registers`` (the
-``RegisterDesign`` of its serial line) and ``needs_lanes``, the fewest lanes with which it makes sense.
+``RegisterDesign`` of its serial line), ``needs_lanes``, the fewest lanes with which it makes sense, and
+``synthesis_options``, which Yosys gets when it synthesizes the design for an ECP5.
 """
 
 from importlib import import_module

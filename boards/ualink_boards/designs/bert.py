@@ -28,6 +28,7 @@ class Bert(wiring.Component):
     """
 
     needs_lanes = 1
+    synthesis_options = ""
 
     def __init__(self, board: Board):
         self._clock_hz = board.sync_hz

@@ -46,6 +46,8 @@ class Link(wiring.Component):
     """
 
     needs_lanes = 1
+    synthesis_options = "-nowidelut"
+    """With the multiplexers between LUTs Yosys makes a faster design of more LUTs."""
 
     def __init__(self, board: Board, phy: PhyConfig = LINK_PHY):
         lanes = _lanes_used(board)
