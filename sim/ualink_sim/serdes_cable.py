@@ -23,7 +23,8 @@ class CableLaneSignature(wiring.Signature):
 
     ``skew``: bits of delay, 0 to ``skew_words * width``. ``errors``: probability that a word has a wrong bit, in units
     of 2**-32 (so the bit error rate is ``errors * 2**-32 / width``). ``flip``: bits of the word under way that are
-    inverted. ``cut``: there is no signal, but noise.
+    inverted. ``cut``: there is no signal, but noise. ``plug``: in place of the cable there is a loopback plug, so that
+    the receiver hears the transmitter of its own end.
     """
 
     def __init__(self, width: int, skew_words: int):
@@ -33,6 +34,7 @@ class CableLaneSignature(wiring.Signature):
                 "errors": Out(32),
                 "flip": Out(width),
                 "cut": Out(1),
+                "plug": Out(1),
             }
         )
 
@@ -57,6 +59,10 @@ class SerdesCable(wiring.Component):
     -------
     a, b : ``SerdesLaneSignature(width)`` of each lane. a_status, b_status : ``LaneStatusSignature`` of each lane.
     to_a, to_b : ``CableLaneSignature`` of each lane.
+    sent_a, sent_b : the word that each end puts on the line, as it is on the wires; changes on the falling edge of
+        ``<x>_tx<l>``.
+    heard_a, heard_b : the word that arrives at each end, with its errors, before skew and phase, in the clock of the
+        transmitter that is heard.
     """
 
     def __init__(self, lanes: int, width: int, *, skew_words: int = 4):
@@ -67,6 +73,8 @@ class SerdesCable(wiring.Component):
                 end: In(SerdesLaneSignature(width)).array(lanes),
                 f"{end}_status": Out(LaneStatusSignature()).array(lanes),
                 f"to_{end}": In(CableLaneSignature(width, skew_words)).array(lanes),
+                f"sent_{end}": Out(width).array(lanes),
+                f"heard_{end}": Out(width).array(lanes),
             }
         super().__init__(members)
 
@@ -80,7 +88,7 @@ class SerdesCable(wiring.Component):
                 line = f"{end}_line{lane}"
                 m.domains += ClockDomain(line, clk_edge="neg", reset_less=True)
                 m.d.comb += ClockSignal(line).eq(ClockSignal(f"{end}_tx{lane}"))
-                words[end] = Signal(self._width, name=f"{end}_word{lane}")
+                words[end] = getattr(self, f"sent_{end}")[lane]
                 m.d[line] += words[end].eq(sender.tx_data ^ sender.tx_invert.replicate(self._width))
                 started = Signal(4, name=f"{end}_started{lane}")
                 m.d[f"{end}_tx{lane}"] += started.eq(Mux(started.all(), started, started + 1))
@@ -96,7 +104,7 @@ class SerdesCable(wiring.Component):
         name, bits = f"{here}_bits{lane}", f"{here}_rx{lane}"
         near = end.loopback == Loopback.NEAR_END
         itself = Signal(name=f"{here}_hears_itself{lane}")
-        m.d.comb += itself.eq(near | (getattr(self, there)[lane].loopback == Loopback.FAR_END))
+        m.d.comb += itself.eq(near | cable.plug | (getattr(self, there)[lane].loopback == Loopback.FAR_END))
         clock = Signal(name=f"{here}_clock{lane}")
         m.d.comb += clock.eq(Mux(itself, ClockSignal(f"{here}_tx{lane}"), ClockSignal(f"{there}_tx{lane}")))
         m.domains += ClockDomain(name, reset_less=True)
@@ -110,7 +118,7 @@ class SerdesCable(wiring.Component):
         m.d.comb += wrong.eq(cable.flip ^ Mux(random < cable.errors, 1 << place, 0))
         silent = Signal(name=f"{here}_silent{lane}")
         m.d.comb += silent.eq(cable.cut & ~near)
-        heard = Signal(width, name=f"{here}_heard{lane}")
+        heard = getattr(self, f"heard_{here}")[lane]
         noise = Cat(random, random[::-1])[:width]
         m.d.comb += heard.eq(Mux(silent, noise, Mux(itself, words[here], words[there]) ^ wrong))
 

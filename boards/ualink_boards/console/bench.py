@@ -1,7 +1,7 @@
 """The cocotb side of a simulated board: joins the serial pins of the design to a pseudo-terminal.
 
-``UALINK_BOARD`` names a JSON file: ``cycles_per_bit`` of the line, ``rest_after``, and ``ready``, the file into which
-the path of the terminal goes once the board can be talked to.
+``UALINK_BOARD`` names a JSON file: ``cycles_per_bit`` of the line, ``rest_after``, ``ready``, the file into which the
+path of the terminal goes once the board can be talked to, and the ports, as ``Hardware.pins`` gives them.
 """
 
 import json
@@ -49,32 +49,32 @@ class Terminal:
 
 
 class Line:
-    """The serial pins of ``dut``."""
+    """The serial pins ``rx`` and ``tx`` of a board."""
 
-    def __init__(self, dut, cycles_per_bit: int, terminal: Terminal):
-        self._dut = dut
+    def __init__(self, rx, tx, cycles_per_bit: int, terminal: Terminal):
+        self._rx, self._tx = rx, tx
         self._bit = CLOCK_NS * cycles_per_bit
         self._terminal = terminal
-        dut.rx.value = 1
+        rx.value = 1
 
     async def send(self, byte: int) -> None:
         """A byte to the board."""
         levels = [0, *(byte >> n & 1 for n in range(BITS)), 1]
         while levels:
             same = next((n for n, level in enumerate(levels) if level != levels[0]), len(levels))
-            self._dut.rx.value = levels[0]
+            self._rx.value = levels[0]
             await Timer(same * self._bit, unit="ns")
             del levels[:same]
 
     async def listen(self):
         """Bytes of the board to the terminal, for ever."""
-        fall = FallingEdge(self._dut.tx)
+        fall = FallingEdge(self._tx)
         while True:
             await fall
             await Timer(self._bit + self._bit // 2, unit="ns")
             byte = 0
             for number in range(BITS):
-                byte |= int(self._dut.tx.value) << number
+                byte |= int(self._tx.value) << number
                 await Timer(self._bit, unit="ns")
             self._terminal.write(bytes((byte,)))
 
@@ -89,11 +89,16 @@ async def board(dut):
     job = json.loads(Path(os.environ["UALINK_BOARD"]).read_text())
     cycles_per_bit = job["cycles_per_bit"]
     terminal = Terminal()
-    line = Line(dut, cycles_per_bit, terminal)
-    Clock(dut.clk, CLOCK_NS, unit="ns").start()
-    dut.rst.value = 1
-    await ClockCycles(dut.clk, 8)
-    dut.rst.value = 0
+    line = Line(getattr(dut, job["rx"]), getattr(dut, job["tx"]), cycles_per_bit, terminal)
+    for name, value in job["inputs"].items():
+        getattr(dut, name).value = value
+    clocks = [getattr(dut, name) for name in job["clocks"]]
+    for clock in clocks:
+        Clock(clock, CLOCK_NS, unit="ns").start()
+    reset = getattr(dut, job["reset"])
+    reset.value = 1
+    await ClockCycles(clocks[0], 8)
+    reset.value = 0
     cocotb.start_soon(line.listen())
     ready = Path(job["ready"])
     ready.with_suffix(".new").write_text(terminal.path)

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any
 
 from ualink.csr_design import RegisterDesign
 
 from .errors import BadInput
+from .hardware import CYCLES_PER_BIT, Hardware, hardware_of
 
 __all__ = ["DESIGNS", "Design", "find_design"]
 
@@ -16,13 +16,13 @@ class Design:
     """A design.
 
     ``variants`` gives its windows for a clock in Hz: one for each way in which the package builds it (a design that
-    differs from board to board has one for each). ``top`` makes a component with the members ``rx`` and ``tx`` for a
-    clock in Hz and a baud rate, to be simulated; None where there is no hardware that can be simulated alone.
+    differs from board to board has one for each). ``hardware`` gives what is simulated; None where there is no hardware
+    that can be simulated alone.
     """
 
     doc: str
     variants: Callable[[int], Iterable[RegisterDesign]]
-    top: Callable[[int, int], Any] | None = None
+    hardware: Callable[[], Hardware] | None = None
 
 
 def _demo_variants(clock_hz: int) -> Iterable[RegisterDesign]:
@@ -31,10 +31,10 @@ def _demo_variants(clock_hz: int) -> Iterable[RegisterDesign]:
     yield demo_registers(clock_hz)
 
 
-def _demo_top(clock_hz: int, baud: int) -> Any:
+def _demo_hardware() -> Hardware:
     from .demo import Demo
 
-    return Demo(clock_hz, baud)
+    return hardware_of("demo", Demo)
 
 
 def _built_variants(name: str) -> Callable[[int], Iterable[RegisterDesign]]:
@@ -50,16 +50,40 @@ def _built_variants(name: str) -> Callable[[int], Iterable[RegisterDesign]]:
     return variants
 
 
-def _bert_top(clock_hz: int, baud: int) -> Any:
+def _bert_hardware() -> Hardware:
     from .looped import LoopedBert
 
-    return LoopedBert(clock_hz, baud)
+    return hardware_of("bert", LoopedBert)
+
+
+def _link_variants(clock_hz: int) -> Iterable[RegisterDesign]:
+    yield from _built_variants("link")(clock_hz)
+    from ..link_pair import LinkPair
+
+    yield replace(LinkPair().designs["a"].registers, clock_hz=clock_hz)
+
+
+def _link_hardware() -> Hardware:
+    """Board a of the two, with a loopback plug; board b stands still."""
+    from ..link_pair import BIT_CYCLES, link_pair_model
+
+    assert BIT_CYCLES == CYCLES_PER_BIT
+    idle = {f"to_{end}__{name}": 0 for end in ("a", "b") for name in ("skew", "errors", "flip", "cut", "plug")}
+    return Hardware(
+        model=link_pair_model,
+        minutes=4,
+        clocks=("a_clk", "a_tx_clk"),
+        reset="a_rst",
+        rx="a_rx",
+        tx="a_tx",
+        inputs={**idle, "to_a__plug": 1, "b_clk": 0, "b_tx_clk": 0, "b_rst": 1, "b_rx": 1},
+    )
 
 
 DESIGNS: dict[str, Design] = {
-    "bert": Design("the lanes of a board alone: bit-error test", _built_variants("bert"), _bert_top),
-    "demo": Design("registers, link states and error injection of a data link", _demo_variants, _demo_top),
-    "link": Design("traffic engine, station and physical layer of one port", _built_variants("link")),
+    "bert": Design("the lanes of a board alone: bit-error test", _built_variants("bert"), _bert_hardware),
+    "demo": Design("registers, link states and error injection of a data link", _demo_variants, _demo_hardware),
+    "link": Design("traffic engine, station and physical layer of one port", _link_variants, _link_hardware),
 }
 """By name; the name is the one that a design's description window shows."""
 

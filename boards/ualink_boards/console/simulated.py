@@ -11,19 +11,14 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
 from .designs import DESIGNS, find_design
 from .errors import BadInput, BoardError
+from .hardware import CLOCK_HZ, CYCLES_PER_BIT, SIMULATED_BAUD, Hardware
 
 __all__ = ["CLOCK_HZ", "REST_AFTER", "SIMULATED_BAUD", "check", "simulate", "simulated_board"]
-
-CYCLES_PER_BIT = 8
-SIMULATED_BAUD = 1_000_000
-CLOCK_HZ = CYCLES_PER_BIT * SIMULATED_BAUD
-"""What the simulated design believes; how fast the simulation is does not matter to the line."""
 
 REST_AFTER = 1_000_000
 """Cycles after the last byte heard at which simulated time stands still until the next one."""
@@ -37,45 +32,37 @@ def simulate(design: str, tell: Callable[[str], None], *, rest_after: int = REST
 
     The first time the design is compiled. BadInput: there is no such design; BoardError: it cannot be simulated.
     """
-    make_top = check(design)
-    from ualink.verilog import to_verilog
+    hardware = check(design)
     from ualink_sim.progress import working
-    from ualink_sim.simulator import SimulatorError, build_once
+    from ualink_sim.simulator import SimulatorError
 
-    name = f"board_{design}"
+    minutes = "about a minute" if hardware.minutes == 1 else f"about {hardware.minutes} minutes"
     try:
-        with working(Console(stderr=True, highlight=False), f"compiling {design} (once, about a minute)"):
-            model = build_once(
-                lambda: {f"{name}.v": to_verilog(make_top(CLOCK_HZ, SIMULATED_BAUD), name)}, name, _own_code()
-            )
+        with working(Console(stderr=True, highlight=False), f"compiling {design} (once, {minutes})"):
+            model = hardware.model()
         with tempfile.TemporaryDirectory(prefix="ualink-board-") as folder:
             ready, job = Path(folder, "ready"), Path(folder, "job")
             rest = max(rest_after, _LEAST_REST)
-            job.write_text(json.dumps({"cycles_per_bit": CYCLES_PER_BIT, "rest_after": rest, "ready": str(ready)}))
+            line = {"cycles_per_bit": CYCLES_PER_BIT, "rest_after": rest, "ready": str(ready)}
+            job.write_text(json.dumps(line | hardware.pins()))
             with _told_when_there(ready, tell):
                 model.run("ualink_boards.console.bench", environment={"UALINK_BOARD": str(job)})
     except SimulatorError as error:
         raise BoardError(f"the simulation of {design} ended: {error}") from None
 
 
-def check(design: str) -> Callable[[int, int], Any]:
-    """What makes the hardware of ``design``; BadInput: it cannot be simulated."""
-    top = find_design(design).top
-    if top is None:
+def check(design: str) -> Hardware:
+    """The hardware of ``design``; BadInput: it cannot be simulated."""
+    make_hardware = find_design(design).hardware
+    if make_hardware is None:
         raise BadInput(f"design {design} cannot be simulated; these can: {', '.join(_simulated())}")
     if importlib.util.find_spec("cocotb") is None or importlib.util.find_spec("ualink_sim") is None:
         raise BadInput("simulation is not installed; run: pip install 'amaranth-ualink[sim,boards]'")
-    return top
-
-
-def _own_code() -> str:
-    """Everything in this package that hardware may be made of."""
-    folder = Path(__file__).resolve().parents[1]
-    return "\0".join(path.read_text() for path in sorted(folder.rglob("*.py")))
+    return make_hardware()
 
 
 def _simulated() -> list[str]:
-    return sorted(name for name, design in DESIGNS.items() if design.top is not None)
+    return sorted(name for name, design in DESIGNS.items() if design.hardware is not None)
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import connect, flipped
 
 from ualink.config import PhyConfig
+from ualink.csr import BusSignature
 from ualink.csr_console import ConsoleRegisters
 from ualink.csr_design import RegisterDesign
 from ualink.dl.register_block import DLRegisterBlock
@@ -20,7 +21,7 @@ from ..board import LED_MEANINGS, Board
 from ..frame import FrameSignature
 from .link_config import LINK_PHY, LINK_STATION, LINK_TRAFFIC
 
-__all__ = ["Link"]
+__all__ = ["Link", "lanes_used"]
 
 _SHOWN_BITS = 24
 
@@ -39,18 +40,22 @@ class Link(wiring.Component):
     ----------
     board : its lanes, one, two or four of them, and its clocks.
     phy : markers and Idle flits.
+    lanes : as many, in place of all that the board has.
+    serial : the registers are on the serial line; else ``windows`` are buses to them.
 
     Members
     -------
     frame : to the board, ``FrameSignature``.
+    windows : without ``serial``: ``windows.<name>`` is the bus of each window.
     """
 
     needs_lanes = 1
     synthesis_options = "-nowidelut"
     """With the multiplexers between LUTs Yosys makes a faster design of more LUTs."""
 
-    def __init__(self, board: Board, phy: PhyConfig = LINK_PHY):
-        lanes = _lanes_used(board)
+    def __init__(self, board: Board, phy: PhyConfig = LINK_PHY, *, lanes: int | None = None, serial: bool = True):
+        frame = FrameSignature(lanes or board.lanes, board.width)
+        lanes = lanes or lanes_used(board)
         self._lanes, self._board = lanes, board
         self._station = Station(LINK_STATION)
         self._traffic = TrafficEngine(LINK_TRAFFIC)
@@ -76,8 +81,10 @@ class Link(wiring.Component):
                 ("phy", self._phy.registers),
             ),
         )
-        self._console = ConsoleRegisters(self.registers, board.baud)
-        super().__init__({"frame": wiring.Out(FrameSignature(board.lanes, board.width))})
+        self._console = ConsoleRegisters(self.registers, board.baud) if serial else None
+        buses = {name: wiring.Out(BusSignature(table.address_bits)) for name, table in self.registers.windows}
+        members = {"frame": wiring.Out(frame)}
+        super().__init__(members if serial else members | {"windows": wiring.In(wiring.Signature(buses))})
 
     def elaborate(self, platform):
         m = Module()
@@ -85,17 +92,17 @@ class Link(wiring.Component):
         m.submodules.traffic = traffic = self._traffic
         m.submodules.rs = rs = self._rs
         m.submodules.pcs = pcs = self._pcs
-        m.submodules.console = console = self._console
+        windows = self._console.windows if self._console is not None else flipped(self.windows)
+        if self._console is not None:
+            m.submodules.console = self._console
         m.submodules.phy_registers = self._phy
         connect(m, traffic.originator, station.upli_completer)
         connect(m, station.upli_originator, traffic.completer)
         connect(m, station.rs, rs.dl)
         connect(m, rs.pcs, pcs.blocks)
-        m.d.comb += [
-            rs.slot.eq(station.slot),
-            console.rx.eq(self.frame.rx),
-            self.frame.tx.eq(console.tx),
-        ]
+        m.d.comb += rs.slot.eq(station.slot)
+        if self._console is not None:
+            m.d.comb += [self._console.rx.eq(self.frame.rx), self.frame.tx.eq(self._console.tx)]
         for name, block in (
             ("traffic", traffic),
             ("dl", self._dl_registers),
@@ -103,7 +110,7 @@ class Link(wiring.Component):
             ("upli", self._agents),
             ("phy", self._phy),
         ):
-            connect(m, getattr(console.windows, name), block.bus)
+            connect(m, getattr(windows, name), block.bus)
         self._connect_registers(m)
         self._connect_lanes(m)
         self._show(m)
@@ -183,6 +190,6 @@ class Link(wiring.Component):
         m.d.sync += [led.eq(meanings[meaning]) for led, meaning in zip(frame.leds, LED_MEANINGS)]
 
 
-def _lanes_used(board: Board) -> int:
+def lanes_used(board: Board) -> int:
     """One, two or four lanes of those that the board has."""
     return max(lanes for lanes in (1, 2, 4) if lanes <= board.lanes)

@@ -6,6 +6,7 @@ markers of IEEE 802.3 are not here: blocks go to the lanes in turn, and lanes ar
 """
 
 from collections.abc import Iterable, Iterator
+from functools import cache
 
 __all__ = [
     "ALIGNMENT_BLOCK",
@@ -75,6 +76,7 @@ class Descrambler(Scrambler):
         return out
 
 
+@cache
 def lane_marker(lane: int, lanes: int, index: int) -> int:
     """Block ``index`` of the marker of a lane: a control block of type 0x78, as many ones as zeros in its octets."""
     octets = [0x78, lanes << 4 | lane, index, 0x65]
