@@ -4,6 +4,7 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from ualink_sim.model.decode import DecodedFlit, FlitState
+from ualink_sim.model.dl_follow import RESTART_NOPS
 from ualink_sim.model.dl_header import ExplicitHeader
 from ualink_sim.model.dl_sequence import RESET_SEQ, next_seq
 
@@ -27,12 +28,23 @@ class TransmitterCheck:
     restarts: int = 0
     _before: int = RESET_SEQ
     _since_explicit: int = 0
+    _restarts_at: int | None = None
+
+    def pause(self) -> None:
+        """There has been no flit for long: the link restarts, which the decoder knows from the eighth NOP flit on."""
+        self._restarts_at = self.flits
+        self._since_explicit = 0
 
     def see(self, flit: DecodedFlit) -> None:
         """The next flit."""
         assert not flit.problems, flit
         assert flit.state in SENT_STATES, flit
-        assert not flit.notes or flit.restarted, flit.notes
+        if self._restarts_at is None:
+            assert not flit.notes and not flit.restarted, flit
+        elif flit.restarted:
+            self._restarts_at = None
+        else:
+            assert not flit.header.payload and self.flits - self._restarts_at < RESTART_NOPS, flit
         explicit = isinstance(flit.header, ExplicitHeader)
         self._since_explicit = 0 if explicit else self._since_explicit + 1
         assert self._since_explicit <= MOST_WITHOUT_EXPLICIT, flit

@@ -13,6 +13,10 @@ from ualink_sim.transactions import CapturedTransaction, TransactionTracker
 __all__ = ["Judged", "judge"]
 
 
+SILENCE_PS = 100_000_000
+"""Without a flit; a slot takes a fiftieth of it."""
+
+
 class Done(NamedTuple):
     """A transaction with its Response: when it was asked for, Status, bytes of data each way, and nothing poisoned."""
 
@@ -25,8 +29,8 @@ class Done(NamedTuple):
 
 @dataclass
 class Judged:
-    """By direction, as ``acc1.0>acc2.0``: what the checks of every capture found, transactions with a Response, times of
-    Requests that have none, of damaged flits and of replays."""
+    """By direction, as ``acc1.0>acc2.0``: what the checks of every capture found, transactions with a Response, times
+    of Requests that have none, of damaged flits and of replays."""
 
     directions: dict[str, DirectionCheck] = field(default_factory=dict)
     done: dict[str, list[Done]] = field(default_factory=dict)
@@ -49,6 +53,7 @@ def judge(path: Path) -> Judged:
     """Decode the capture at ``path``; AssertionError: a check of every capture fails."""
     judged, tracker = Judged(), TransactionTracker()
     decoders: dict[str, Decoder] = {}
+    last: dict[str, int] = {}
     for packet in read_capture(path):
         name = packet.interface
         direction, _, tap = name.partition("/")
@@ -59,6 +64,9 @@ def judge(path: Path) -> Judged:
         flit = decoders[name].feed(packet.flit, packet.lost)
         check = judged.directions.setdefault(direction, DirectionCheck())
         if tap == "tx":
+            if packet.time_ps - last.get(name, packet.time_ps) > SILENCE_PS:
+                check.transmitter.pause()
+            last[name] = packet.time_ps
             replays = check.transmitter.replays
             check.send(flit)
             if check.transmitter.replays > replays:

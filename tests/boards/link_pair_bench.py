@@ -10,12 +10,13 @@ from cocotb.triggers import Timer
 from cocotb.utils import get_sim_time
 
 from boards.link_console import Console
+from boards.link_steps import both, bring_up, run_traffic
 from boards.link_wire import RECORD, TAPS
 from ualink_boards.link_pair import BIT_CYCLES, ENDS
 
 JOB = json.loads(Path(os.environ["LINK_PAIR"]).read_text())
-"""``registers`` of the design as ``RegisterDesign.to_dict`` gives them; ``results`` and ``wires``: where findings and the
-bits on the wires go."""
+"""``registers`` of the design as ``RegisterDesign.to_dict`` gives them; ``results`` and ``wires``: where findings and
+the bits on the wires go."""
 
 OFF = {"a": -JOB["ppm"], "b": JOB["ppm"]}
 """Millionths by which the periods of a board's clocks are too long."""
@@ -32,13 +33,6 @@ async def record(dut, sender: str, receiver: str, stream) -> None:
         now = int(get_sim_time("ps"))
         for number, words in taps:
             stream.write(RECORD.pack(number, now) + words.value.to_unsigned().to_bytes(len(words) // 8, "little"))
-
-
-async def both(consoles, step):
-    """``step(console, number)`` at both boards at once."""
-    tasks = [cocotb.start_soon(step(console, number)) for number, console in enumerate(consoles)]
-    for task in tasks:
-        await task
 
 
 async def start(dut, stream) -> list[Console]:
@@ -61,32 +55,6 @@ async def start(dut, stream) -> list[Console]:
         getattr(dut, f"{end}_rst").value = 0
     await Timer(1, unit="us")
     return consoles
-
-
-async def bring_up(console: Console, number: int) -> None:
-    """From lanes to link."""
-    await console.until("phy.status", "aligned", aligned=1, flits_aligned=1)
-    await console.write("dl.link_control", enable=1)
-    await console.until("dl.link_status", "online", online=1)
-    await console.until("tl.status", "credits", credits_ready=1)
-    await console.until("phy.status", "no fault", link_fault=0, fault=0)
-
-
-async def run_traffic(console: Console, number: int, requests: int, **mode: int) -> None:
-    """A run of the traffic engine that asks the other board for its 64 blocks."""
-    own = 1 + number
-    await console.write("traffic.identity", own=own)
-    await console.write("traffic.destination", first=3 - own, count=1)
-    await console.write("traffic.region", region=6)
-    await console.write("traffic.new_seed", new_seed=77 + own)
-    await console.write("traffic.old_seed", old_seed=77 + own)
-    await console.write("traffic.requests", requests=requests)
-    await console.write("traffic.outstanding", outstanding=16)
-    await console.write("traffic.time_out", time_out=0)
-    mix = {name: mode.pop(name) for name in ("read", "write") if name in mode}
-    await console.write("traffic.mix", **{"read": 0, "write": 0, **mix})
-    await console.write("traffic.mode", **mode)
-    await console.write("traffic.run", start=1)
 
 
 class Story:

@@ -9,10 +9,10 @@ import pytest
 from click.testing import CliRunner
 
 from boards.console_board import FULL, LANE, PtyBoard, Registers
+from boards.console_tool import other_full, printed, refused, shown_values
 from ualink.cli import main
 from ualink.csr_design import RegisterDesign
 from ualink_boards.boards import BOARDS, find_board
-from ualink_boards.console.bit_errors import upper_limit
 from ualink_boards.console.designs import DESIGNS, Design
 from ualink_boards.console.errors import BadInput
 from ualink_boards.console.serial_bus import choose_port
@@ -31,70 +31,40 @@ def work(tmp_path, monkeypatch):
     """A folder of its own; the package knows the design ``full``, and no port is chosen outside."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("UALINK_PORT", raising=False)
-    monkeypatch.setitem(DESIGNS, "full", Design("all", lambda clock_hz: [_single(), FULL]))
+    monkeypatch.setitem(DESIGNS, "full", Design("all", lambda clock_hz: [other_full(), FULL]))
     return tmp_path
-
-
-def _single() -> RegisterDesign:
-    """Another way to build the same design."""
-    return RegisterDesign("full", 50_000_000, (("lane0", LANE),))
-
-
-def _run(port, *arguments):
-    return CliRunner().invoke(main, ["board", "--port", str(port), "--timeout", "0.15", *map(str, arguments)])
-
-
-def _good(board, *arguments):
-    result = _run(board.path, *arguments)
-    assert result.exit_code == 0, result.output
-    assert result.stderr == ""
-    return result.stdout
-
-
-def _bad(port, *arguments, status=2):
-    """The one line on standard error with which a command ends."""
-    result = _run(port, *arguments)
-    assert result.exit_code == status, (result.exit_code, result.exception, result.output)
-    assert result.stdout == ""
-    assert result.stderr.startswith("ualink: ")
-    assert result.stderr.count("\n") == 1
-    return result.stderr.removeprefix("ualink: ").rstrip()
-
-
-def _values(board, command):
-    return json.loads(_good(board, command, "--json"))
 
 
 def test_status_shows_what_hardware_shows_and_events_that_happened(board):
     shown = board.registers.shown
     shown["dl", "link_status"] = 3 | 1 << 2 | 17 << 8
-    lines = dict(line.split() for line in _good(board, "status").splitlines()[1:])
+    lines = dict(line.split() for line in printed(board, "status").splitlines()[1:])
     assert lines["dl.link_status.link_state"] == "up"
     assert lines["dl.link_status.held"] == "17"
     assert not any(name.startswith("dl.events") for name in lines)
     assert not any("crc_errors" in name for name in lines)
     shown["dl", "events"] = 1 << 4
-    values = _values(board, "status")
+    values = shown_values(board, "status")
     assert [name for name in values if "events" in name] == ["dl.events.forward_progress_time_out"]
     assert values["dl.link_status.link_state"] == 3
-    assert _good(board, "status").startswith(f"full on {board.path}, registers at 50 MHz\n")
+    assert printed(board, "status").startswith(f"full on {board.path}, registers at 50 MHz\n")
 
 
 def test_counters_are_of_one_moment_and_two_halves_are_one_number(board):
     shown = board.registers.shown
     shown["dl", "crc_errors"] = 1234567
     shown["traffic", "bytes_low"], shown["traffic", "bytes_high"] = 5, 2
-    values = _values(board, "counters")
+    values = shown_values(board, "counters")
     assert values["dl.crc_errors"] == 1234567
     assert values["traffic.bytes"] == 2 << 32 | 5
     assert "traffic.bytes_low" not in values
-    assert "dl.crc_errors                  1,234,567\n" in _good(board, "counters")
+    assert "dl.crc_errors                  1,234,567\n" in printed(board, "counters")
     assert board.registers.log.count(("dl.snapshot", 1)) == 2
 
 
 def test_dump_takes_nothing_out_of_a_queue(board):
     board.registers.queues["dl", "uart_rx"] = [7]
-    lines = dict(line.split() for line in _good(board, "dump").splitlines())
+    lines = dict(line.split() for line in printed(board, "dump").splitlines())
     assert lines["description.identifier"] == "0x424c4155"
     assert lines["dl.pacing"] == f"{31_250:#010x}"
     assert "dl.uart_rx" not in lines and "dl.uart_tx" not in lines
@@ -104,12 +74,12 @@ def test_dump_takes_nothing_out_of_a_queue(board):
 
 def test_peek(board):
     board.registers.shown["dl", "link_status"] = 2
-    assert _good(board, "peek", "dl.link_status.link_state") == "dl.link_status.link_state  nop\n"
-    word, *fields = _good(board, "peek", "dl.link_control").splitlines()
+    assert printed(board, "peek", "dl.link_status.link_state") == "dl.link_status.link_state  nop\n"
+    word, *fields = printed(board, "peek", "dl.link_control").splitlines()
     assert word.split() == ["dl.link_control", "0x0000000a"]
     assert [line.split()[1] for line in fields] == ["0", "1", "0", "1"]
     board.registers.queues["dl", "uart_rx"] = [0x1234]
-    assert json.loads(_good(board, "peek", "--json", "dl.uart_rx.data")) == {"dl.uart_rx.data": 0x1234}
+    assert json.loads(printed(board, "peek", "--json", "dl.uart_rx.data")) == {"dl.uart_rx.data": 0x1234}
 
 
 @pytest.mark.parametrize(
@@ -124,7 +94,7 @@ def test_peek(board):
     ],
 )
 def test_poke(board, assignments, written):
-    assert _good(board, "poke", *assignments) == ""
+    assert printed(board, "poke", *assignments) == ""
     assert board.registers.log == written
 
 
@@ -184,10 +154,10 @@ def test_poke(board, assignments, written):
 def test_what_is_asked_for_wrongly_is_refused_in_one_line_and_nothing_is_written(board, work, command, reason):
     (work / "there.csv").write_text("{}")
     (work / "other.json").write_text(RegisterDesign("other", 1, (("lane0", LANE),)).to_json())
-    (work / "stale.json").write_text(_single().to_json())
+    (work / "stale.json").write_text(other_full().to_json())
     before = sorted(work.iterdir())
     board.registers.queues["dl", "uart_rx"] = [9]
-    line = _bad(board.path, *command.split())
+    line = refused(board.path, *command.split())
     assert line.removeprefix(board.path).startswith(reason)
     assert board.registers.log == [entry for entry in board.registers.log if entry[0].endswith("snapshot")]
     assert board.registers.queues["dl", "uart_rx"] == [9]
@@ -199,8 +169,8 @@ def test_registers_of_a_file_need_no_design_that_is_known(work):
     design = RegisterDesign("unheard", 1_000_000, (("lane0", LANE),))
     (work / "registers.json").write_text(design.to_json())
     with PtyBoard(Registers(design)) as board:
-        assert "lane0.status.locked" in _good(board, "--registers", "registers.json", "status")
-        line = _bad(board.path, "status")
+        assert "lane0.status.locked" in printed(board, "--registers", "registers.json", "status")
+        line = refused(board.path, "status")
     assert line.endswith(
         "runs design unheard, which this package does not have; "
         "name the registers.json beside its bitstream with --registers"
@@ -215,8 +185,8 @@ def test_the_bit_error_test_of_each_board_is_known(name):
         registers.shown[f"lane{lane}", "status"] |= 1 << 4
         registers.shown[f"lane{lane}", "words"] = 1
     with PtyBoard(registers) as board:
-        assert _good(board, "peek", "description.clock.value").split()[1] == str(built.sync_hz)
-        lanes = json.loads(_good(board, "bert", "read", "--json"))["lanes"]
+        assert printed(board, "peek", "description.clock.value").split()[1] == str(built.sync_hz)
+        lanes = json.loads(printed(board, "bert", "read", "--json"))["lanes"]
     assert {name: lane["bits"] for name, lane in lanes.items()} == {
         f"lane{n}": 1024 * built.width for n in range(built.lanes)
     }
@@ -224,7 +194,7 @@ def test_the_bit_error_test_of_each_board_is_known(name):
 
 def test_a_known_design_with_other_registers_is_refused():
     with PtyBoard(Registers(RegisterDesign("full", 1_000_000, (("lane9", LANE),)))) as board:
-        assert "runs design full with other registers than this package builds it with; name the" in _bad(
+        assert "runs design full with other registers than this package builds it with; name the" in refused(
             board.path, "status"
         )
 
@@ -239,85 +209,21 @@ def test_a_known_design_with_other_registers_is_refused():
 )
 def test_what_is_no_board_of_this_project_is_refused(board, register, word, reason):
     board.registers.shown["description", register] = word
-    assert reason in _bad(board.path, "status")
+    assert reason in refused(board.path, "status")
 
 
 def test_traffic_starts_with_its_settings_and_stops(board):
-    assert _good(board, "start", "mix.read=128", "mix.write=64") == "started traffic\n"
+    assert printed(board, "start", "mix.read=128", "mix.write=64") == "started traffic\n"
     assert board.registers.log == [("traffic.mix", 128), ("traffic.mix", 128 | 64 << 10), ("traffic.run", 1)]
-    assert _good(board, "stop", "--window", "traffic") == "stopped traffic\n"
+    assert printed(board, "stop", "--window", "traffic") == "stopped traffic\n"
     assert board.registers.log[-1] == ("traffic.run", 0)
 
 
 def test_errors_are_injected(board):
-    assert _good(board, "inject", "received_crc", "--window", "dl", "--count", 2) == "injected 2 in dl\n"
+    assert printed(board, "inject", "received_crc", "--window", "dl", "--count", 2) == "injected 2 in dl\n"
     assert board.registers.log == [("dl.inject", 4 << 4 | 3)] * 2
-    assert _good(board, "inject", "--window", "lane1") == "injected 1 in lane1\n"
+    assert printed(board, "inject", "--window", "lane1") == "injected 1 in lane1\n"
     assert board.registers.log[-1] == ("lane1.inject", 1)
-
-
-def _count(board, lane, errors, units, *, locked=1, lost=0):
-    for name, value in {"errors": errors, "words": units, "status": locked << 4, "events": lost << 1}.items():
-        board.registers.shown[lane, name] = value
-
-
-def test_a_bit_error_test(board):
-    _count(board, "lane0", 0, 1000)
-    _count(board, "lane1", 3, 1000, lost=1)
-    lines = _good(board, "bert", "--seconds", 0.05, "--pattern", "prbs7", "--loopback", "near_end").splitlines()
-    # The event of lane1 was of the time before, and is forgotten at the start.
-    assert [line.split()[:4] for line in lines[1:]] == [
-        ["lane0", "followed", "0", "20,480,000"],
-        ["lane1", "followed", "3", "20,480,000"],
-    ]
-    assert lines[0].endswith("at most (95%)")
-    assert lines[1].split()[4:] == ["0.00e+00", "1.46e-07"]
-    assert lines[2].split()[4:] == ["1.46e-07", "3.79e-07"]
-    settings = 0 | 1 << 4
-    for lane in ("lane0", "lane1"):
-        writes = [value for name, value in board.registers.log if name == f"{lane}.control"]
-        assert writes == [settings | 1 << 13, settings]
-
-
-def test_a_bit_error_test_of_a_lane_that_is_lost_fails(board):
-    _count(board, "lane0", 0, 0, locked=0)
-    _count(board, "lane1", 8, 10, lost=1)
-    result = _run(board.path, "bert", "read")
-    assert result.exit_code == 1
-    assert [line.split()[1:3] for line in result.stdout.splitlines()[1:]] == [
-        ["not", "followed"],
-        ["lost", "meanwhile"],
-    ]
-    assert result.stdout.splitlines()[1].split()[3:] == ["0", "0", "-", "-"]
-    lanes = json.loads(_run(board.path, "bert", "read", "--json", "--lane", "lane1").stdout)["lanes"]
-    assert lanes["lane1"]["bit_error_rate"] == 8 / 204_800
-    assert list(lanes) == ["lane1"]
-
-
-def test_a_bit_error_test_in_steps(board):
-    _count(board, "lane0", 1, 5)
-    _count(board, "lane1", 0, 5)
-    assert _good(board, "bert", "start", "--lane", "lane0") == ""
-    assert board.registers.log == [("lane0.control", 3 | 1 << 13), ("lane0.control", 3), ("lane0.events", 0xFFFFFFFF)]
-    assert "lane0  followed" in _good(board, "bert", "read")
-    assert _good(board, "bert", "stop") == ""
-    assert board.registers.log[-2:] == [(f"{lane}.control", 3 | 1 << 13) for lane in ("lane0", "lane1")]
-
-
-@pytest.mark.parametrize(
-    ("errors", "confidence", "limit"),
-    # Chi-square tables: half the quantile of 2 * (errors + 1) degrees of freedom.
-    [
-        (0, 0.95, 2.9957),
-        (1, 0.95, 4.7439),
-        (3, 0.95, 7.7537),
-        (10, 0.95, 16.962),
-        (0, 0.99, 4.6052),
-        (10**8, 0.95, 1.0001645e8),
-    ],
-)
-def test_limit_of_a_count(errors, confidence, limit):
-    assert upper_limit(errors, confidence) == pytest.approx(limit, rel=1e-4 if errors < 100 else 1e-8)
 
 
 def test_watch_shows_rates(board):
@@ -330,7 +236,7 @@ def test_watch_shows_rates(board):
         return plain(write, address, data)
 
     board.registers.access = count
-    text = _good(board, "watch", "--count", 3, "--every", 0.1)
+    text = printed(board, "watch", "--count", 3, "--every", 0.1)
     row = next(line.split() for line in text.splitlines()[::-1] if "dl.flits_sent" in line)
     assert 0 < int(row[2].replace(",", "")) < 5000
 
@@ -338,7 +244,7 @@ def test_watch_shows_rates(board):
 def test_log_writes_whole_lines(board, work):
     board.registers.shown["dl", "crc_errors"] = 4
     names = ["dl.crc_errors", "dl.link_status.link_state", "dl.events.uart_overflow"]
-    assert _good(board, "log", *names, "--csv", "new.csv", "--every", 0.05, "--count", 3) == "3 lines in new.csv\n"
+    assert printed(board, "log", *names, "--csv", "new.csv", "--every", 0.05, "--count", 3) == "3 lines in new.csv\n"
     rows = list(csv.reader((work / "new.csv").open()))
     assert rows[0] == ["time", "seconds", *names]
     assert [row[2:] for row in rows[1:]] == [["4", "0", "0"]] * 3
@@ -364,34 +270,34 @@ def test_lost_and_harmed_answers_are_asked_for_again_and_nothing_is_done_twice(b
 
     board.harm = harm
     board.registers.queues["dl", "uart_rx"] = [1, 2, 3]
-    assert _good(board, "peek", "dl.uart_rx.data", "dl.uart_rx.data") == "dl.uart_rx.data  1\ndl.uart_rx.data  2\n"
+    assert printed(board, "peek", "dl.uart_rx.data", "dl.uart_rx.data") == "dl.uart_rx.data  1\ndl.uart_rx.data  2\n"
     harms = iter(["lost", b"", good, b"", "crc", good])
-    _good(board, "poke", "dl.uart_tx=5")
+    printed(board, "poke", "dl.uart_tx=5")
     assert board.registers.log == [("dl.uart_tx", 5)]
 
 
 def test_a_silent_board(board):
     board.deaf = True
-    assert _bad(board.path, "status", status=1) == f"the board on {board.path} does not answer"
+    assert refused(board.path, "status", status=1) == f"the board on {board.path} does not answer"
 
 
 @pytest.mark.parametrize("after", [0, 5])
 def test_a_board_that_goes_away_in_the_middle_of_a_command(board, after):
     board.leaves_after = after
-    assert _bad(board.path, "status", status=1).startswith(f"port {board.path} has gone: ")
+    assert refused(board.path, "status", status=1).startswith(f"port {board.path} has gone: ")
 
 
 def test_an_access_that_the_board_refuses_names_its_register(board):
-    assert _bad(board.path, "peek", "dl.uart_rx", status=1) == "dl.uart_rx: the board refused to read at 0x0164"
+    assert refused(board.path, "peek", "dl.uart_rx", status=1) == "dl.uart_rx: the board refused to read at 0x0164"
 
 
 def test_ports_that_cannot_be_opened(work, board):
-    assert _bad("/dev/nothing", "status") == "port /dev/nothing cannot be opened: No such file or directory"
+    assert refused("/dev/nothing", "status") == "port /dev/nothing cannot be opened: No such file or directory"
     (work / "file").write_text("")
-    assert _bad(work / "file", "status").startswith(f"port {work / 'file'} cannot be opened: ")
+    assert refused(work / "file", "status").startswith(f"port {work / 'file'} cannot be opened: ")
     held = os.open(board.path, os.O_RDWR | os.O_NOCTTY)
     fcntl.flock(held, fcntl.LOCK_EX)
-    assert "another program has it" in _bad(board.path, "status")
+    assert "another program has it" in refused(board.path, "status")
     os.close(held)
 
 

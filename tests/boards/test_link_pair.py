@@ -14,7 +14,7 @@ from boards.link_wire import INTERFACES, Wires, read_wires
 from ualink_boards.link_pair import ENDS, PHY, LinkPair, link_pair_model
 from ualink_sim.model.phy_rs_receive import Heard
 
-pytestmark = pytest.mark.xdist_group("link_pair")
+pytestmark = [pytest.mark.soak, pytest.mark.xdist_group("link_pair")]
 
 WHOLE = bool(os.environ.get("UALINK_SOAK"))
 REQUESTS = 17_000 if WHOLE else 400
@@ -85,8 +85,9 @@ def told(tmp_path_factory):
     link_pair_model().run("boards.link_pair_bench", environment={"LINK_PAIR": str(folder / "job.json")})
     found = json.loads((folder / "results.json").read_text())
     wires = read_wires(folder / "wires", folder / "capture.pcapng", PHY)
+    judged = judge(folder / "capture.pcapng")
     (folder / "wires").unlink()
-    return Told(**found, wires=wires, judged=judge(folder / "capture.pcapng"))
+    return Told(**found, wires=wires, judged=judged)
 
 
 def sent_by(board):
@@ -207,6 +208,6 @@ def test_the_capture_passes_the_checks_of_every_capture(told, board):
     check = told.judged.directions[sent_by(board)]
     again = told.steps["again"][board]
     assert check.transmitter.restarts == 1
-    assert check.transmitter.flits == pytest.approx(again["dl.flits_sent"], abs=100)
+    assert 0 <= check.transmitter.flits - again["phy.sent_data"] < 100
     assert check.transmitter.payload_flits == again["dl.payload_flits_sent"] + again["dl.flits_replayed"]
     assert check.received > 2 * REQUESTS and check.in_flight <= 2

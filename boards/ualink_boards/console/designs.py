@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
+from ualink.config import ConfigError
 from ualink.csr_design import RegisterDesign
 
 from .errors import BadInput
@@ -38,14 +39,18 @@ def _demo_hardware() -> Hardware:
 
 
 def _built_variants(name: str) -> Callable[[int], Iterable[RegisterDesign]]:
-    """Of the design that ``ualink build`` knows by ``name``: the registers that it has on each board."""
+    """Of the design that ``ualink build`` knows by ``name``: the registers that it has on each board that takes it."""
 
     def variants(clock_hz: int) -> Iterable[RegisterDesign]:
         from ..boards import BOARDS, find_board
         from ..designs import make_design
 
         for board in BOARDS:
-            yield replace(make_design(name, find_board(board)).registers, clock_hz=clock_hz)
+            try:
+                design = make_design(name, find_board(board))
+            except ConfigError:
+                continue
+            yield replace(design.registers, clock_hz=clock_hz)
 
     return variants
 
@@ -84,6 +89,7 @@ DESIGNS: dict[str, Design] = {
     "bert": Design("the lanes of a board alone: bit-error test", _built_variants("bert"), _bert_hardware),
     "demo": Design("registers, link states and error injection of a data link", _demo_variants, _demo_hardware),
     "link": Design("traffic engine, station and physical layer of one port", _link_variants, _link_hardware),
+    "pair": Design("two links in one device that talk with each other", _built_variants("pair")),
 }
 """By name; the name is the one that a design's description window shows."""
 

@@ -24,8 +24,10 @@ class LinkFault(IntEnum):
 
 def fault_of(block: int) -> LinkFault | None:
     """The fault of which ``block`` is a sequence ordered set; None of every other block and of reserved codes."""
+    if not is_control(block):
+        return None
     kind, d1, d2, d3, o_code = octets(block)[:5]
-    if not is_control(block) or kind != 0x4B or d1 or d2 or o_code & 0xF:
+    if kind != 0x4B or d1 or d2 or o_code & 0xF:
         return None
     return LinkFault(d3) if d3 in (1, 2, 3) else None
 
