@@ -1,82 +1,172 @@
-"""Design ``pair``: two links in one device that reach each other over loopback plugs."""
+"""Design ``pair``: how lanes, clocks and LEDs of a board are shared out between its two links."""
 
-import json
-from pathlib import Path
+from functools import cache
 
 import pytest
+from amaranth.hdl import ClockDomain, Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.sim import Simulator
 
-import ualink_boards
-from boards import pair_top
-from boards.pair_top import PairTop
 from ualink.config import ConfigError
-from ualink.verilog import to_verilog
+from ualink.csr import BusSignature
+from ualink.phy.serdes.interface import LaneStatusSignature, Loopback, SerdesLaneSignature
 from ualink_boards.board import LED_MEANINGS
 from ualink_boards.boards import BOARDS, find_board
-from ualink_boards.designs import make_design
-from ualink_sim import serdes_cable
-from ualink_sim.simulator import build_once
+from ualink_boards.designs import make_design, pair
+from ualink_boards.designs.link import Link
+from ualink_boards.designs.pair import LINKS, Pair
+from ualink_boards.frame import FrameSignature
 
-REQUESTS = 64
-"""Of each link, twice: they fill the memory of the other one and read it."""
-CUT = 1
-"""A lane that link b hears."""
-WRONG = ("wrong_bytes_low", "unexpected_tags", "duplicate_responses", "status_errors", "beat_errors", "poisoned_beats")
-
-
-@pytest.fixture(scope="module")
-def found(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("pair")
-    top = PairTop()
-    paths = [Path(pair_top.__file__), Path(serdes_cable.__file__)]
-    paths += sorted((Path(ualink_boards.__file__).parent / "designs").glob("*.py"))
-    texts = "\0".join(path.read_text() for path in paths)
-    blocks = ("pair_top__design__a",)
-    model = build_once(lambda: {"pair_top.v": to_verilog(top, "pair_top")}, "pair_top", texts, blocks=blocks)
-    job = {
-        "registers": top.design.registers.to_dict(),
-        "results": str(folder / "results.json"),
-        "requests": REQUESTS,
-        "cut": CUT,
-    }
-    (folder / "job.json").write_text(json.dumps(job))
-    model.run("boards.pair_bench", environment={"PAIR": str(folder / "job.json")})
-    return json.loads((folder / "results.json").read_text())
+LANES, HALF = 4, 2
+SETTINGS = ("loopback", "reset", "tx_invert", "rx_invert")
+PERIODS = {"tx": 1e-8, "rx": 1.7e-8}
 
 
-def lit(leds):
-    return {meaning for number, meaning in enumerate(LED_MEANINGS) if leds >> number & 1} - {"alive"}
+@cache
+def link_registers():
+    """The windows of a real link."""
+    return Link(find_board("vcu118"), lanes=HALF, serial=False).registers
 
 
-def test_both_links_come_up(found):
-    assert lit(found["up"]) == {"reference", "signal", "words", "locked"}
+class SmallLink(wiring.Component):
+    """In the place of a link: counts on each of its lanes in that lane's clock, and keeps what it hears.
+
+    ``settings`` drives the settings of its lanes, ``leds`` its LEDs.
+    """
+
+    def __init__(self, board, phy, *, lanes, serial):
+        assert not serial
+        self.registers = link_registers()
+        self.sent = [Signal(board.width, name=f"sent{n}") for n in range(lanes)]
+        self.heard = [Signal(board.width, name=f"heard{n}") for n in range(lanes)]
+        self.settings = [
+            {name: Signal.like(getattr(SerdesLaneSignature(board.width).create(), name)) for name in SETTINGS}
+            for _ in range(lanes)
+        ]
+        self.leds = Signal(len(LED_MEANINGS))
+        buses = {name: wiring.Out(BusSignature(table.address_bits)) for name, table in self.registers.windows}
+        frame = FrameSignature(lanes, board.width)
+        super().__init__({"frame": wiring.Out(frame), "windows": wiring.In(wiring.Signature(buses))})
+
+    def elaborate(self, platform):
+        m = Module()
+        m.d.comb += self.frame.leds.eq(self.leds)
+        for number, lane in enumerate(self.frame.lanes):
+            m.d[f"tx{number}"] += self.sent[number].eq(Mux(lane.tx_ready, self.sent[number] + 1, 0))
+            m.d[f"rx{number}"] += self.heard[number].eq(Mux(lane.rx_ready, lane.rx_data, 0))
+            m.d.comb += lane.tx_data.eq(self.sent[number])
+            m.d.comb += [getattr(lane, name).eq(value) for name, value in self.settings[number].items()]
+        return m
 
 
-@pytest.mark.parametrize("link", [0, 1])
-def test_each_link_fills_the_memory_of_the_other_and_finds_it_right(found, link):
-    traffic, phy = found["traffic"][link], found["phy"][link]
-    assert traffic["requests_low"] == traffic["responses_low"] == traffic["served_requests"] == 2 * REQUESTS
-    assert {name: traffic[name] for name in WRONG} == dict.fromkeys(WRONG, 0)
-    assert traffic["foreign_requests"] == 0 and phy["received_bad"] == 0
+class Plugged:
+    """The design with small links, and a loopback plug on each lane; the highest bits of a word tell the lane."""
+
+    def __init__(self, monkeypatch):
+        monkeypatch.setattr(pair, "Link", SmallLink)
+        self.design = design = Pair(find_board("vcu118"))
+        self.links = list(design._links.values())
+        self.module = m = Module()
+        m.submodules.design = design
+        m.domains += [ClockDomain(f"{way}{lane}") for way in ("tx", "rx") for lane in range(LANES)]
+        for number, lane in enumerate(design.frame.lanes):
+            m.d.comb += lane.rx_data.eq(lane.tx_data | (number + 1) << 60)
+            m.d.comb += [lane.tx_ready.eq(1), lane.rx_ready.eq(1)]
+
+    def run(self, bench):
+        simulator = Simulator(self.module)
+        simulator.add_clock(1e-8)
+        for lane in range(LANES):
+            for way, period in PERIODS.items():
+                simulator.add_clock(period * (1 + lane / 2), domain=f"{way}{lane}")
+        simulator.add_testbench(bench)
+        simulator.run()
 
 
-def test_a_lane_that_is_cut_takes_both_links_down_and_only_its_own_out_of_step(found):
-    assert found["aligned"] == [1, 0]
-    assert lit(found["down"]) & {"signal", "words", "locked"} == set()
+def test_each_link_sends_on_its_half_of_the_lanes_and_hears_the_other_half(monkeypatch):
+    top = Plugged(monkeypatch)
+
+    async def bench(ctx):
+        await ctx.delay(1e-6)
+        for number, link in enumerate(top.links):
+            for lane in range(HALF):
+                sends, hears = number * HALF + lane, (1 - number) * HALF + lane
+                heard = ctx.get(link.heard[lane])
+                # In the clock of the lane; what is heard comes from the other link, on the lane that it hears.
+                assert ctx.get(link.sent[lane]) == pytest.approx(100 / (1 + sends / 2), abs=2)
+                assert heard >> 60 == hears + 1
+                other = ctx.get(top.links[1 - number].sent[lane])
+                assert 0 <= other - (heard & (1 << 60) - 1) <= 3
+
+    top.run(bench)
 
 
-def test_lanes_are_shared_out():
+def test_settings_of_a_receiver_go_to_the_lane_that_is_heard_and_those_of_a_transmitter_to_the_other(monkeypatch):
+    top = Plugged(monkeypatch)
+
+    async def bench(ctx):
+        for number, link in enumerate(top.links):
+            for lane in range(HALF):
+                for name in SETTINGS:
+                    ctx.set(link.settings[lane][name], Loopback.NEAR_END if name == "loopback" else 1)
+                    place = number if name == "tx_invert" else 1 - number
+                    await ctx.delay(1e-8)
+                    found = [ctx.get(getattr(words, name)) for words in top.design.frame.lanes]
+                    assert [bool(value.value if name == "loopback" else value) for value in found] == [
+                        other == place * HALF + lane for other in range(LANES)
+                    ], name
+                    ctx.set(link.settings[lane][name], Loopback.NONE if name == "loopback" else 0)
+
+    top.run(bench)
+
+
+def test_status_of_a_lane_is_that_of_the_board(monkeypatch):
+    top = Plugged(monkeypatch)
+
+    async def bench(ctx):
+        for number in range(len(top.links)):
+            for lane in range(HALF):
+                for name in LaneStatusSignature().members:
+                    sent = name.startswith("pll_")
+                    board = (number if sent else 1 - number) * HALF + lane
+                    shown = getattr(top.design.frame.status[board], name)
+                    ctx.set(shown, 1)
+                    await ctx.delay(1e-8)
+                    lit = [
+                        (other, n)
+                        for other, one in enumerate(top.links)
+                        for n in range(HALF)
+                        if ctx.get(getattr(one.frame.status[n], name))
+                    ]
+                    assert lit == [(number, lane)], name
+                    ctx.set(shown, 0)
+
+    top.run(bench)
+
+
+@pytest.mark.parametrize("lit", [0b00, 0b01, 0b10, 0b11])
+def test_leds(monkeypatch, lit):
+    top = Plugged(monkeypatch)
+
+    async def bench(ctx):
+        for number, link in enumerate(top.links):
+            ctx.set(link.leds, 0xFF if lit >> number & 1 else 0)
+        await ctx.delay(1e-8)
+        leds = ctx.get(top.design.frame.leds)
+        for number, meaning in enumerate(LED_MEANINGS):
+            either = meaning in ("traffic", "error", "loopback")
+            assert leds >> number & 1 == (lit > 0 if either else lit == 0b11), meaning
+
+    top.run(bench)
+
+
+def test_windows():
     design = make_design("pair", find_board("vcu118"))
     windows = dict(design.registers.windows)
-    assert list(windows) == [f"{link}_{name}" for link in "ab" for name in ("traffic", "dl", "tl", "upli", "phy")]
-    for link in "ab":
-        (lanes,) = (
-            field.reset
-            for register in windows[f"{link}_phy"]
-            if register.name == "capabilities"
-            for field in register.fields
-            if field.name == "lanes"
-        )
-        assert lanes == 2
+    assert list(windows) == [f"{link}_{name}" for link in LINKS for name in ("traffic", "dl", "tl", "upli", "phy")]
+    for link in LINKS:
+        capabilities = next(one for one in windows[f"{link}_phy"] if one.name == "capabilities")
+        assert next(field.reset for field in capabilities.fields if field.name == "lanes") == HALF
 
 
 @pytest.mark.parametrize("name", [name for name in BOARDS if find_board(name).lanes < 2])

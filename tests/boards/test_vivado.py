@@ -1,6 +1,7 @@
 """The Vivado project of the kit with GTY transceivers, as far as it can be checked without Vivado."""
 
 import json
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -12,6 +13,10 @@ from ualink_boards.boards import find_board
 from ualink_boards.build import BuildError, build
 from ualink_sim.simulator import tools
 
+pytestmark = pytest.mark.soak
+
+DESIGNS = ("bert", "pair") if os.environ.get("UALINK_SOAK") else ("bert",)
+"""Designs of which the project is looked at: the largest one takes minutes to elaborate."""
 LANES, WIDTH = 4, 64
 SITES = "X1Y48 X1Y49 X1Y50 X1Y51"
 # Ports of a wizard's core with four channels, its shared PLL and reset controller inside and clocking outside (PG182).
@@ -69,10 +74,10 @@ source $::env(SCRIPT)
 """
 
 
-@pytest.fixture(scope="module")
-def project(tmp_path_factory):
+@pytest.fixture(scope="module", params=DESIGNS)
+def project(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("vcu118") / "out"
-    build("vcu118", out=folder, place=False)
+    build("vcu118", request.param, out=folder, place=False)
     return folder
 
 
