@@ -14,7 +14,7 @@ from ualink_boards.console.simulated import simulated_board
 
 pytestmark = pytest.mark.xdist_group("link_pair")
 
-REST_AFTER = 10_000
+REST_AFTER = 40_000
 TIMEOUT = 60
 """Seconds for an answer: a thousand cycles take a tenth of one, where nothing else runs."""
 PATIENCE = 300

@@ -155,3 +155,33 @@ def test_loopback_lets_a_hear_itself(who, loopback):
         assert not pair.state(ctx, "a")[0]
 
     pair.run(bench, ppm=100)
+
+
+def test_a_loopback_plug_lets_a_hear_itself():
+    pair = Pair()
+
+    async def bench(ctx):
+        ctx.set(pair.cable.to_a[0].plug, 1)
+        await pair.words(ctx, LOCK_WORDS + 100)
+        assert pair.state(ctx, "a", heard="a") == (1, 0)
+        assert not pair.state(ctx, "a")[0] and pair.state(ctx, "b") == (1, 0)
+
+    pair.run(bench, ppm=100)
+
+
+def test_words_on_the_wires_are_shown_before_and_behind_the_cable():
+    pair = Pair()
+    cable, flips = pair.cable, 0b1000000001
+
+    async def bench(ctx):
+        ctx.set(cable.a[0].tx_invert, 1)
+        ctx.set(cable.to_b[0].flip, flips)
+        for _ in range(40):
+            await pair.words(ctx, 1)
+            before = ctx.get(cable.a[0].tx_data)
+            await ctx.delay(0.6 * PERIOD)
+            # On the falling edge of the clock the word is on the wires.
+            assert ctx.get(cable.sent_a[0]) == before ^ (1 << WIDTH) - 1
+            assert ctx.get(cable.heard_b[0]) == ctx.get(cable.sent_a[0]) ^ flips
+
+    pair.run(bench)

@@ -23,8 +23,8 @@ __all__ = ["CLOCK_HZ", "REST_AFTER", "SIMULATED_BAUD", "check", "simulate", "sim
 REST_AFTER = 1_000_000
 """Cycles after the last byte heard at which simulated time stands still until the next one."""
 
-_LEAST_REST = 10_000
-"""Longer than the pause that makes the board give up a request."""
+_LEAST_REST = 40_000
+"""Longer than the longest answer takes, and than the pause that makes the board give up a request."""
 
 
 def simulate(design: str, tell: Callable[[str], None], *, rest_after: int = REST_AFTER) -> None:
