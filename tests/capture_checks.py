@@ -94,8 +94,9 @@ class DirectionCheck:
             return
         assert not flit.problems, flit
         if flit.restarted:
+            assert RESTART in self._sent, flit
             while self._sent.popleft() is not RESTART:
                 pass
         for tl_flit in flit.tl_flits:
-            assert tl_flit.data == self._sent.popleft()
+            assert self._sent and tl_flit.data == self._sent.popleft(), flit
             self.received += 1
