@@ -114,6 +114,7 @@ def test_every_request_is_answered_and_every_byte_is_right(told, board):
         assert {name: seen[f"traffic.{name}"] for name in WRONG} == dict.fromkeys(WRONG, 0), step
 
 
+@pytest.mark.req("PHY-020")
 @pytest.mark.parametrize("board", BOARDS)
 def test_a_clean_cable_costs_no_flit(told, board):
     for step in ("up", "filled", "mixed"):
@@ -148,7 +149,6 @@ def test_the_partners_clock_shows_in_the_slots_that_come(told, board):
         assert difference * expected > 0 and abs(expected) > 5
 
 
-@pytest.mark.req("RAS-116")
 @pytest.mark.parametrize("board", BOARDS)
 def test_the_counters_of_errors_are_those_of_the_bits_that_were_flipped(told, board):
     first, last = (told.steps[step][board]["phy.us"] * 1e6 for step in ("mixed", "noisy"))
@@ -171,7 +171,7 @@ def test_the_counters_of_errors_are_those_of_the_bits_that_were_flipped(told, bo
     assert told.gained("noisy", board, "dl.link_downs") == 0
 
 
-@pytest.mark.req("PHY-016", "PHY-020", "PHY-038", "PHY-040")
+@pytest.mark.req("PHY-016", "PHY-038", "PHY-040", "RAS-116")
 @pytest.mark.parametrize("board", BOARDS)
 def test_the_link_goes_down_with_the_cable_and_comes_back(told, board):
     assert told.gained("pulled", board, "dl.link_downs") == 1 and told.gained("pulled", board, "phy.fault_change") >= 1
