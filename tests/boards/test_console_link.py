@@ -65,14 +65,15 @@ def test_traffic_fills_the_own_memory_over_the_plug_and_finds_it_right(board):
     assert other["bytes_received"] == BLOCKS * 256 and other["wrong_bytes"] > 0.9 * BLOCKS * 256
 
 
-def test_errors_that_are_injected_are_counted_and_mended(board):
+def test_errors_that_are_injected_are_counted(board):
     window = board.table.windows["dl"]
     before = board.snapshot(window)
-    assert actions.inject(board, "sent_crc", 2, None) == ["dl"]
+    assert actions.inject(board, "sent_crc", 2) == ["dl"]
     assert traffic(board)["responses"] == BLOCKS
     after = board.snapshot(window)
-    gained = {name: after[name] - before[name] for name in ("crc_errors", "link_downs", "replays_requested")}
-    assert gained["crc_errors"] == 2 and gained["link_downs"] == 0 and gained["replays_requested"] > 0
+    # The link is idle when they are injected: what is damaged are NOP flits, which nobody asks for again.
+    expected = {"crc_errors": 2, "replays_requested": 0, "lost_flits": 0, "link_downs": 0}
+    assert {name: after[name] - before[name] for name in expected} == expected
 
 
 def test_the_command_shows_the_link_and_starts_and_stops_traffic(board, port):
