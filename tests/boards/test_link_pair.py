@@ -210,5 +210,6 @@ def test_the_capture_passes_the_checks_of_every_capture(told, board):
     again = told.steps["again"][board]
     assert check.transmitter.restarts == 1
     assert 0 <= check.transmitter.flits - again["phy.sent_data"] < 100
-    assert check.transmitter.payload_flits == again["dl.payload_flits_sent"] + again["dl.flits_replayed"]
+    # One may have been taken in a slot in which the fault of the cable was sent instead.
+    assert again["dl.payload_flits_sent"] - check.transmitter.payload_flits in (0, 1)
     assert check.received > 2 * REQUESTS and check.in_flight <= 2
