@@ -33,6 +33,9 @@ async def two_links(dut):
         for link in links:
             await step(link)
     found = {"up": int(dut.leds.value)}
+    for number, link in enumerate(links):
+        # Before the first Request of the other one comes.
+        await link.write("traffic.identity", own=1 + number)
     for verify in (0, 1):
         for number, link in enumerate(links):
             await run_traffic(link, number, JOB["requests"], size=3, verify=verify, check=verify)
