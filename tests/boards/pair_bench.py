@@ -1,4 +1,4 @@
-"""The two links of a board with the design ``pair``, for test_pair.py."""
+"""The two links of a board with the design ``pair``, for test_pair_whole.py."""
 
 import json
 import os
