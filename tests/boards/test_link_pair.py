@@ -154,7 +154,8 @@ def test_the_counters_of_errors_are_those_of_the_bits_that_were_flipped(told, bo
     first, last = (told.steps[step][board]["phy.us"] * 1e6 for step in ("mixed", "noisy"))
     flips = [bits for time, bits in told.wires.flipped[ENDS[board]] if first < time < last]
     words = sum(1 for _ in flips) * 132
-    assert sum(flips) > 0.5 * words * ERRORS / (1 << 32)
+    # They are there for two thirds of the step or more.
+    assert sum(flips) > 0.25 * words * ERRORS / (1 << 32)
     tap = told.wires.taps[f"heard_{ENDS[board]}"]
     bad_slots = [slot for slot in tap.slots if first < slot.time_ps < last and slot.heard is Heard.BAD]
     headers = [bad for time, bad in tap.bad_headers if time < last][-1]
