@@ -51,7 +51,7 @@ class Link(wiring.Component):
 
     needs_lanes = 1
     synthesis_options = "-nowidelut"
-    """With the multiplexers between LUTs Yosys makes a faster design of more LUTs."""
+    """Without the multiplexers between LUTs, which ask for more of these and tie them to neighbours."""
 
     def __init__(self, board: Board, phy: PhyConfig = LINK_PHY, *, lanes: int | None = None, serial: bool = True):
         frame = FrameSignature(lanes or board.lanes, board.width)
