@@ -35,7 +35,8 @@ def evidence(item) -> list[str]:
     found: set[str] = set()
     fixtures = item._fixtureinfo.name2fixturedefs if hasattr(item, "_fixtureinfo") else {}
     starts = [item.function, *(fixture.func for defined in fixtures.values() for fixture in defined)]
-    starts += _parts(getattr(getattr(item, "callspec", None), "params", None), set())
+    params = getattr(getattr(item, "callspec", None), "params", {})
+    starts += _parts(params, set()) + _fixtures_named(item, params)
     waiting = [start for start in starts if not _module(start).startswith(("_pytest", "pytest"))]
     while waiting:
         thing = waiting.pop()
@@ -49,6 +50,13 @@ def evidence(item) -> list[str]:
     shown = [kind for kind in KINDS if kind in found]
     hardware = [kind for kind in shown if kind in ("proof", "RTL")]
     return hardware or shown[:1] or ["other"]
+
+
+def _fixtures_named(item, params: dict) -> list:
+    """The fixtures of which parameters are the names: another fixture gets their values by ``getfixturevalue``."""
+    manager = getattr(getattr(item, "session", None), "_fixturemanager", None)
+    known = getattr(manager, "_arg2fixturedefs", {})
+    return [fixture.func for name in params.values() if isinstance(name, str) for fixture in known.get(name, ())]
 
 
 def _look(thing) -> tuple[str | None, list]:
