@@ -1,7 +1,7 @@
 """How a test shows what it shows, read from the code that it can reach: ``evidence(item)``.
 
 From the test function, its parameters and its fixtures the search follows every name that their code mentions into
-functions and classes of ``tests`` and ``ualink_sim``. What it meets on the way decides:
+functions and classes of ``tests``, ``ualink_sim`` and ``ualink_boards``. What it meets on the way decides:
 
 * ``proof``: a solver, for all inputs over the depth of the proof;
 * ``RTL``: a simulator of the hardware, Amaranth's or a compiled model;
@@ -90,7 +90,7 @@ def _module(thing) -> str:
 
 def _is_ours(module: str) -> bool:
     file = getattr(sys.modules.get(module), "__file__", None) or ""
-    return module.startswith("ualink_sim") or "/tests/" in file
+    return module.startswith(("ualink_sim", "ualink_boards")) or "/tests/" in file
 
 
 def _mentioned(code: CodeType, function: FunctionType) -> list:
