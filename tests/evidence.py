@@ -36,7 +36,7 @@ def evidence(item) -> list[str]:
     fixtures = item._fixtureinfo.name2fixturedefs if hasattr(item, "_fixtureinfo") else {}
     starts = [item.function, *(fixture.func for defined in fixtures.values() for fixture in defined)]
     params = getattr(getattr(item, "callspec", None), "params", {})
-    starts += _parts(params, set()) + _fixtures_named(item, params)
+    starts += _parts(params, set()) + _fixtures_named(item, fixtures, params)
     waiting = [start for start in starts if not _module(start).startswith(("_pytest", "pytest"))]
     while waiting:
         thing = waiting.pop()
@@ -52,11 +52,15 @@ def evidence(item) -> list[str]:
     return hardware or shown[:1] or ["other"]
 
 
-def _fixtures_named(item, params: dict) -> list:
-    """The fixtures of which parameters are the names: another fixture gets their values by ``getfixturevalue``."""
-    manager = getattr(getattr(item, "session", None), "_fixturemanager", None)
-    known = getattr(manager, "_arg2fixturedefs", {})
-    return [fixture.func for name in params.values() if isinstance(name, str) for fixture in known.get(name, ())]
+def _fixtures_named(item, fixtures: dict, params: dict) -> list:
+    """The fixtures of which parameters are the names, where another fixture gets their values by that name."""
+    known = item.session._fixturemanager._arg2fixturedefs if fixtures else {}
+    found = []
+    for argument, defined in fixtures.items():
+        codes = (getattr(fixture.func, "__code__", None) for fixture in defined)
+        if any(code and "getfixturevalue" in code.co_names for code in codes):
+            found += known.get(params.get(argument), ())
+    return [fixture.func for fixture in found]
 
 
 def _look(thing) -> tuple[str | None, list]:
