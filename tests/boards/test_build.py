@@ -30,6 +30,13 @@ def test_boards_and_designs_are_listed():
     assert all(name in result.stdout for name in (*BOARDS, *DESIGNS))
 
 
+@pytest.mark.parametrize("name", DESIGNS)
+def test_every_design_has_what_a_build_asks_for(name):
+    design = make_design(name, find_board("vcu118"))
+    assert isinstance(design.synthesis_options, str) and design.needs_lanes >= 1
+    assert {"frame"} <= set(design.signature.members) and design.registers.windows
+
+
 @pytest.mark.parametrize(
     ("words", "parts"),
     (

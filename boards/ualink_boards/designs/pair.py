@@ -41,6 +41,7 @@ class Pair(wiring.Component):
     """
 
     needs_lanes = 2
+    synthesis_options = Link.synthesis_options
 
     def __init__(self, board: Board, phy: PhyConfig = LINK_PHY):
         self._half = lanes_used(board) // 2
