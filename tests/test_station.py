@@ -7,15 +7,13 @@ from amaranth.sim import Simulator
 
 import ualink.dl.links
 import ualink.station
+from few_buffers import FEW_BUFFERS
 from ualink.config import (
-    AddressCacheConfig,
     ConfigError,
-    Credits,
     DLConfig,
     StationConfig,
     SwitchConfig,
     TLConfig,
-    UPLIConfig,
 )
 from ualink.dl.layer import DataLink
 from ualink.lib.blackbox import Blackbox
@@ -160,22 +158,6 @@ def test_each_port_sees_its_own_faults(run, ports):
     run(ports, bench)
 
 
-FEW = Credits(pool=4)
-FEW_BUFFERS = StationConfig(
-    ports=4,
-    upli=UPLIConfig(req=FEW, orig_data=FEW, rd_rsp=FEW, wr_rsp=FEW),
-    tl=TLConfig(
-        req_cmd=FEW,
-        rsp_cmd=FEW,
-        req_data=FEW,
-        rsp_data=FEW,
-        tx_cache=AddressCacheConfig(rows=0),
-        rx_cache=AddressCacheConfig(rows=0),
-        authentication=False,
-    ),
-)
-
-
 class OnlineLink(CountingLink):
     """A data link whose channel 0 is online unless its RS shows a local fault, or the TL has an error."""
 
@@ -250,7 +232,7 @@ def test_each_error_of_either_agent_puts_all_ports_into_drop_mode(run, monkeypat
             await clear_drop(ctx, station, 4)
             await ctx.tick().repeat(every - 11 - 16)
 
-    run(4, bench, FEW_BUFFERS)
+    run(4, bench, FEW_BUFFERS.replace(ports=4))
 
 
 @pytest.mark.req("RAS-116", "RAS-094", "RAS-095", "RAS-046", "RAS-048")
@@ -260,7 +242,7 @@ def test_link_down_of_one_port(run, monkeypatch, device):
     nothing, and nobody but management leaves."""
     monkeypatch.setattr(ualink.dl.links, "DataLink", OnlineLink)
     ports = 4
-    config = FEW_BUFFERS.replace(tl=FEW_BUFFERS.tl.replace(device=device))
+    config = FEW_BUFFERS.replace(ports=4, tl=FEW_BUFFERS.tl.replace(device=device))
 
     async def bench(ctx, station):
         await ctx.tick().repeat(4 * ports)

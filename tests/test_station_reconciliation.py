@@ -6,8 +6,9 @@ from amaranth.lib import wiring
 from amaranth.sim import Simulator
 
 import ualink.dl.links
+from few_buffers import FEW_BUFFERS
 from phy.rs_stream import packed, unpacked
-from ualink.config import AddressCacheConfig, Credits, PhyConfig, StationConfig, SwitchConfig, TLConfig, UPLIConfig
+from ualink.config import PhyConfig, SwitchConfig
 from ualink.dl.layer import DataLink
 from ualink.lib.blackbox import Blackbox
 from ualink.phy.interface import SlotStatus
@@ -19,20 +20,7 @@ from ualink_sim.model.phy_rs_transmit import Offer, Transmitter
 
 pytestmark = pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
 
-FEW = Credits(pool=4)
-CONFIG = StationConfig(
-    upli=UPLIConfig(req=FEW, orig_data=FEW, rd_rsp=FEW, wr_rsp=FEW),
-    tl=TLConfig(
-        req_cmd=FEW,
-        rsp_cmd=FEW,
-        req_data=FEW,
-        rsp_data=FEW,
-        tx_cache=AddressCacheConfig(rows=0),
-        rx_cache=AddressCacheConfig(rows=0),
-        authentication=False,
-    ),
-    phy=PhyConfig(rate=400, marker_interval=8, idle_interval=4),
-)
+CONFIG = FEW_BUFFERS.replace(phy=PhyConfig(rate=400, marker_interval=8, idle_interval=4))
 STATIONS = pytest.mark.parametrize(("ports", "clocks"), [(4, 1), (2, 2)], ids=["four ports", "two ports, two clocks"])
 
 
