@@ -18,9 +18,10 @@ class Board(ABC):
     """A board: a name to type, a title to read, and the Amaranth platform.
 
     ``platform`` makes one; it has the resource ``uart`` 0, and what ``leds`` and ``reset`` name. ``clock`` names its
-    oscillator, of ``clock_hz``; designs run at ``sync_hz``. ``leds`` gives the ports of the LEDs of ``LED_MEANINGS``
-    for a platform; ``reset`` names the button that resets; ``high`` and ``low`` name what is on and off all the time.
-    A lane's words have ``width`` bits. ``programmer`` names the board to openFPGALoader.
+    oscillator, of ``clock_hz``; designs run at ``sync_hz``, those with a station at ``station_hz``. ``leds`` gives the
+    ports of the LEDs of ``LED_MEANINGS`` for a platform; ``reset`` names the button that resets; ``high`` and ``low``
+    name what is on and off all the time. A lane's words have ``width`` bits. ``programmer`` names the board to
+    openFPGALoader.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Board(ABC):
     clock: str
     clock_hz: int
     sync_hz: int
+    station_hz: int
     leds: Callable[[Any], list]
     reset: str
     width: int

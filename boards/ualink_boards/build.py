@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ualink.config import ConfigError
-from ualink.lib.memories import free_collisions
+from ualink.lib.memories import free_collisions, prefer_block_rams
 
 from .board import Board, Ecp5Board, GtyBoard
 from .boards import find_board
@@ -24,8 +24,8 @@ from .vivado import make_project
 __all__ = ["BuildError", "ConfigError", "build"]
 
 _STEPS = {"yosys": "synthesis", "nextpnr-ecp5": "place and route", "ecppack": "bitstream"}
-_BLOCK_RAMS = 'setattr -set ram_style "block" *.receive.lane*.fifo.unbuffered/m:*'
-"""To Yosys: the FIFOs behind the lanes, which Amaranth's library makes, are deep and wide; LUT RAMs would cost more."""
+_BLOCK_BITS = 4097
+"""Bits from which on a memory is made of block RAMs: LUT RAMs of 16 rows and 256 bits would need 384 LUTs."""
 Progress = Callable[[str], None]
 
 
@@ -98,7 +98,6 @@ def _trellis(board: Ecp5Board, design, name: str, work: Path, *, seed: int, plac
     plan = platform.prepare(
         top,
         "top",
-        script_after_read=_BLOCK_RAMS,
         synth_opts=design.synthesis_options,
         nextpnr_opts=options,
         add_preferences=constraints("ecp5.lpf"),
@@ -109,7 +108,7 @@ def _trellis(board: Ecp5Board, design, name: str, work: Path, *, seed: int, plac
         build = Path(folder)
         plan.extract(build)
         netlist = build / "top.il"
-        netlist.write_text(free_collisions(netlist.read_text()))
+        netlist.write_text(prefer_block_rams(free_collisions(netlist.read_text()), _BLOCK_BITS))
         for tool, arguments in _commands((build / "build_top.sh").read_text()):
             if tool != "yosys" and not place:
                 break

@@ -17,6 +17,7 @@ BOARD = Ecp5Board(
     clock="clk12",
     clock_hz=12_000_000,
     sync_hz=48_000_000,
+    station_hz=24_000_000,
     leds=lambda platform: simple_leds(platform, len(LED_MEANINGS)),
     reset="rst",
     units=(Ecp5Unit(1, (0, 1)),),

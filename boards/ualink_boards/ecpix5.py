@@ -26,6 +26,7 @@ BOARD = Ecp5Board(
     clock="clk100",
     clock_hz=100_000_000,
     sync_hz=50_000_000,
+    station_hz=25_000_000,
     leds=_leds,
     reset="rst",
     units=(Ecp5Unit(1, (0,)),),

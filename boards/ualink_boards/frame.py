@@ -44,7 +44,7 @@ class Ecp5Top(Elaboratable):
 
     def __init__(self, board: Ecp5Board, design: wiring.Component):
         self._board, self._design = board, design
-        self._clock = Ecp5Clock(board.clock_hz, board.sync_hz)
+        self._clock = Ecp5Clock(board.clock_hz, design.registers.clock_hz)
         self._units = []
         lane = 0
         for place in board.units:
@@ -54,7 +54,7 @@ class Ecp5Top(Elaboratable):
                     channels=place.channels,
                     rate=board.rate,
                     width=board.width,
-                    times=Ecp5ResetTimes.at(board.sync_hz),
+                    times=Ecp5ResetTimes.at(design.registers.clock_hz),
                     first_lane=lane,
                 )
             )
@@ -63,7 +63,7 @@ class Ecp5Top(Elaboratable):
     @property
     def clock_hz(self) -> dict[str, float]:
         """Frequencies of all domains."""
-        found: dict[str, float] = {"sync": self._board.sync_hz}
+        found: dict[str, float] = {"sync": self._design.registers.clock_hz}
         for unit in self._units:
             found |= unit.clock_hz
         return found

@@ -44,7 +44,7 @@ class LinkPair(wiring.Component):
 
     def __init__(self) -> None:
         board = find_board(BOARD)
-        self._board = replace(board, baud=board.sync_hz // BIT_CYCLES)
+        self._board = replace(board, baud=board.station_hz // BIT_CYCLES)
         self.designs = {end: Link(self._board, PHY) for end in ENDS}
         recorded = self._board.width * RECORDED_WORDS
         members: dict[str, wiring.Member] = {}

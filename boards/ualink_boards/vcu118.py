@@ -53,6 +53,7 @@ BOARD = GtyBoard(
     clock="clk125",
     clock_hz=125_000_000,
     sync_hz=125_000_000,
+    station_hz=125_000_000,
     leds=lambda platform: simple_leds(platform, len(LED_MEANINGS)),
     reset="rst",
     high=("qsfp_select",),

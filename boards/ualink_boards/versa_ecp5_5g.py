@@ -28,6 +28,7 @@ BOARD = Ecp5Board(
     clock="clk100",
     clock_hz=100_000_000,
     sync_hz=50_000_000,
+    station_hz=50_000_000,
     leds=lambda platform: simple_leds(platform, len(LED_MEANINGS)),
     reset="rst",
     high=("reference_enable",),

@@ -28,7 +28,7 @@ class PairTop(wiring.Component):
 
     def __init__(self) -> None:
         board = find_board(BOARD)
-        self._board = replace(board, baud=board.sync_hz // BIT_CYCLES)
+        self._board = replace(board, baud=board.station_hz // BIT_CYCLES)
         self.design = Pair(self._board, PHY)
         super().__init__(
             {"rx": In(1, init=1), "tx": Out(1, init=1), "leds": Out(8), "cut": In(self._board.lanes)},

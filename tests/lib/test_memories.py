@@ -1,5 +1,5 @@
 """Initial contents of memories: zeros go, tables stay, and what is left still means the same. Reads that never meet a
-write need not show the old row; all others do."""
+write need not show the old row; all others do. Large memories are asked to be made of block RAMs."""
 
 import pytest
 from amaranth.back import rtlil
@@ -9,7 +9,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ualink.lib.interleave import NEVER_MEET
-from ualink.lib.memories import drop_zero_contents, free_collisions
+from ualink.lib.memories import drop_zero_contents, free_collisions, prefer_block_rams
 
 
 class Tables(wiring.Component):
@@ -73,3 +73,28 @@ def test_collisions_are_free_where_reads_and_writes_never_meet_and_nowhere_else(
     assert [freed[n].strip() for n in changed] == ["parameter \\COLLISION_X_MASK 2'11"] * 2
     of = [next(line for line in reversed(text[:n]) if "\\MEMID" in line).split()[-1] for n in changed]
     assert of == ['"\\\\buffer1"', '"\\\\buffer3"']
+
+
+class Rows(wiring.Component):
+    """A memory of four rows of four bits for each of ``attrs``, read with a clock, and one that is read without."""
+
+    def __init__(self, attrs):
+        self.attrs = attrs
+        super().__init__({"a": In(2), "b": Out(4).array(len(attrs) + 1)})
+
+    def elaborate(self, platform):
+        m = Module()
+        for number, attrs in enumerate([*self.attrs, {}]):
+            m.submodules[f"rows{number}"] = rows = Memory(shape=4, depth=4, init=[], attrs=attrs)
+            read = rows.read_port(domain="sync" if number < len(self.attrs) else "comb")
+            m.d.comb += [read.addr.eq(self.a), self.b[number].eq(read.data)]
+        return m
+
+
+@pytest.mark.parametrize(("bits", "asked"), ((16, ["rows0", "rows1"]), (17, [])))
+def test_large_memories_are_made_of_block_rams_where_each_read_has_a_clock(bits, asked):
+    text = rtlil.convert(Rows([{}, {"keep": 1}, {"ram_style": "distributed"}]), name="rows")
+    lines = prefer_block_rams(text, bits).splitlines()
+    added = [n for n, line in enumerate(lines) if line.strip() == 'attribute \\ram_style "block"']
+    assert [lines[n + 1].split()[-1] for n in added] == [f"\\{name}" for name in asked]
+    assert [line for n, line in enumerate(lines) if n not in added] == text.splitlines()

@@ -72,7 +72,7 @@ class Link(wiring.Component):
         self._phy = PhyRegisterBlock(phy, lanes=lanes, line_rate=board.line_rate)
         self.registers = RegisterDesign(
             "link",
-            board.sync_hz,
+            board.station_hz,
             (
                 ("traffic", self._traffic.registers),
                 ("dl", self._dl_registers.registers),

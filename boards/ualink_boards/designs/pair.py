@@ -48,7 +48,7 @@ class Pair(wiring.Component):
         self._links = {name: Link(board, phy, lanes=self._half, serial=False) for name in LINKS}
         self.registers = RegisterDesign(
             "pair",
-            board.sync_hz,
+            board.station_hz,
             tuple(
                 (f"{name}_{window}", table)
                 for name, link in self._links.items()

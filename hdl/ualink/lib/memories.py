@@ -1,8 +1,8 @@
-"""What RTLIL says of memories: their contents at power-up, and reads of a row that is being written."""
+"""What RTLIL says of memories: contents at power-up, reads of a row that is being written, what they are made of."""
 
 import re
 
-__all__ = ["BLOCK_RAM", "drop_zero_contents", "free_collisions"]
+__all__ = ["BLOCK_RAM", "drop_zero_contents", "free_collisions", "prefer_block_rams"]
 
 BLOCK_RAM = {"ram_style": "block"}
 """Attribute of a memory that is to be made of block RAMs where there are some."""
@@ -11,6 +11,11 @@ _CONTENTS = re.compile(r"^ *cell \$meminit_v2 \S+\n(?: +(?:parameter|connect) .*
 _MODULE = re.compile(r"^module .*?^end\n", re.MULTILINE | re.DOTALL)
 _MEET_NEVER = re.compile(
     r"^ *attribute \\reads_and_writes_never_meet 1\n(?: *attribute .*\n)* *memory .* (\\\S+)\n", re.MULTILINE
+)
+_MEMORY = re.compile(r"^((?: *attribute .*\n)*)( *)memory width (\d+) size (\d+) (\\\S+)\n", re.MULTILINE)
+_UNCLOCKED_READ = re.compile(
+    r"^ *cell \$memrd_v2 \S+\n *parameter \\MEMID \"\\(\\\S+)\"\n(?: *parameter .*\n)*? *parameter \\CLK_ENABLE 0\n",
+    re.MULTILINE,
 )
 _READ_PORT = re.compile(
     r"^( *cell \$memrd_v2 \S+\n *parameter \\MEMID \"\\(\\\S+)\"\n"
@@ -38,6 +43,29 @@ def free_collisions(rtlil: str) -> str:
     """
 
     return _MODULE.sub(_free_in_module, rtlil)
+
+
+def prefer_block_rams(rtlil: str, bits: int) -> str:
+    """The same design in which memories of ``bits`` bits or more are to be made of block RAMs, where each read of them
+    has a clock.
+
+    A synthesizer that weighs the two takes LUT RAMs for memories that are wide and not deep, although block RAMs are
+    left over and logic is what the device runs out of.
+    """
+
+    def prefer_in_module(module) -> str:
+        unclocked = set(_UNCLOCKED_READ.findall(module[0]))
+
+        def prefer(memory) -> str:
+            attributes, indent, width, size, name = memory.groups()
+            itself = memory[0].removeprefix(attributes)
+            if int(width) * int(size) < bits or name in unclocked or "ram_style" in attributes:
+                return memory[0]
+            return f'{attributes}{indent}attribute \\ram_style "block"\n{itself}'
+
+        return _MEMORY.sub(prefer, module[0])
+
+    return _MODULE.sub(prefer_in_module, rtlil)
 
 
 def _free_in_module(module):
