@@ -3,15 +3,13 @@
 import json
 import os
 import re
-import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tests"))
+from support.evidence import evidence
 
-from evidence import evidence  # noqa: E402
+ROOT = Path(__file__).resolve().parent.parent
 
 GROUP = re.compile(r"@[\w-]+$")
 """In a parallel run the name of a test ends with the group that keeps it beside others on one worker."""

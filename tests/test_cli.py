@@ -7,10 +7,10 @@ import subprocess
 import pytest
 from click.testing import CliRunner
 
-import ualink.generate
-import ualink_sim.pod
+import ualink.emit.generate
+import ualink_sim.pod.run
 from ualink.cli import main
-from ualink_sim.capture import CaptureWriter
+from ualink_sim.capture.pcapng import CaptureWriter
 
 POD = '[pod]\naccelerators = 2\nbifurcation = "x4"\n'
 UNIFORM = '[[workload]]\nkind = "uniform"\n'
@@ -26,8 +26,8 @@ def work(tmp_path, monkeypatch):
         raise AssertionError("the input was not refused")
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(ualink_sim.pod, "build_pod", never)
-    monkeypatch.setattr(ualink.generate, "to_verilog", never)
+    monkeypatch.setattr(ualink_sim.pod.run, "build_pod", never)
+    monkeypatch.setattr(ualink.emit.generate, "to_verilog", never)
     return tmp_path
 
 
@@ -215,14 +215,14 @@ def test_generate_refuses_command_lines(work, arguments, reason):
 
 
 def test_generate_says_where_it_cannot_write(work, monkeypatch):
-    monkeypatch.setattr(ualink.generate, "to_verilog", lambda *_: "")
+    monkeypatch.setattr(ualink.emit.generate, "to_verilog", lambda *_: "")
     (work / "file").write_text("")
     assert _refuse(work, "generate", "station", "-o", "file/below") == "file/below: Not a directory"
 
 
 @pytest.mark.parametrize(("what", "module"), [("controller", "ualink_controller"), ("switch", "ualink_switch")])
 def test_generate_names_what_it_wrote(work, monkeypatch, what, module):
-    monkeypatch.setattr(ualink.generate, "to_verilog", lambda component, name: f"// {name}\n")
+    monkeypatch.setattr(ualink.emit.generate, "to_verilog", lambda component, name: f"// {name}\n")
     (work / "values.toml").write_text(
         "[dl]\nreplay_depth = 9" if what == "controller" else "[switch]\nroute_entries = 16"
     )

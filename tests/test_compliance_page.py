@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from ualink_sim import requirements as req
-from ualink_sim.compliance import names
+from ualink_sim.compliance import requirements as req
+from ualink_sim.compliance.count import names
 
 ROW = re.compile(
     r"^\| ([A-Z]+-\d{3}) \| [^|]* \| [^|]* \| (covered|failing|waived|open) \| ([^|]*) \| (.*) \|$", re.MULTILINE
@@ -42,15 +42,15 @@ def test_page_names_the_tests_that_carry_each_requirement(root, marks):
 @pytest.mark.parametrize(
     ("test", "kind"),
     [
-        ("model/test_upli.py::test_command_map", "model"),
-        ("model/test_upli.py::test_orig_data_beats", "model"),
+        ("model/upli/test_transactions.py::test_command_map", "model"),
+        ("model/upli/test_transactions.py::test_orig_data_beats", "model"),
         ("upli/test_calendar.py::test_phase_always", "proof"),
         ("upli/test_calendar.py::test_check", "RTL"),
         ("upli/test_channels.py::test_totals", "structure"),
         ("bfm/test_models.py::test_random_traffic", "bus model"),
         ("bfm/test_agents.py::test_random_traffic", "RTL"),
-        ("sim/test_pod.py::test_every_byte_matches_over_noisy_links", "RTL"),
-        ("sim/test_topology.py::test_each_switch_port_faces_another_accelerator", "other"),
+        ("sim/pod/test_run.py::test_every_byte_matches_over_noisy_links", "RTL"),
+        ("sim/pod/test_topology.py::test_each_switch_port_faces_another_accelerator", "other"),
     ],
 )
 def test_evidence_is_what_a_test_can_reach(marks, test, kind):

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from integration_page import PAGE, tables, with_tables
+from support.integration_page import PAGE, tables, with_tables
 from ualink.config import PhyConfig, StationConfig
-from ualink.ports import described_ports
+from ualink.emit.ports import described_ports
 from ualink.station import Station
 
 pytestmark = pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
@@ -22,7 +22,7 @@ def test_tables_are_those_of_the_code(page):
 
 
 def test_every_table_has_its_place(page):
-    assert set(re.findall(r"<!-- made by tests/integration_page.py: (\w+) -->", page)) == tables().keys()
+    assert set(re.findall(r"<!-- made by tests/support/integration_page.py: (\w+) -->", page)) == tables().keys()
 
 
 def test_a_wrong_bit_would_be_seen(page):

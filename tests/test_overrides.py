@@ -4,7 +4,7 @@ import pytest
 
 from ualink.description.file import parse_description
 from ualink.description.table import ScenarioError
-from ualink_sim.scenario import parse_scenario
+from ualink_sim.pod.scenario import parse_scenario
 
 TEXT = """\
 [pod]

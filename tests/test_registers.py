@@ -8,9 +8,9 @@ import sys
 import pytest
 
 from ualink.config import DLConfig
-from ualink.csr import Access, Field, Register, RegisterMap
-from ualink.csr_text import to_dict, to_json, to_markdown, to_systemrdl
-from ualink.dl.register_map import dl_registers
+from ualink.csr.table import Access, Field, Register, RegisterMap
+from ualink.csr.text import to_dict, to_json, to_markdown, to_systemrdl
+from ualink.dl.registers.map import dl_registers
 from ualink.registers import main, page, register_maps
 
 MAP = dl_registers(DLConfig())

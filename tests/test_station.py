@@ -7,7 +7,7 @@ from amaranth.sim import Simulator
 
 import ualink.dl.links
 import ualink.station
-from few_buffers import FEW_BUFFERS
+from support.few_buffers import FEW_BUFFERS
 from ualink.config import (
     ConfigError,
     DLConfig,
@@ -16,12 +16,12 @@ from ualink.config import (
     TLConfig,
 )
 from ualink.dl.layer import DataLink
-from ualink.lib.blackbox import Blackbox
+from ualink.emit.blackbox import Blackbox
+from ualink.emit.verilog import port_table
 from ualink.phy.interface import SlotStatus
 from ualink.station import Station
 from ualink.switch.switch import Switch
 from ualink.tl.layer import TransactionLayer
-from ualink.verilog import port_table
 
 PORTS = pytest.mark.parametrize("ports", [1, 2, 4])
 pytestmark = pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")

@@ -6,10 +6,10 @@ import pytest
 from amaranth.hdl import ClockDomain, Module
 from amaranth.sim import Simulator
 
-from tl_flits import tl_flit, tl_flit_good
+from support.tl.flits import tl_flit, tl_flit_good
 from ualink.config import ConfigError, DLConfig, StationConfig, SwitchConfig
 from ualink.dl.layer import DataLink
-from ualink.dl.separate_links import SeparateLinks
+from ualink.dl.link.separate_links import SeparateLinks
 from ualink.phy.interface import SlotStatus, TxKind
 
 FULL, REFERENCE, HALF = 31_250, 3_125, 15_625

@@ -6,17 +6,17 @@ from amaranth.lib import wiring
 from amaranth.sim import Simulator
 
 import ualink.dl.links
-from few_buffers import FEW_BUFFERS
-from phy.rs_stream import packed, unpacked
+from support.few_buffers import FEW_BUFFERS
+from support.phy.rs_stream import packed, unpacked
 from ualink.config import PhyConfig, SwitchConfig
 from ualink.dl.layer import DataLink
-from ualink.lib.blackbox import Blackbox
+from ualink.emit.blackbox import Blackbox
+from ualink.emit.verilog import port_table
 from ualink.phy.interface import SlotStatus
 from ualink.station import Station
 from ualink.switch.switch import Switch
-from ualink.verilog import port_table
-from ualink_sim.model import phy_rs_blocks as codes
-from ualink_sim.model.phy_rs_transmit import Offer, Transmitter
+from ualink_sim.model.phy import rs_blocks as codes
+from ualink_sim.model.phy.rs_transmit import Offer, Transmitter
 
 pytestmark = pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
 

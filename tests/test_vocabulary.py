@@ -6,13 +6,13 @@ from dataclasses import asdict
 import pytest
 from click.testing import CliRunner
 
-import ualink.generate
-import ualink_sim.pod
+import ualink.emit.generate
+import ualink_sim.pod.run
 from ualink.cli import main
 from ualink.config import PhyConfig, StationConfig, SwitchConfig
 from ualink.description.file import load_description, parse_description
 from ualink.description.hardware import read_hardware
-from ualink_sim.scenario import load_scenario, parse_scenario
+from ualink_sim.pod.scenario import load_scenario, parse_scenario
 
 SCENARIO = """
 [pod]
@@ -55,8 +55,8 @@ def built(monkeypatch, tmp_path):
         kept["pod"] = accelerators, config
         raise Built
 
-    monkeypatch.setattr(ualink_sim.pod, "build_pod", keep_pod)
-    monkeypatch.setattr(ualink.generate, "to_verilog", lambda component, name: f"// {name}\n")
+    monkeypatch.setattr(ualink_sim.pod.run, "build_pod", keep_pod)
+    monkeypatch.setattr(ualink.emit.generate, "to_verilog", lambda component, name: f"// {name}\n")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "pod.toml").write_text(SCENARIO)
     return kept
@@ -110,26 +110,26 @@ def test_a_pod_of_accelerator_ends_has_other_stations_in_its_switch(monkeypatch)
     def keep(make_sources, top, depends, *, blocks, trace):
         made.update(sources=make_sources(), blocks=blocks)
 
-    monkeypatch.setattr(ualink_sim.pod, "build_once", keep)
+    monkeypatch.setattr(ualink_sim.pod.run, "build_once", keep)
     instances = []
     monkeypatch.setattr(
-        ualink_sim.pod,
+        ualink_sim.pod.run,
         "to_verilog",
         lambda component, name: f"// {name}: {component.config.tl.device}" if name != "pod" else "// pod",
     )
     monkeypatch.setattr(
-        ualink_sim.pod,
+        ualink_sim.pod.run,
         "PodTop",
         lambda count, config, make: instances.extend(
             make(station).module for station in (config.station, config.station_of_switch)
         ),
     )
     scenario = parse_scenario(SCENARIO, "pod.toml", ['tl.device="accelerator"'])
-    ualink_sim.pod.build_pod(2, scenario.switch)
+    ualink_sim.pod.run.build_pod(2, scenario.switch)
     assert instances == ["ualink_station", "ualink_switch_station"]
     assert made["blocks"] == ("ualink_station", "ualink_switch_station")
     assert "// ualink_station: accelerator" in made["sources"]["pod.v"]
     assert "// ualink_switch_station: switch" in made["sources"]["pod.v"]
-    ualink_sim.pod.build_pod(2, parse_scenario(SCENARIO, "pod.toml").switch)
+    ualink_sim.pod.run.build_pod(2, parse_scenario(SCENARIO, "pod.toml").switch)
     assert made["blocks"] == ("ualink_station",)
     assert made["sources"]["pod.v"] == "// ualink_station: either\n// pod"

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ualink.config import ConfigError
-from ualink.lib.memories import free_collisions, prefer_block_rams
+from ualink.emit.memories import free_collisions, prefer_block_rams
 
 from .board import Board, Ecp5Board, GtyBoard
 from .boards import find_board

@@ -100,7 +100,7 @@ class LinkPair(wiring.Component):
 def link_pair_model():
     """The compiled model of ``LinkPair``, whose times are multiples of 100 fs; compiling it takes some minutes, finding
     it again nothing."""
-    from ualink.verilog import to_verilog
+    from ualink.emit.verilog import to_verilog
     from ualink_sim.simulator import build_once
 
     modules = ("ualink_sim.serdes_cable", "ualink_sim.word_recorder")

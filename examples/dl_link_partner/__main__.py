@@ -7,7 +7,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from dl_link_partner.data_link_top import DataLinkTop
 
-from ualink.verilog import to_verilog
+from ualink.emit.verilog import to_verilog
 from ualink_sim.simulator import build
 
 LOG = Path("dl_link_partner.log")

@@ -13,7 +13,7 @@ from ualink_sim.bfm.dl.coverage import LinkCoverage
 from ualink_sim.bfm.dl.link import BeatLink, BeatWatch
 from ualink_sim.bfm.dl.options import CheckerOptions
 from ualink_sim.bfm.dl.partner import LinkPartner
-from ualink_sim.model.dl_endpoint import LOST, DLEndpoint
+from ualink_sim.model.dl.endpoint import LOST, DLEndpoint
 
 
 @cocotb.test()

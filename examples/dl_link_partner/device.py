@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In
 from dl_link_partner.data_link_top import DataLinkTop
 
 from ualink.dl.interface import TL_FLIT_LAYOUT
-from ualink_sim.bfm.agent import BusModel
+from ualink_sim.bfm.common.agent import BusModel
 
 TLFlit = tuple[bytes, int]
 

@@ -7,7 +7,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from tl_link_partner.transaction_layer_top import TransactionLayerTop
 
-from ualink.verilog import to_verilog
+from ualink.emit.verilog import to_verilog
 from ualink_sim.simulator import build
 
 LOG = Path("tl_link_partner.log")

@@ -9,8 +9,8 @@ from tl_link_partner.transaction_layer_top import CONFIG, TransactionLayerTop
 
 from ualink.upli.channels import CHANNEL_LAYOUTS
 from ualink_sim.bfm.tl.options import TLOptions
-from ualink_sim.model.tl_reassembly import ReceivedReadResponse, ReceivedRequest, ReceivedWriteResponse
-from ualink_sim.model.upli import OrigDataBeat, RdRspBeat, Request, WrRspBeat
+from ualink_sim.model.tl.reassembly import ReceivedReadResponse, ReceivedRequest, ReceivedWriteResponse
+from ualink_sim.model.upli.transactions import OrigDataBeat, RdRspBeat, Request, WrRspBeat
 
 BEATS = {"req": Request, "orig_data": OrigDataBeat, "rd_rsp": RdRspBeat, "wr_rsp": WrRspBeat}
 FLAGS = ("last", "error", "data_error")

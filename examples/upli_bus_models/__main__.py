@@ -8,7 +8,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from cocotb_tools.runner import get_results
 from relay import Relay
 
-from ualink.verilog import to_verilog
+from ualink.emit.verilog import to_verilog
 from ualink_sim.simulator import runner
 
 simulator = sys.argv[1] if len(sys.argv) > 1 else "verilator"

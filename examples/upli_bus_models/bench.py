@@ -6,12 +6,12 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles
 
-from ualink_sim.bfm.bus import UPLIBus
-from ualink_sim.bfm.completer import UPLICompleter
-from ualink_sim.bfm.memory_access import MemoryAccess
-from ualink_sim.bfm.memory_handler import MemoryHandler
-from ualink_sim.bfm.monitor import UPLIMonitor
-from ualink_sim.bfm.originator import UPLIOriginator
+from ualink_sim.bfm.upli.bus import UPLIBus
+from ualink_sim.bfm.upli.completer import UPLICompleter
+from ualink_sim.bfm.upli.memory_access import MemoryAccess
+from ualink_sim.bfm.upli.memory_handler import MemoryHandler
+from ualink_sim.bfm.upli.monitor import UPLIMonitor
+from ualink_sim.bfm.upli.originator import UPLIOriginator
 
 
 @cocotb.test()

@@ -106,10 +106,10 @@ def sim(scenario: Path, out: Path | None, seed: int | None, as_json: bool, wave:
     """
     _simulation_product()
     from ualink_sim.output import OutputError
-    from ualink_sim.pod import simulate
-    from ualink_sim.scenario import ScenarioError
+    from ualink_sim.pod.run import simulate
+    from ualink_sim.pod.scenario import ScenarioError
+    from ualink_sim.report.summary import show_summary
     from ualink_sim.simulator import SimulatorError
-    from ualink_sim.summary import show_summary
 
     try:
         with _ended_by_signals():
@@ -141,8 +141,8 @@ def sim(scenario: Path, out: Path | None, seed: int | None, as_json: bool, wave:
 def decode(capture: Path | None, as_json: bool, lua: bool):
     """Print DL flits, TL half-flits and transactions of CAPTURE (pcapng)."""
     _simulation_product()
-    from ualink_sim import decode_cli
-    from ualink_sim.capture import CaptureError
+    from ualink_sim.capture import decode_cli
+    from ualink_sim.capture.pcapng import CaptureError
 
     if lua:
         click.echo(decode_cli.lua_dissector(), nl=False)
@@ -180,7 +180,7 @@ def generate(
     what: str, file: Path | None, overrides: tuple[str, ...], ports: str | None, stations: int | None, out: Path
 ):
     """Write a controller, station or switch as Verilog, parameters and ports as JSON, and waivers for Verilator."""
-    from ualink.generate import write_design
+    from ualink.emit.generate import write_design
 
     if stations is not None and what != "switch":
         raise _Refusal(f"--stations has no meaning for a {what}")
@@ -306,7 +306,7 @@ def compliance(as_json: bool):
     Exit status 1 when a test that carries a requirement failed.
     """
     _simulation_product()
-    from ualink_sim.compliance import ComplianceError, run
+    from ualink_sim.compliance.count import ComplianceError, run
 
     try:
         sys.exit(run(Path.cwd(), as_json=as_json))

@@ -110,8 +110,8 @@ class TLConfig(_Config):
     """Transaction layer of one port (UALink_200 §5).
 
     ``req_cmd``, ``rsp_cmd`` count fields, ``req_data``, ``rsp_data`` count 64-byte buffers of the receiver. The
-    defaults carry any transfer size at full rate over 100 cycles of wire each way; ``tl/sizing.py`` tells what others
-    need.
+    defaults carry any transfer size at full rate over 100 cycles of wire each way; ``tl/credit/sizing.py`` tells what
+    others need.
     ``uwm_has_byte_enables`` (D03), ``cmd_counter_bits`` and ``data_counter_bits`` are rulings of ``docs/rulings.md``.
     ``byte_enable_slots`` (D04) says where the byte enables of UPLI Write Messages and vendor commands stand in their
     half-flit: "address", at ReqAddr[7:6] + beat as those of a Write, or "beat", at the beat whatever ReqAddr is. Both

@@ -4,12 +4,12 @@ import sys
 from pathlib import Path
 
 from ualink.config import DLConfig, PhyConfig, TLConfig
-from ualink.csr import Access, RegisterMap
-from ualink.csr_text import to_json, to_markdown, to_systemrdl
-from ualink.dl.rate_registers import RATE_REGISTERS
-from ualink.dl.register_map import dl_registers
+from ualink.csr.table import Access, RegisterMap
+from ualink.csr.text import to_json, to_markdown, to_systemrdl
+from ualink.dl.rate.registers import RATE_REGISTERS
+from ualink.dl.registers.map import dl_registers
 from ualink.phy.register_map import phy_registers
-from ualink.tl.register_map import tl_registers
+from ualink.tl.registers.map import tl_registers
 from ualink.traffic.config import TrafficConfig
 from ualink.traffic.register_map import traffic_registers
 from ualink.upli.agent_registers import AGENT_REGISTERS
@@ -31,8 +31,8 @@ _INTRODUCTION = """\
 # Registers
 
 Written by `python -m ualink.registers > docs/registers.md`; do not edit. `python -m ualink.registers FOLDER` writes the
-same tables as JSON, from which `ualink_sim.bfm.firmware` works, and as SystemRDL. Registers are words of 32 bits;
-offsets are in bytes. Sections are those of UALink_200 Rev 1.0, rulings those of [`rulings.md`](rulings.md).
+same tables as JSON, from which `ualink_sim.bfm.common.firmware` works, and as SystemRDL. Registers are words of 32
+bits; offsets are in bytes. Sections are those of UALink_200 Rev 1.0, rulings those of [`rulings.md`](rulings.md).
 
 | Access | Meaning |
 |---|---|

@@ -5,8 +5,8 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ualink.config import StationConfig
+from ualink.dl.link.separate_links import UPLI_CLOCK_MEMBERS, SeparateLinks
 from ualink.dl.links import FIRMWARE_MEMBERS, Links, of_now
-from ualink.dl.separate_links import UPLI_CLOCK_MEMBERS, SeparateLinks
 from ualink.lib.forward import forward_member, show
 from ualink.lib.interleave import Interleaver
 from ualink.phy.interface import BlocksSignature, RSSignature

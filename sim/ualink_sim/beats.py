@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from .model import upli
-from .model.upli import BEAT_BYTES, OrigDataBeat, RdRspBeat, beats_of
+from .model.upli import transactions as upli
+from .model.upli.transactions import BEAT_BYTES, OrigDataBeat, RdRspBeat, beats_of
 from .request import Request
 
 __all__ = ["orig_data_beats", "response_data", "upli_request"]

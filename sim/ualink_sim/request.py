@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from .model.memory import ADDRESS_BITS
-from .model.memory import OPERATIONS as ATOMIC_OPERATIONS
-from .model.upli import ELEMENT_BYTES, ReqCmd, op_type
+from .model.upli.memory import ADDRESS_BITS
+from .model.upli.memory import OPERATIONS as ATOMIC_OPERATIONS
+from .model.upli.transactions import ELEMENT_BYTES, ReqCmd, op_type
 
 __all__ = ["OPERATIONS", "Fault", "Request", "check", "operand_count", "read_attr", "read_byte_en"]
 

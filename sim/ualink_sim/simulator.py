@@ -270,7 +270,7 @@ def _alone(path: Path) -> Iterator[None]:
         yield
 
 
-NOT_HARDWARE = ("cli.py", "generate.py", "lint.py", "wording.py", "csr_text.py", "description/*.py")
+NOT_HARDWARE = ("cli.py", "generate.py", "lint.py", "wording.py", "csr/text.py", "description/*.py")
 
 
 def _own_code() -> list[str]:
@@ -279,7 +279,7 @@ def _own_code() -> list[str]:
     for package in ("ualink", "ualink_sim"):
         spec = importlib.util.find_spec(package)
         for folder in (spec.submodule_search_locations or ()) if spec else ():
-            pattern = "**/*.py" if package == "ualink" else "pod_top.py"
+            pattern = "**/*.py" if package == "ualink" else "pod/top.py"
             paths = [path for path in sorted(Path(folder).glob(pattern)) if not any(map(path.match, NOT_HARDWARE))]
             texts += [path.read_text() for path in paths]
     return texts

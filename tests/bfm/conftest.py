@@ -2,8 +2,8 @@
 
 import pytest
 
-from bfm.agents_top import AgentsTop
-from ualink.verilog import to_verilog
+from support.bfm.agents_top import AgentsTop
+from ualink.emit.verilog import to_verilog
 from ualink_sim.simulator import build
 
 

@@ -20,20 +20,20 @@ TRANSFERS = _upli(139, 155, 184, 285, 286, 288, *range(301, 305), 306, 307, *ran
 @pytest.mark.req(*SLOTS, *CREDITS, *PARITY, *AUTH_TAG, *TRANSFERS, "RST-030", "RST-037")
 @pytest.mark.parametrize("ports", [1, 2, 4])
 def test_random_traffic(agents, ports):
-    agents.run("bfm.agents_bench", testcase="random_traffic", environment={"PORTS": str(ports)})
+    agents.run("support.bfm.agents_bench", testcase="random_traffic", environment={"PORTS": str(ports)})
 
 
 @pytest.mark.req("RST-002", "RST-003", "RST-005", "RST-008", "RST-009", "RST-010", "RST-011", "RST-014", "RST-015")
 @pytest.mark.req("UPLI-094", "UPLI-127")
 @pytest.mark.parametrize("ports", [1, 2, 4])
 def test_reset_in_the_middle(agents, ports):
-    agents.run("bfm.agents_bench", testcase="reset_in_the_middle", environment={"PORTS": str(ports)})
+    agents.run("support.bfm.agents_bench", testcase="reset_in_the_middle", environment={"PORTS": str(ports)})
 
 
 @pytest.mark.req("RST-031", "RST-036", "RST-038", "RST-039", "RST-042", "RST-044", "RST-045", "RST-046", "UPLI-299")
 def test_either_side_connects_first(agents):
-    agents.run("bfm.agents_bench", testcase="either_side_connects_first")
+    agents.run("support.bfm.agents_bench", testcase="either_side_connects_first")
 
 
 def test_bytes_and_operands(agents):
-    agents.run("bfm.agents_bench", testcase="bytes_and_operands")
+    agents.run("support.bfm.agents_bench", testcase="bytes_and_operands")

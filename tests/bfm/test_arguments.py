@@ -2,20 +2,20 @@
 
 import pytest
 
-from bfm.fake_interface import FakeInterface, Wires
-from ualink_sim.bfm.bus import UPLIBus
-from ualink_sim.bfm.completer import UPLICompleter
+from support.bfm.fake_interface import FakeInterface, Wires
 from ualink_sim.bfm.dl.link import BeatLink, BeatWatch
 from ualink_sim.bfm.dl.options import CheckerOptions
 from ualink_sim.bfm.dl.partner import LinkPartner
-from ualink_sim.bfm.memory_access import MemoryAccess
-from ualink_sim.bfm.memory_handler import MemoryHandler, to_beat
-from ualink_sim.bfm.monitor import UPLIMonitor
-from ualink_sim.bfm.originator import Transaction, UPLIOriginator
 from ualink_sim.bfm.tl.endpoint import TLEndpoint
 from ualink_sim.bfm.tl.options import TLOptions
 from ualink_sim.bfm.tl.partner import FlitPartner
-from ualink_sim.model import upli
+from ualink_sim.bfm.upli.bus import UPLIBus
+from ualink_sim.bfm.upli.completer import UPLICompleter
+from ualink_sim.bfm.upli.memory_access import MemoryAccess
+from ualink_sim.bfm.upli.memory_handler import MemoryHandler, to_beat
+from ualink_sim.bfm.upli.monitor import UPLIMonitor
+from ualink_sim.bfm.upli.originator import Transaction, UPLIOriginator
+from ualink_sim.model.upli import transactions as upli
 
 
 def _bus():

@@ -3,7 +3,7 @@
 import pytest
 
 from ualink.upli.names import standard_name
-from ualink_sim.bfm.bus import UPLIBus
+from ualink_sim.bfm.upli.bus import UPLIBus
 
 
 class Names:

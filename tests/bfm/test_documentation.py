@@ -8,10 +8,10 @@ import sys
 
 import pytest
 
-from ualink_sim.bfm.completer import UPLICompleter
-from ualink_sim.bfm.monitor import UPLIMonitor
-from ualink_sim.bfm.originator import UPLIOriginator
-from ualink_sim.bfm.rules import RULES
+from ualink_sim.bfm.upli.completer import UPLICompleter
+from ualink_sim.bfm.upli.monitor import UPLIMonitor
+from ualink_sim.bfm.upli.originator import UPLIOriginator
+from ualink_sim.bfm.upli.rules import RULES
 
 
 @pytest.fixture(scope="module")

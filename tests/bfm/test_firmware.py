@@ -7,11 +7,11 @@ import sys
 
 import pytest
 
-from bfm.firmware_top import CONFIG, FirmwareTop
-from ualink.dl.register_map import dl_registers
+from support.bfm.firmware_top import CONFIG, FirmwareTop
+from ualink.dl.registers.map import dl_registers
+from ualink.emit.verilog import to_verilog
 from ualink.registers import write
-from ualink.verilog import to_verilog
-from ualink_sim.bfm.firmware import DLFirmware
+from ualink_sim.bfm.common.firmware import DLFirmware
 from ualink_sim.simulator import build
 
 pytestmark = pytest.mark.xdist_group("firmware")
@@ -34,7 +34,9 @@ def model():
 @pytest.fixture(scope="module")
 def run(model, table):
     """Runs a test of the bench."""
-    return lambda testcase: model.run("bfm.firmware_bench", testcase=testcase, environment={"TABLE": str(table)})
+    return lambda testcase: model.run(
+        "support.bfm.firmware_bench", testcase=testcase, environment={"TABLE": str(table)}
+    )
 
 
 def test_bring_up(run):
@@ -64,7 +66,7 @@ def test_mistakes(run):
 
 def test_needs_no_hardware_description():
     """Someone with other RTL has the table and this package only."""
-    code = "import ualink_sim.bfm.firmware, sys; sys.exit(bool({'ualink', 'amaranth'} & {*sys.modules}))"
+    code = "import ualink_sim.bfm.common.firmware, sys; sys.exit(bool({'ualink', 'amaranth'} & {*sys.modules}))"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 
@@ -76,7 +78,7 @@ def page(root):
 def test_example_runs(page, model, table, tmp_path, monkeypatch):
     (example,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     example = example.replace('"dl_port.json"', repr(str(table))).replace("@cocotb.test()\n", "")
-    test = "from bfm.firmware_bench import documented\n\n\n@cocotb.test()\nasync def example(dut):\n"
+    test = "from support.bfm.firmware_bench import documented\n\n\n@cocotb.test()\nasync def example(dut):\n"
     (tmp_path / "documented_firmware.py").write_text(f"{example}\n{test}    await documented(dut, two_ends_talk)\n")
     monkeypatch.syspath_prepend(tmp_path)
     model.run("documented_firmware", testcase="example")

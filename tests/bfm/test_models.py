@@ -5,11 +5,11 @@ from itertools import pairwise
 
 import pytest
 
-from bfm.fake_interface import FakeInterface
-from bfm.requests_at_random import random_response, random_transaction, shuffled
-from ualink_sim.bfm.memory_handler import to_beat
-from ualink_sim.bfm.transaction import Transaction
-from ualink_sim.model import upli
+from support.bfm.fake_interface import FakeInterface
+from support.bfm.requests_at_random import random_response, random_transaction, shuffled
+from ualink_sim.bfm.upli.memory_handler import to_beat
+from ualink_sim.bfm.upli.transaction import Transaction
+from ualink_sim.model.upli import transactions as upli
 
 CREDITS = {
     "pool": ({}, {}),

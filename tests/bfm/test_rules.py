@@ -4,13 +4,13 @@ import re
 
 import pytest
 
-from bfm.broken_rules import CASES
-from bfm.fake_interface import FakeInterface
-from ualink_sim.bfm.bus import reader
-from ualink_sim.bfm.memory_handler import to_beat
-from ualink_sim.bfm.rules import RULES, ProtocolError
-from ualink_sim.bfm.transaction import Transaction
-from ualink_sim.model import upli
+from support.bfm.broken_rules import CASES
+from support.bfm.fake_interface import FakeInterface
+from ualink_sim.bfm.upli.bus import reader
+from ualink_sim.bfm.upli.memory_handler import to_beat
+from ualink_sim.bfm.upli.rules import RULES, ProtocolError
+from ualink_sim.bfm.upli.transaction import Transaction
+from ualink_sim.model.upli import transactions as upli
 
 
 def _traffic(ports):

@@ -21,7 +21,7 @@ def test_models_that_stand_still(simulator, tmp_path):
         )
         results = run.test(
             hdl_toplevel="nothing",
-            test_module="bfm.standstill_bench",
+            test_module="support.bfm.standstill_bench",
             build_dir=tmp_path,
             test_dir=tmp_path,
             timescale=("1ns", "1ps"),

@@ -5,7 +5,7 @@ from amaranth.hdl import ClockDomain, DomainRenamer, Module
 from amaranth.lib.wiring import connect, flipped
 from amaranth.sim import Simulator
 
-from csr_master import Master
+from support.csr.master import Master
 from ualink_boards.designs.bert_lane import BertLane
 from ualink_sim.serdes_cable import LOCK_WORDS, LOSS_WORDS, SerdesCable
 

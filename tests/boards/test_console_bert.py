@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from boards.console_board import FULL, PtyBoard, Registers
-from boards.console_tool import printed, run_tool
+from support.boards.console_board import FULL, PtyBoard, Registers
+from support.boards.console_tool import printed, run_tool
 from ualink_boards.console.bit_errors import upper_limit
 from ualink_boards.console.designs import DESIGNS, Design
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from boards.console_line import CLOCK_HZ, Listener, Sender, run
+from support.boards.console_line import CLOCK_HZ, Listener, Sender, run
 from ualink.config import ConfigError
 from ualink.lib.serial_line import BitClock, SerialReceiver, SerialTransmitter
 

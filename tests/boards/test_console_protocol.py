@@ -5,10 +5,10 @@ import random
 
 import pytest
 
-from boards.console_board import FULL, LANE, TRAFFIC
+from support.boards.console_board import FULL, LANE, TRAFFIC
 from ualink.config import ConfigError
-from ualink.csr import Access, Field, Register, RegisterMap
-from ualink.csr_design import RegisterDesign
+from ualink.csr.design import RegisterDesign
+from ualink.csr.table import Access, Field, Register, RegisterMap
 from ualink_boards.console.names import DesignTable
 from ualink_boards.console.protocol import (
     Answer,

@@ -5,9 +5,9 @@ import random
 import pytest
 from amaranth.hdl import Module, Signal
 
-from boards.console_line import CLOCK_HZ, CYCLE, Listener, Sender, run
+from support.boards.console_line import CLOCK_HZ, CYCLE, Listener, Sender, run
 from ualink.config import ConfigError
-from ualink.csr_serial import SerialRegisters
+from ualink.csr.serial import SerialRegisters
 from ualink_boards.console.protocol import (
     AnswerReader,
     Operation,

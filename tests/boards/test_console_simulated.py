@@ -14,7 +14,7 @@ import pytest
 import serial
 from click.testing import CliRunner
 
-from boards.console_board import Registers
+from support.boards.console_board import Registers
 from ualink.cli import main
 from ualink_boards.console.board import open_board
 from ualink_boards.console.demo import demo_registers

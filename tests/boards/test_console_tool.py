@@ -8,10 +8,10 @@ import os
 import pytest
 from click.testing import CliRunner
 
-from boards.console_board import FULL, LANE, PtyBoard, Registers
-from boards.console_tool import other_full, printed, refused, shown_values
+from support.boards.console_board import FULL, LANE, PtyBoard, Registers
+from support.boards.console_tool import other_full, printed, refused, shown_values
 from ualink.cli import main
-from ualink.csr_design import RegisterDesign
+from ualink.csr.design import RegisterDesign
 from ualink_boards.boards import BOARDS, find_board
 from ualink_boards.console.designs import DESIGNS, Design
 from ualink_boards.console.errors import BadInput

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from boards.link_capture import Judged, judge
-from boards.link_wire import INTERFACES, Wires, read_wires
+from support.boards.link_capture import Judged, judge
+from support.boards.link_wire import INTERFACES, Wires, read_wires
 from ualink_boards.link_pair import ENDS, PHY, LinkPair, link_pair_model
-from ualink_sim.model.phy_rs_receive import Heard
+from ualink_sim.model.phy.rs_receive import Heard
 
 pytestmark = [pytest.mark.soak, pytest.mark.xdist_group("link_pair")]
 
@@ -82,7 +82,7 @@ def told(tmp_path_factory):
         "ppm": PPM,
     }
     (folder / "job.json").write_text(json.dumps(job))
-    link_pair_model().run("boards.link_pair_bench", environment={"LINK_PAIR": str(folder / "job.json")})
+    link_pair_model().run("support.boards.link_pair_bench", environment={"LINK_PAIR": str(folder / "job.json")})
     found = json.loads((folder / "results.json").read_text())
     wires = read_wires(folder / "wires", folder / "capture.pcapng", PHY)
     judged = judge(folder / "capture.pcapng")

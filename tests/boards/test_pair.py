@@ -8,7 +8,7 @@ from amaranth.lib import wiring
 from amaranth.sim import Simulator
 
 from ualink.config import ConfigError
-from ualink.csr import BusSignature
+from ualink.csr.table import BusSignature
 from ualink.phy.serdes.interface import LaneStatusSignature, Loopback, SerdesLaneSignature
 from ualink_boards.board import LED_MEANINGS
 from ualink_boards.boards import BOARDS, find_board

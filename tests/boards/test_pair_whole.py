@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import ualink_boards
-from boards import pair_top
-from boards.pair_top import PairTop
-from ualink.verilog import to_verilog
+from support.boards import pair_top
+from support.boards.pair_top import PairTop
+from ualink.emit.verilog import to_verilog
 from ualink_boards.board import LED_MEANINGS
 from ualink_sim import serdes_cable
 from ualink_sim.simulator import build_once
@@ -42,7 +42,7 @@ def found(tmp_path_factory):
         "cut": CUT,
     }
     (folder / "job.json").write_text(json.dumps(job))
-    model.run("boards.pair_bench", environment={"PAIR": str(folder / "job.json")})
+    model.run("support.boards.pair_bench", environment={"PAIR": str(folder / "job.json")})
     return json.loads((folder / "results.json").read_text())
 
 

@@ -4,11 +4,11 @@ from itertools import pairwise
 
 import pytest
 
-from link_bench import CONFIG, Bench
+from support.link_bench import CONFIG, Bench
 from ualink.dl.interface import LinkState
 from ualink.phy.interface import TxKind
-from ualink_sim.model.dl_flit import DLFlit, crc_ok
-from ualink_sim.model.dl_header import ExplicitHeader, decode_header
+from ualink_sim.model.dl.flit import DLFlit, crc_ok
+from ualink_sim.model.dl.header import ExplicitHeader, decode_header
 
 IDLE, DATA, REMOTE_FAULT = TxKind.IDLE.value, TxKind.DATA.value, TxKind.REMOTE_FAULT.value
 

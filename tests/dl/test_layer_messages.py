@@ -2,7 +2,7 @@
 
 import pytest
 
-from link_bench import Bench
+from support.link_bench import Bench
 
 HALF_RATE = 15_625
 WORDS = 40

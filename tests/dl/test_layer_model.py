@@ -6,15 +6,15 @@ from collections import deque
 import pytest
 from amaranth.sim import Simulator
 
-from tl_flits import tl_flit
+from support.tl.flits import tl_flit
 from ualink.config import DLConfig
 from ualink.dl.interface import LinkState
 from ualink.dl.layer import DataLink
 from ualink.phy.interface import SlotStatus, TxKind
-from ualink_sim.model.dl_channel import ChannelControl
-from ualink_sim.model.dl_link import LinkEnd
-from ualink_sim.model.dl_messages import decode_message
-from ualink_sim.model.dl_replay import ReplayReceiver, ReplayTransmitter
+from ualink_sim.model.dl.channel import ChannelControl
+from ualink_sim.model.dl.link import LinkEnd
+from ualink_sim.model.dl.messages import decode_message
+from ualink_sim.model.dl.replay import ReplayReceiver, ReplayTransmitter
 
 COUNT = 300
 """TL flits each way."""

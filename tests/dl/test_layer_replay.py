@@ -5,9 +5,9 @@ from itertools import pairwise
 
 import pytest
 
-from link_bench import CONFIG, Bench
+from support.link_bench import CONFIG, Bench
 from ualink.phy.interface import TxKind
-from ualink_sim.model.dl_header import CommandHeader, ExplicitHeader, decode_header
+from ualink_sim.model.dl.header import CommandHeader, ExplicitHeader, decode_header
 
 QUIET = 20
 """TL flits each way before anything is lost."""

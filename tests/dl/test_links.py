@@ -6,13 +6,13 @@ import pytest
 from amaranth.hdl import Module, Signal
 from amaranth.sim import Simulator
 
-from dl.register_bench import Firmware
-from tl_flits import tl_flit, tl_flit_good
+from support.dl.register_bench import Firmware
+from support.tl.flits import tl_flit, tl_flit_good
 from ualink.config import DLConfig
-from ualink.dl.error_injection import InjectionPoint
+from ualink.dl.flit.error_injection import InjectionPoint
 from ualink.dl.interface import LinkState
 from ualink.dl.links import Links
-from ualink.dl.register_block import DLRegisterBlock
+from ualink.dl.registers.block import DLRegisterBlock
 from ualink.phy.interface import SlotStatus, TxKind
 
 CONFIG = DLConfig(replay_depth=8, idle_flit_times=4)

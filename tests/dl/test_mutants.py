@@ -1,8 +1,8 @@
 """Campaigns on the replay machines alone: the RTL keeps every rule and order, and every wrong version is caught.
 
-All versions run side by side in one simulation (``dl.replay_pair``), under losses, bursts, forged headers, spoilt flits
-and a partner that falls silent. A version is caught when it delivers a wrong flit, or does what the executable model
-does not allow (``dl.replay_rules``).
+All versions run side by side in one simulation (``support.dl.replay_pair``), under losses, bursts, forged headers,
+spoilt flits and a partner that falls silent. A version is caught when it delivers a wrong flit, or does what the
+executable model does not allow (``support.dl.replay_rules``).
 """
 
 import json
@@ -15,12 +15,12 @@ from pathlib import Path
 import pytest
 from amaranth.lib import data
 
-from dl import mutant_modules, replay_pair, soak_traffic
-from dl.mutant_modules import load
-from dl.mutants import MUTANTS, Mutant
-from dl.replay_pair import FATE_LAYOUT, RECORD_LAYOUT, Farm
-from dl.replay_rules import Fate, PairRules, Record, Settings
-from ualink.verilog import to_verilog
+from support.dl import mutant_modules, replay_pair, soak_traffic
+from support.dl.mutant_modules import load
+from support.dl.mutants import MUTANTS, Mutant
+from support.dl.replay_pair import FATE_LAYOUT, RECORD_LAYOUT, Farm
+from support.dl.replay_rules import Fate, PairRules, Record, Settings
+from ualink.emit.verilog import to_verilog
 from ualink_sim.simulator import build_once
 
 QUIET = {"seed": 1, "loss": 0, "burst": 0, "forgery": 0, "offer": 0xFFFF, "spoil": 0, "judge": 1}
@@ -100,7 +100,7 @@ class Campaign:
             "\0".join([*texts, repr(versions)]),
         )
         records = folder / "records"
-        model.run("dl.mutants_bench", environment={"PHASES": json.dumps(PHASES), "RECORDS": str(records)})
+        model.run("support.dl.mutants_bench", environment={"PHASES": json.dumps(PHASES), "RECORDS": str(records)})
         self._lines = [[int(word, 16) for word in line.split()] for line in records.read_text().splitlines()]
 
     def _slots(self):

@@ -4,9 +4,9 @@ import random
 
 import pytest
 
-from link_bench import CONFIG, Bench
+from support.link_bench import CONFIG, Bench
+from support.upsets import Memory, flip
 from ualink.dl.interface import LinkState
-from upsets import Memory, flip
 
 PROTECTED = ("packer", "transmit", "receive_buffer", "unpacker", "containment")
 CERTAIN = (("packer", "state", "q"), ("unpacker", "state", "q"))

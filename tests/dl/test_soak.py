@@ -1,6 +1,7 @@
 """Millions of TL flits over wires that lose and damage DL flits: none lost, doubled, changed or out of order.
 
-Traffic, wires and checkers are hardware (``dl.soak_top``). CI runs a slice; ``make soak`` (UALINK_SOAK=1) the whole.
+Traffic, wires and checkers are hardware (``support.dl.soak_top``). CI runs a slice; ``make soak`` (UALINK_SOAK=1) the
+whole.
 """
 
 import json
@@ -10,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from dl import soak_channel, soak_top, soak_traffic
-from dl.soak_top import SoakTop
+from support.dl import soak_channel, soak_top, soak_traffic
+from support.dl.soak_top import SoakTop
 from ualink.config import DLConfig
-from ualink.verilog import to_verilog
+from ualink.emit.verilog import to_verilog
 from ualink_sim.simulator import Model, build_once
 
 pytestmark = [pytest.mark.soak, pytest.mark.xdist_group("dl_soak")]
@@ -92,7 +93,7 @@ def test_nothing_is_lost_doubled_or_out_of_order(tmp_path, ports, group):
     made = cases(ports, group)
     results = tmp_path / "results.json"
     environment = {"PORTS": str(ports), "CASES": json.dumps(made), "RESULTS": str(results)}
-    model(ports).run("dl.soak_bench", environment=environment)
+    model(ports).run("support.dl.soak_bench", environment=environment)
     for case, result in zip(made, json.loads(results.read_text()), strict=True):
         assert min(result["delivered"]) >= case["flits"]
         assert min(result["damaged"]) > 0 and sum(result["replays_accepted"]) > 0

@@ -8,7 +8,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In
 from amaranth.sim import Simulator
 
-from formal import prove
+from support.formal import prove
 from ualink.lib.parity import ProtectedRegister, byte_parity, join_parity, parity_mismatch, split_parity
 
 LAYOUT = data.StructLayout({"count": 5, "flag": 1})

@@ -9,7 +9,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 from amaranth.sim import Simulator
 
-from formal import prove
+from support.formal import prove
 from ualink.config import ConfigError
 from ualink.lib.queue import Queue
 

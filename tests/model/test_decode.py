@@ -6,15 +6,15 @@ from collections import deque
 import pytest
 
 from ualink_sim.model.decode import Decoder, FlitState, decode_flits
-from ualink_sim.model.dl_flit import DLFlit
-from ualink_sim.model.dl_header import CommandHeader, ExplicitHeader
-from ualink_sim.model.dl_link import LinkEnd
-from ualink_sim.model.dl_messages import NoOp, TLRateNotification, UARTTransport
-from ualink_sim.model.dl_packing import Packer
-from ualink_sim.model.tl_fields import Credit, FlowControl, UncompressedRequest
-from ualink_sim.model.tl_reassembly import ReceivedRequest
-from ualink_sim.model.tl_sequence import INITIAL_CREDIT_RELEASE_COMPLETE, Issue, TransmitSequence, message_half_flit
-from ualink_sim.model.upli import OrigDataBeat, Request
+from ualink_sim.model.dl.flit import DLFlit
+from ualink_sim.model.dl.header import CommandHeader, ExplicitHeader
+from ualink_sim.model.dl.link import LinkEnd
+from ualink_sim.model.dl.messages import NoOp, TLRateNotification, UARTTransport
+from ualink_sim.model.dl.packing import Packer
+from ualink_sim.model.tl.fields import Credit, FlowControl, UncompressedRequest
+from ualink_sim.model.tl.reassembly import ReceivedRequest
+from ualink_sim.model.tl.sequence import INITIAL_CREDIT_RELEASE_COMPLETE, Issue, TransmitSequence, message_half_flit
+from ualink_sim.model.upli.transactions import OrigDataBeat, Request
 
 
 def tl_stream(rng, requests):

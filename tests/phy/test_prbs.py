@@ -9,7 +9,7 @@ from amaranth.sim import Simulator
 
 from ualink.config import ConfigError
 from ualink.phy.prbs import LOCK_WORDS, LOSS_WINDOW, LOSS_WORDS, PRBS_TAPS, PRBSChecker, PRBSGenerator
-from ualink_sim.model.phy_prbs import Follower, sequence
+from ualink_sim.model.phy.prbs import Follower, sequence
 
 
 def run(component, testbench):

@@ -3,7 +3,7 @@
 from amaranth.hdl import Value
 from amaranth.sim import Simulator
 
-from csr_master import Master
+from support.csr.master import Master
 from ualink.config import PhyConfig
 from ualink.phy.link_fault import LinkFault
 from ualink.phy.register_block import PhyRegisterBlock

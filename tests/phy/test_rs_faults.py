@@ -4,12 +4,12 @@ from functools import cache
 
 import pytest
 
-from phy.rs_stream import receive
+from support.phy.rs_stream import receive
 from ualink.config import PhyConfig
 from ualink.phy.link_fault import LinkFault
 from ualink.phy.rs_receive import RSReceive
-from ualink_sim.model import phy_rs_blocks as codes
-from ualink_sim.model.phy_rs_fault import LinkFaultMachine
+from ualink_sim.model.phy import rs_blocks as codes
+from ualink_sim.model.phy.rs_fault import LinkFaultMachine
 
 IDLE, LF, RF, LI = [codes.IDLE], [codes.LOCAL_FAULT], [codes.REMOTE_FAULT], [codes.LINK_INTERRUPTION]
 OK, LOCAL, REMOTE, INTERRUPTION = LinkFault.OK, LinkFault.LOCAL, LinkFault.REMOTE, LinkFault.INTERRUPTION

@@ -4,11 +4,11 @@ import random
 
 import pytest
 
-from phy.rs_stream import data_block, receive, reserved, spoilt
+from support.phy.rs_stream import data_block, receive, reserved, spoilt
 from ualink.config import PhyConfig
 from ualink.phy.rs_receive import RSReceive
-from ualink_sim.model import phy_rs_blocks as codes
-from ualink_sim.model.phy_rs_receive import Heard
+from ualink_sim.model.phy import rs_blocks as codes
+from ualink_sim.model.phy.rs_receive import Heard
 
 CONFIG = PhyConfig(rate=200, marker_interval=32, idle_interval=8)
 IDLE, ERROR, BLOCKS = codes.IDLE, codes.ERROR, codes.BLOCKS

@@ -7,16 +7,16 @@ import pytest
 from amaranth.hdl import EnableInserter, Module, Signal
 from amaranth.sim import Simulator
 
-from link_bench import Bench
-from phy.rs_stream import Beats, hostile, packed, unpacked
-from phy.rs_wire import Wire
+from support.link_bench import Bench
+from support.phy.rs_stream import Beats, hostile, packed, unpacked
+from support.phy.rs_wire import Wire
 from ualink.config import PhyConfig
 from ualink.dl.interface import LinkState
 from ualink.phy.interface import TxKind
 from ualink.phy.link_fault import LinkFault
 from ualink.phy.reconciliation import Reconciliation
-from ualink_sim.model import phy_rs_blocks as codes
-from ualink_sim.model.phy_rs_receive import Heard
+from ualink_sim.model.phy import rs_blocks as codes
+from ualink_sim.model.phy.rs_receive import Heard
 
 CONFIG = PhyConfig(rate=400, marker_interval=32, idle_interval=8)
 

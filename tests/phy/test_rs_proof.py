@@ -7,7 +7,7 @@ from amaranth.hdl import Assert, Assume, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
-from formal import prove
+from support.formal import prove
 from ualink.config import PhyConfig
 from ualink.phy.interface import BEATS_PER_FLIT, TxKind
 from ualink.phy.link_fault import LinkFault

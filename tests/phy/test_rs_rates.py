@@ -6,13 +6,13 @@ import pytest
 from amaranth.hdl import Module, Signal
 from amaranth.sim import Simulator
 
-from phy.rs_stream import unpacked
+from support.phy.rs_stream import unpacked
 from ualink import config as configuration
 from ualink.config import ConfigError, PhyConfig
 from ualink.phy.port_rate import PortRate
 from ualink.phy.reconciliation import Reconciliation
 from ualink.phy.rs_schedule import SlotSchedule
-from ualink_sim.model.phy_rs_transmit import Offer, Transmitter
+from ualink_sim.model.phy.rs_transmit import Offer, Transmitter
 
 CLOSE = {100: 4, 200: 4, 400: 8, 800: 16}
 """Slots from marker to marker, 1/1024 of the standard's; with an Idle flit in every four."""

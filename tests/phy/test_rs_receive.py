@@ -4,11 +4,11 @@ import random
 
 import pytest
 
-from phy.rs_stream import hostile, receive
+from support.phy.rs_stream import hostile, receive
 from ualink.config import PhyConfig
 from ualink.phy.rs_receive import RSReceive
-from ualink_sim.model import phy_rs_blocks as codes
-from ualink_sim.model.phy_rs_receive import Heard, Receiver
+from ualink_sim.model.phy import rs_blocks as codes
+from ualink_sim.model.phy.rs_receive import Heard, Receiver
 
 CONFIG = PhyConfig(rate=200, marker_interval=32, idle_interval=8)
 

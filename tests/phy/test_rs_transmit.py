@@ -5,15 +5,15 @@ import random
 import pytest
 from amaranth.sim import Simulator
 
-from phy.rs_slots import BEATS, Slot, Transmission
+from support.phy.rs_slots import BEATS, Slot, Transmission
 from ualink.config import PhyConfig
 from ualink.phy.interface import TxKind
 from ualink.phy.link_fault import LinkFault
 from ualink.phy.port_rate import PortRate
 from ualink.phy.rs_schedule import SlotSchedule
 from ualink.phy.rs_transmit import RSTransmit
-from ualink_sim.model.phy_rs_blocks import IDLE, REMOTE_FAULT, START, data_flit, is_control, is_data, octets
-from ualink_sim.model.phy_rs_transmit import Sequence, Transmitter
+from ualink_sim.model.phy.rs_blocks import IDLE, REMOTE_FAULT, START, data_flit, is_control, is_data, octets
+from ualink_sim.model.phy.rs_transmit import Sequence, Transmitter
 
 MARKER, IDLES = 12, 4
 CONFIG = PhyConfig(rate=200, marker_interval=MARKER, idle_interval=IDLES)
@@ -180,7 +180,7 @@ def test_a_marker_period(rate, slots):
 @pytest.mark.req("PHY-043", "PHY-066", "PHY-067", "PHY-068")
 @pytest.mark.parametrize(("rate", "slots"), [(100, 4096), (200, 4096), (400, 8192), (800, 16384)])
 def test_a_marker_period_of_the_model(rate, slots):
-    from ualink_sim.model.phy_rs_transmit import Offer
+    from ualink_sim.model.phy.rs_transmit import Offer
 
     model = Transmitter(rate)
     sent = [model.slot(Offer.FLIT, bytes(640))[0] for _ in range(slots + 1)]

@@ -4,11 +4,11 @@ import random
 
 import pytest
 
-from ualink_sim.model.phy_pcs import number_of, receive, transmit
-from ualink_sim.model.phy_rs_fault import LinkFault
-from ualink_sim.model.phy_rs_receive import Heard, Receiver
-from ualink_sim.model.phy_rs_transmit import Offer, Sequence, Transmitter
-from ualink_sim.model.phy_wire import WireReader
+from ualink_sim.model.phy.pcs import number_of, receive, transmit
+from ualink_sim.model.phy.rs_fault import LinkFault
+from ualink_sim.model.phy.rs_receive import Heard, Receiver
+from ualink_sim.model.phy.rs_transmit import Offer, Sequence, Transmitter
+from ualink_sim.model.phy.wire import WireReader
 
 INTERVAL = 4
 MARKER_BLOCKS = 16

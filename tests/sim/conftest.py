@@ -5,9 +5,9 @@ import signal
 
 import pytest
 
-from sim.pod_fixtures import RECONCILIATION, random_trace, run_scenario
-from ualink_sim.results import Bucket, LinkResult, Replay, Results, Transaction
-from ualink_sim.scenario import parse_scenario
+from support.sim.pod_fixtures import RECONCILIATION, random_trace, run_scenario
+from ualink_sim.pod.scenario import parse_scenario
+from ualink_sim.report.results import Bucket, LinkResult, Replay, Results, Transaction
 
 SCENARIO = """
 [pod]

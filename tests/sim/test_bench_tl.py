@@ -7,7 +7,7 @@ import pytest
 from amaranth.hdl import Module
 from amaranth.sim import Simulator
 
-from tl_flits import tl_flit
+from support.tl.flits import tl_flit
 from ualink.config import AddressCacheConfig, TLConfig
 from ualink.tl.control import LIMITS_LAYOUT
 from ualink_sim.bench import tl_cache, tl_efficiency, tl_pair, tl_pair_bench, wire
@@ -19,8 +19,8 @@ from ualink_sim.bench.tl_pair_source import TrafficSource
 from ualink_sim.bench.tl_pair_top import PairTop
 from ualink_sim.bench.tl_pair_wire import FlitWire
 from ualink_sim.bench.tl_patterns import READ, TABLES, WRITE, WRITE_FULL, Kind, Pattern, efficiency
-from ualink_sim.model.tl_fields import CompressedRequest, CompressedResponse, Credit, FlowControl, UncompressedRequest
-from ualink_sim.model.tl_sequence import Issue, TransmitSequence
+from ualink_sim.model.tl.fields import CompressedRequest, CompressedResponse, Credit, FlowControl, UncompressedRequest
+from ualink_sim.model.tl.sequence import Issue, TransmitSequence
 
 ATOMIC_R = 0x30
 

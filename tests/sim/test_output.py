@@ -9,7 +9,7 @@ import sys
 import pytest
 from click.testing import CliRunner
 
-import ualink_sim.pod
+import ualink_sim.pod.run
 from sim.conftest import make_results
 from ualink.cli import main
 from ualink_sim.output import OutputError, output_folder
@@ -28,8 +28,8 @@ def work(tmp_path, monkeypatch):
         capture.write_bytes(b"capture")
         return make_results(transactions=4)
 
-    monkeypatch.setattr(ualink_sim.pod, "build_pod", lambda *_, **__: None)
-    monkeypatch.setattr(ualink_sim.pod, "run_pod", run_pod)
+    monkeypatch.setattr(ualink_sim.pod.run, "build_pod", lambda *_, **__: None)
+    monkeypatch.setattr(ualink_sim.pod.run, "run_pod", run_pod)
     return tmp_path
 
 
@@ -45,7 +45,7 @@ def refuse(monkeypatch, *arguments):
     def never(*_, **__):
         raise AssertionError("the folder was not refused in time")
 
-    monkeypatch.setattr(ualink_sim.pod, "build_pod", never)
+    monkeypatch.setattr(ualink_sim.pod.run, "build_pod", never)
     result = sim(*arguments)
     assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (2, "", 1)
     return result.stderr.removeprefix("ualink: ").rstrip()
@@ -124,12 +124,12 @@ def test_a_disk_that_fills_up_leaves_what_was_there(work, earlier):
         (work / "out").mkdir()
         (work / "out" / "summary.json").write_text("old")
     program = (
-        "import resource, ualink_sim.pod; from sim.conftest import make_results; from ualink.cli import main\n"
-        "ualink_sim.pod.build_pod = lambda *_, **__: None\n"
+        "import resource, ualink_sim.pod.run; from sim.conftest import make_results; from ualink.cli import main\n"
+        "ualink_sim.pod.run.build_pod = lambda *_, **__: None\n"
         "def run_pod(model, scenario, *, capture, **_):\n"
         "    capture.write_bytes(b'capture'); resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))\n"
         "    return make_results(transactions=4)\n"
-        "ualink_sim.pod.run_pod = run_pod\n"
+        "ualink_sim.pod.run.run_pod = run_pod\n"
         "main(['sim', 'pod.toml', '--out', 'out'])\n"
     )
     path = os.pathsep.join(filter(None, sys.path))
@@ -146,7 +146,7 @@ def test_a_capture_that_cannot_be_written_is_told(work, monkeypatch):
     def run_pod(model, scenario, *, capture, **_):
         raise OSError(0, "No space left on device", str(capture))
 
-    monkeypatch.setattr(ualink_sim.pod, "run_pod", run_pod)
+    monkeypatch.setattr(ualink_sim.pod.run, "run_pod", run_pod)
     result = sim("--out", "out")
     assert result.exit_code == 2
     assert result.stderr.splitlines()[-1] == "ualink: out: cannot be written: No space left on device"
@@ -157,7 +157,7 @@ def test_a_capture_that_cannot_be_written_is_told(work, monkeypatch):
     ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)], ids=lambda x: str(x)
 )
 def test_signals_while_a_model_is_made_leave_nothing(work, monkeypatch, number, status):
-    monkeypatch.setattr(ualink_sim.pod, "build_pod", lambda *_, **__: os.kill(os.getpid(), number))
+    monkeypatch.setattr(ualink_sim.pod.run, "build_pod", lambda *_, **__: os.kill(os.getpid(), number))
     before = signal.getsignal(number)
     result = sim("--out", "out")
     assert result.exit_code == status
@@ -170,7 +170,7 @@ def test_a_hangup_that_is_ignored_ends_nothing(work, monkeypatch):
     """As under ``nohup``."""
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        monkeypatch.setattr(ualink_sim.pod, "build_pod", lambda *_, **__: os.kill(os.getpid(), signal.SIGHUP))
+        monkeypatch.setattr(ualink_sim.pod.run, "build_pod", lambda *_, **__: os.kill(os.getpid(), signal.SIGHUP))
         assert sim("--out", "out").exit_code == 0
         assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
     finally:

@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from switch.bench import pack, random_beat, random_request, run
-from switch.traffic import RESPONSES, CoreBench
+from support.switch.bench import pack, random_beat, random_request, run
+from support.switch.traffic import RESPONSES, CoreBench
 
 
 def straight(stations, ports):

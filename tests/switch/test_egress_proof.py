@@ -5,7 +5,7 @@ from amaranth.hdl import Assert, Assume, Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
-from formal import prove
+from support.formal import prove
 from ualink.switch.request_egress import RequestEgress
 from ualink.switch.response_egress import ResponseEgress
 from ualink.upli.commands import ReqCmd

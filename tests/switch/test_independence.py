@@ -7,7 +7,7 @@ cycle: its deliveries are compared with those of a run in which nothing is stall
 
 import pytest
 
-from switch.traffic import RESPONSES, SMALL, CoreBench
+from support.switch.traffic import RESPONSES, SMALL, CoreBench
 
 KINDS = ("read", "write", *RESPONSES)
 STALLED = 3

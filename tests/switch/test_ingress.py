@@ -6,7 +6,7 @@ import pytest
 from amaranth.hdl import Module
 from amaranth.sim import Simulator
 
-from switch.bench import pack, random_beat, random_request, random_response
+from support.switch.bench import pack, random_beat, random_request, random_response
 from ualink.switch.request_ingress import RequestIngress
 from ualink.switch.response_ingress import ResponseIngress
 

@@ -5,7 +5,7 @@ import random
 import pytest
 from amaranth.hdl import Module, ResetInserter, Signal
 
-from switch.bench import run
+from support.switch.bench import run
 from ualink.config import StationConfig, SwitchConfig
 from ualink.switch.route_table import RouteTable, route_entry_layout
 

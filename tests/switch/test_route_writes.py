@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from switch.bench import pack, random_request, random_response
-from switch.traffic import CoreBench
+from support.switch.bench import pack, random_request, random_response
+from support.switch.traffic import CoreBench
 
 DST = 7
 ENTRIES = (

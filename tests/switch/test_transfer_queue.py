@@ -5,8 +5,8 @@ from amaranth.hdl import Assert, Assume, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In
 
-from formal import prove
-from switch.bench import Sink, Source, run
+from support.formal import prove
+from support.switch.bench import Sink, Source, run
 from ualink.config import ConfigError
 from ualink.switch.core import QueueDepths
 from ualink.switch.transfer import transfer_layout

@@ -5,17 +5,17 @@ from itertools import chain
 
 import pytest
 
-from tl_layer import SMALL, Side, run_for, simulate, traffic
-from tl_receive import CACHE
-from tl_receive import run as receive
-from tl_received import received
-from tl_stimulus import CLASSES, WRITE, Stimulus, read_response, request, write_response
-from tl_transmit import run as transmit
+from support.tl.layer import SMALL, Side, run_for, simulate, traffic
+from support.tl.receive import CACHE
+from support.tl.receive import run as receive
+from support.tl.received import received
+from support.tl.stimulus import CLASSES, WRITE, Stimulus, read_response, request, write_response
+from support.tl.transmit import run as transmit
 from ualink.config import AddressCacheConfig, Credits, TLConfig
-from ualink.tl.receive_error import ReceiveError
-from ualink_sim.model.tl_compression import is_compressible
-from ualink_sim.model.tl_fields import CompressedRequest, UncompressedRequest, UncompressedResponse
-from ualink_sim.model.tl_sequence import Issue, TransmitSequence
+from ualink.tl.receive.error import ReceiveError
+from ualink_sim.model.tl.compression import is_compressible
+from ualink_sim.model.tl.fields import CompressedRequest, UncompressedRequest, UncompressedResponse
+from ualink_sim.model.tl.sequence import Issue, TransmitSequence
 
 TRANSMITTER = TLConfig(**{name: Credits(pool=8) for name in CLASSES}, tx_cache=AddressCacheConfig(rows=4, ways=2))
 RECEIVER = TLConfig(rx_cache=CACHE, **{name: Credits(pool=16) for name in CLASSES})

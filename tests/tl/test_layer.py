@@ -6,8 +6,8 @@ from itertools import chain
 
 import pytest
 
-from tl_layer import SMALL, Side, arriving, check_beats, run_for, simulate, step, traffic
-from tl_stimulus import CHANNELS
+from support.tl.layer import SMALL, Side, arriving, check_beats, run_for, simulate, step, traffic
+from support.tl.stimulus import CHANNELS
 
 
 @pytest.mark.req(

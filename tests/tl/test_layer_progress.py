@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from tl_layer import SMALL, Side, arriving, check_beats, short, simulate, step, traffic
-from tl_stimulus import READ, WRITE, read_response, request, write_response
+from support.tl.layer import SMALL, Side, arriving, check_beats, short, simulate, step, traffic
+from support.tl.stimulus import READ, WRITE, read_response, request, write_response
 from ualink.config import Credits
 
 READS = (READ, 0x08, 0x0F)

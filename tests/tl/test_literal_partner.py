@@ -4,10 +4,10 @@ import random
 
 import pytest
 
-from tl_layer import SMALL, Side, simulate
-from tl_stimulus import READ, WRITE, WRITE_FULL, Stimulus, read_response, request, write_response
-from ualink_sim.model.tl_reassembly import Reassembler
-from ualink_sim.model.tl_sequence import ControlFields, ReceiveSequence
+from support.tl.layer import SMALL, Side, simulate
+from support.tl.stimulus import READ, WRITE, WRITE_FULL, Stimulus, read_response, request, write_response
+from ualink_sim.model.tl.reassembly import Reassembler
+from ualink_sim.model.tl.sequence import ControlFields, ReceiveSequence
 
 READY_AFTER = 40
 """Cycles from the rise of the link in which both initial credit releases are surely complete."""

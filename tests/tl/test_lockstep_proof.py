@@ -12,13 +12,13 @@ from amaranth.hdl import Assert, Assume, Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In
 
-from dl.bit_proof import refuted
-from ualink.tl.data_gearbox import DataGearbox
-from ualink.tl.fields import MessageType
-from ualink.tl.half_flit_sequence import HalfFlitSequence
-from ualink.tl.half_flits import DataSource
-from ualink.tl.receive_error import ReceiveError
-from ualink.tl.receive_sequence import ReceiveSequence
+from support.dl.bit_proof import refuted
+from ualink.tl.format.fields import MessageType
+from ualink.tl.format.half_flits import DataSource
+from ualink.tl.pack.data_gearbox import DataGearbox
+from ualink.tl.pack.half_flit_sequence import HalfFlitSequence
+from ualink.tl.receive.error import ReceiveError
+from ualink.tl.receive.sequence import ReceiveSequence
 
 WHOLE = bool(os.environ.get("UALINK_SOAK"))
 CYCLES = 10 if WHOLE else 6

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tl.mutant_modules import changed_text
-from tl.mutants import MUTANTS, SOAK
+from support.tl.mutant_modules import changed_text
+from support.tl.mutants import MUTANTS, SOAK
 
 HERE = Path(__file__).parent
 WHOLE = bool(os.environ.get("UALINK_SOAK"))
@@ -39,7 +39,7 @@ def run(arguments: list[str], mutant, **environment: str) -> subprocess.Complete
 def test_a_test_notices(tmp_path, mutant):
     """The test that is named beside a mutant fails with it, and not for want of something else."""
     target = f"{HERE / mutant.caught_by}"
-    options = ["-q", "-x", "-p", "tl.mutant_modules", "-p", "no:cacheprovider"]
+    options = ["-q", "-x", "-p", "support.tl.mutant_modules", "-p", "no:cacheprovider"]
     done = run(["-m", "pytest", *options, target], mutant, UALINK_REQUIREMENT_RESULTS=str(tmp_path / "results.json"))
     assert done.returncode == 1 and "1 failed" in done.stdout, done.stdout[-2000:] + done.stderr[-2000:]
 
@@ -49,7 +49,7 @@ def test_a_test_notices(tmp_path, mutant):
 @pytest.mark.parametrize("mutant", [None, *BY_SOAK], ids=lambda mutant: mutant.name if mutant else "none")
 def test_the_soak_notices(mutant):
     """A short soak finds no fault with the right version, and one with each wrong version."""
-    done = run(["-m", "tl.mutant_soak"], mutant)
+    done = run(["-m", "support.tl.mutant_soak"], mutant)
     assert done.returncode in (0, 3), done.stdout[-2000:] + done.stderr[-2000:]
     print(done.stdout[-300:])
     assert (done.returncode == 3) == (mutant is not None)

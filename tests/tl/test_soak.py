@@ -1,7 +1,7 @@
 """Millions of Control half-flits through transmitter and receiver: the executable model finds no difference.
 
-Traffic, wires and restarts are hardware (``tl.soak_top``); taps write down all that passes, which ``tl.soak_judge``
-then looks at. CI runs a slice; ``make soak`` (UALINK_SOAK=1) the whole.
+Traffic, wires and restarts are hardware (``support.tl.soak_top``); taps write down all that passes, which
+``support.tl.soak_judge`` then looks at. CI runs a slice; ``make soak`` (UALINK_SOAK=1) the whole.
 """
 
 import json
@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from dl import soak_traffic as dl_soak_traffic
-from tl import soak_tap, soak_top, soak_traffic
-from tl.soak_cases import MODELS, cases
-from tl.soak_tap import TAP_VERILOG
-from tl.soak_top import SoakTop
-from ualink.verilog import to_verilog
+from support.dl import soak_traffic as dl_soak_traffic
+from support.tl import soak_tap, soak_top, soak_traffic
+from support.tl.soak_cases import MODELS, cases
+from support.tl.soak_tap import TAP_VERILOG
+from support.tl.soak_top import SoakTop
+from ualink.emit.verilog import to_verilog
 from ualink_sim.simulator import Model, build_once
 
 pytestmark = [pytest.mark.soak, pytest.mark.xdist_group("tl_soak")]
@@ -68,7 +68,7 @@ def test_the_model_finds_no_difference(tmp_path, name):
     made = cases(name, CASES, CYCLES) + cases(name, 1, 4000)
     results = tmp_path / "results.json"
     environment = {"MODEL": name, "CASES": json.dumps(made), "RESULTS": str(results), "SPOIL": str(SPOILS)}
-    soak_model(name).run("tl.soak_bench", environment=environment)
+    soak_model(name).run("support.tl.soak_bench", environment=environment)
     total: Counter[str] = Counter()
     for case, seen in zip(made, json.loads(results.read_text()), strict=True):
         print(json.dumps({"model": name, **case, **seen}))

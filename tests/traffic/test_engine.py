@@ -6,7 +6,8 @@ import pytest
 from amaranth.hdl import Module, Shape
 from amaranth.lib.wiring import connect
 
-from traffic.engines import SMALL, Pair
+from support.traffic.engines import SMALL, Pair
+from support.upli.wire import CHANNELS
 from ualink.config import ConfigError, StationConfig
 from ualink.station import Station
 from ualink.traffic.config import TrafficConfig
@@ -14,8 +15,7 @@ from ualink.traffic.engine import TrafficEngine
 from ualink.traffic.interface import ErrorKind, SettingsSignature
 from ualink.traffic.register_map import traffic_registers
 from ualink_sim.model.traffic import Command, Settings, bin_of, plans
-from ualink_sim.model.upli import Status
-from upli_wire import CHANNELS
+from ualink_sim.model.upli.transactions import Status
 
 LINES = SMALL.memory_lines
 REGION = 3

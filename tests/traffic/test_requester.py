@@ -2,11 +2,11 @@
 
 import pytest
 
-from traffic.partner import OTHER, OWN, SEED, Partner, changed
+from support.traffic.partner import OTHER, OWN, SEED, Partner, changed
 from ualink.traffic.interface import ErrorKind
 from ualink.traffic.statistics import COUNTERS, ERRORS
 from ualink_sim.model.traffic import Command, Pattern, Settings, line_data, plans
-from ualink_sim.model.upli import Status, WrRspBeat
+from ualink_sim.model.upli.transactions import Status, WrRspBeat
 
 ASKED = 10
 SETTINGS = Settings(

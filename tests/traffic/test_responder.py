@@ -6,11 +6,11 @@ import pytest
 from amaranth.sim import Simulator
 
 from ualink.traffic.responder import Responder
-from ualink_sim.model import upli
-from ualink_sim.model.completer import Completer
-from ualink_sim.model.memory import OPERATIONS
 from ualink_sim.model.traffic import WrappedMemory
-from ualink_sim.model.upli import ReqCmd, Status
+from ualink_sim.model.upli import transactions as upli
+from ualink_sim.model.upli.completer import Completer
+from ualink_sim.model.upli.memory import OPERATIONS
+from ualink_sim.model.upli.transactions import ReqCmd, Status
 
 LINES = 8
 BITWISE = {code: OPERATIONS[code] for code in (1, 2, 3, 4)}

@@ -2,10 +2,10 @@
 
 import pytest
 
-from traffic.partner import DELAY, OTHER, OWN, SEED, Partner
+from support.traffic.partner import DELAY, OTHER, OWN, SEED, Partner
 from ualink.traffic.interface import ErrorKind
 from ualink_sim.model.traffic import Pattern, Settings, least_of_bin, line_data, plans
-from ualink_sim.model.upli import ALL_LANES
+from ualink_sim.model.upli.transactions import ALL_LANES
 
 READS = Settings(read=256, size=0, own=OWN, first=OTHER, region=4)
 RISE = 3

@@ -3,12 +3,12 @@
 import pytest
 from amaranth.hdl import Value
 
+from support.upli.pair import POISON, Pair, Traffic, field, simulate
+from support.upli.wire import FIELDS, PARITY, ones
 from ualink.config import Credits, UPLIConfig
 from ualink.upli.channels import CHANNEL_LAYOUTS
 from ualink.upli.status import ERRORS_LAYOUT
-from ualink_sim.model.upli_admission import Admission, WireBeat
-from upli_pair import POISON, Pair, Traffic, field, simulate
-from upli_wire import FIELDS, PARITY, ones
+from ualink_sim.model.upli.admission import Admission, WireBeat
 
 MANY = Credits(pool=40, vc=(20, 20, 20, 20))
 CONFIG = UPLIConfig(req=MANY, orig_data=MANY, rd_rsp=MANY, wr_rsp=MANY)

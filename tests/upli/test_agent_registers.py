@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 from amaranth.sim import Simulator
 
-from csr_master import Master
+from support.csr.master import Master
 from ualink.upli.agent_registers import AGENT_REGISTERS, AGENTS, AgentRegisterBlock
 
 ERRORS = ("data_error", "control_error", "protocol_error")

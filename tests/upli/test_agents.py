@@ -3,9 +3,9 @@
 import pytest
 from amaranth.hdl import Value
 
+from support.upli.pair import Pair, Traffic, pack, simulate
+from support.upli.wire import CONTROLS, sample
 from ualink.config import Credits, UPLIConfig
-from upli_pair import Pair, Traffic, pack, simulate
-from upli_wire import CONTROLS, sample
 
 CONFIG = UPLIConfig(req=Credits(pool=8), orig_data=Credits(pool=8), rd_rsp=Credits(pool=8), wr_rsp=Credits(pool=8))
 READ, WRITE = 0x03, 0x28

@@ -2,9 +2,9 @@
 
 import pytest
 
+from support.upli.pair import Pair, simulate
 from ualink.config import Credits
 from upli.test_agents import CONFIG, READ, Feed, request
-from upli_pair import Pair, simulate
 
 POOL, OWN = 1, 0
 MANY = 7

@@ -4,8 +4,8 @@ import random
 
 import pytest
 
+from support.upli.pair import simulate
 from ualink.upli.burst import BurstCheck
-from upli_pair import simulate
 
 
 async def play(ctx, dut, cycles):

@@ -7,10 +7,10 @@ from amaranth.hdl import Assert, Assume, Module, ResetInserter, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
-from formal import prove
+from support.formal import prove
+from support.upli.pair import simulate
 from ualink.config import ConfigError
 from ualink.upli.calendar import Calendar, CalendarCheck, check_ports
-from upli_pair import simulate
 
 
 @pytest.mark.parametrize("ports", [0, 3, 8, True, "4"])

@@ -2,8 +2,8 @@
 
 import pytest
 
+from support.upli.pair import Pair, members
 from ualink.upli.channels import CHANNEL_LAYOUTS, UPLISignature
-from upli_pair import Pair, members
 
 # Table 2-2, 2-14, 2-8, 2-11: signals and bits of information and control, of credit return, of parity.
 TABLES = {

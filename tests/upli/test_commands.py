@@ -5,8 +5,8 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from support.upli.pair import simulate
 from ualink.upli.commands import ReqCmd, Status, has_orig_data
-from upli_pair import simulate
 
 
 class OrigDataOf(wiring.Component):

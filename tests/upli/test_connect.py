@@ -5,8 +5,8 @@ import itertools
 import pytest
 from amaranth.hdl import Module, ResetInserter, Signal
 
+from support.upli.pair import simulate
 from ualink.upli.connect import Connect
-from upli_pair import simulate
 
 
 class Sides:

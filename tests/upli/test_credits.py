@@ -7,11 +7,11 @@ from amaranth.hdl import Assert, Assume, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
-from formal import prove
+from support.formal import prove
+from support.upli.pair import simulate
 from ualink.config import Credits
 from ualink.upli.credits import ReceiverCredits, SenderCredits
 from ualink.upli.parity import credit_parity
-from upli_pair import simulate
 
 
 def drive_return(ctx, credit, returns, others=lambda: (0, 0, 1)):

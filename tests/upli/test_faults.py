@@ -2,9 +2,9 @@
 
 import pytest
 
+from support.upli.pair import POISON, Pair, Traffic, arrives_as, field, members, simulate
 from ualink.config import Credits, UPLIConfig
 from ualink.upli.channels import CHANNEL_LAYOUTS, UPLISignature
-from upli_pair import POISON, Pair, Traffic, arrives_as, field, members, simulate
 
 CONFIG = UPLIConfig(req=Credits(pool=8), orig_data=Credits(pool=8), rd_rsp=Credits(pool=8), wr_rsp=Credits(pool=8))
 RECEIVER = {"req": "completer", "orig_data": "completer", "rd_rsp": "originator", "wr_rsp": "originator"}

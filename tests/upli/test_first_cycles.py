@@ -6,10 +6,10 @@ import pytest
 from amaranth.back import rtlil
 from amaranth.hdl import Module, ResetInserter, Signal, Value
 
+from support.upli.pair import members, simulate
 from ualink.config import Credits, UPLIConfig
 from ualink.upli.completer import Completer
 from ualink.upli.originator import Originator
-from upli_pair import members, simulate
 
 CONFIG = UPLIConfig(req=Credits(pool=8), orig_data=Credits(pool=8), rd_rsp=Credits(pool=8), wr_rsp=Credits(pool=8))
 AGENTS = {"completer": Completer, "originator": Originator}

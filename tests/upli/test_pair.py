@@ -2,8 +2,8 @@
 
 import pytest
 
+from support.upli.pair import Pair, Traffic, simulate
 from ualink.config import Credits, UPLIConfig
-from upli_pair import Pair, Traffic, simulate
 
 POOL_ONLY = UPLIConfig(req=Credits(pool=3), orig_data=Credits(pool=6), rd_rsp=Credits(pool=5), wr_rsp=Credits(pool=2))
 VC_ONLY = UPLIConfig(

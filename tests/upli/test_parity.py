@@ -5,11 +5,11 @@ import random
 import pytest
 from amaranth.hdl import Module, Signal, Value
 
+from support.upli.pair import simulate
+from support.upli.wire import PARITY, ones
 from ualink.upli.channels import CHANNEL_LAYOUTS, CreditReturnSignature
 from ualink.upli.parity import beat_parity, control_mismatch, credit_mismatch, credit_parity, data_mismatch
 from ualink.upli.sender import CHANNEL_SIGNATURES
-from upli_pair import simulate
-from upli_wire import PARITY, ones
 
 UNCOVERED = {"asi", "auth_tag", "pool"}
 """Fields that no parity of this revision covers (ruling A-12 of UPLI)."""

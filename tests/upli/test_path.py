@@ -2,9 +2,9 @@
 
 import pytest
 
-from sim.pod_fixtures import POD
-from ualink_sim.pod import build_pod
-from ualink_sim.scenario import parse_scenario
+from support.sim.pod_fixtures import POD
+from ualink_sim.pod.run import build_pod
+from ualink_sim.pod.scenario import parse_scenario
 
 pytestmark = POD
 
@@ -22,7 +22,7 @@ def run():
     model = build_pod(scenario.pod.accelerators, scenario.switch)
 
     def run(testcase, **environment):
-        model.run("upli.path_bench", testcase=testcase, environment=environment)
+        model.run("support.upli.path_bench", testcase=testcase, environment=environment)
 
     return run
 

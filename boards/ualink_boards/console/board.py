@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
-from ualink.csr_design import DESCRIPTION, IDENTIFIER, LAYOUT_VERSION
+from ualink.csr.design import DESCRIPTION, IDENTIFIER, LAYOUT_VERSION
 
 from .designs import DESIGNS, find_design
 from .errors import BadInput, BoardError

@@ -5,13 +5,13 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect
 
 from ualink.config import DLConfig
-from ualink.csr_console import ConsoleRegisters
-from ualink.csr_design import RegisterDesign
-from ualink.dl.error_injection import ErrorInjection
-from ualink.dl.link_state import LinkStateMachine
-from ualink.dl.register_block import DLRegisterBlock
-from ualink.dl.register_map import dl_registers
-from ualink.dl.registers import COUNTERS, EventCounters
+from ualink.csr.console import ConsoleRegisters
+from ualink.csr.design import RegisterDesign
+from ualink.dl.flit.error_injection import ErrorInjection
+from ualink.dl.link.state import LinkStateMachine
+from ualink.dl.registers.block import DLRegisterBlock
+from ualink.dl.registers.firmware import COUNTERS, EventCounters
+from ualink.dl.registers.map import dl_registers
 from ualink.lib.queue import Queue
 from ualink.phy.interface import BEATS_PER_FLIT, SlotStatus, TxKind
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from ualink.config import ConfigError
-from ualink.csr_design import RegisterDesign
+from ualink.csr.design import RegisterDesign
 
 from .errors import BadInput
 from .hardware import CYCLES_PER_BIT, Hardware, hardware_of

@@ -47,7 +47,7 @@ def hardware_of(name: str, make_top: Callable[[int, int], Any]) -> Hardware:
     """Of a component with the members ``rx`` and ``tx`` that ``make_top`` makes for a clock in Hz and a baud rate."""
 
     def model() -> "Model":
-        from ualink.verilog import to_verilog
+        from ualink.emit.verilog import to_verilog
         from ualink_sim.simulator import build_once
 
         top = f"board_{name}"

@@ -110,7 +110,7 @@ class Window:
 
 
 class DesignTable:
-    """The windows of a design, as ``ualink.csr_design.RegisterDesign.to_dict`` gives them."""
+    """The windows of a design, as ``ualink.csr.design.RegisterDesign.to_dict`` gives them."""
 
     def __init__(self, table: Mapping[str, Any]):
         self.name: str = table["design"]

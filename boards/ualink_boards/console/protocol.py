@@ -1,4 +1,4 @@
-"""Requests and answers on a board's serial line, as ``ualink.csr_serial.SerialRegisters`` speaks them.
+"""Requests and answers on a board's serial line, as ``ualink.csr.serial.SerialRegisters`` speaks them.
 
 ``Request``, ``encode_request`` and ``AnswerReader`` are the computer's side. ``Responder`` is the board's, in plain
 Python: what a board is expected to do with any bytes at all.

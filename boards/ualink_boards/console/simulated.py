@@ -33,7 +33,7 @@ def simulate(design: str, tell: Callable[[str], None], *, rest_after: int = REST
     The first time the design is compiled. BadInput: there is no such design; BoardError: it cannot be simulated.
     """
     hardware = check(design)
-    from ualink_sim.progress import working
+    from ualink_sim.pod.progress import working
     from ualink_sim.simulator import SimulatorError
 
     minutes = "about a minute" if hardware.minutes == 1 else f"about {hardware.minutes} minutes"

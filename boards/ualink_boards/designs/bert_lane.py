@@ -5,8 +5,8 @@ from amaranth.lib import wiring
 from amaranth.lib.cdc import FFSynchronizer, PulseSynchronizer
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from ualink.csr import BusSignature
-from ualink.csr_block import RegisterBlock
+from ualink.csr.block import RegisterBlock
+from ualink.csr.table import BusSignature
 from ualink.phy.prbs import PRBSChecker, PRBSGenerator
 from ualink.phy.serdes.interface import LaneStatusSignature, SerdesLaneSignature
 

@@ -1,6 +1,6 @@
 """Registers of a lane of ``bert``."""
 
-from ualink.csr import Access, Field, Register, RegisterMap
+from ualink.csr.table import Access, Field, Register, RegisterMap
 from ualink.phy.lane_registers import lane_setting_fields, lane_status_fields
 
 __all__ = ["ORDER", "lane_registers"]

@@ -5,15 +5,15 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import connect, flipped
 
 from ualink.config import PhyConfig
-from ualink.csr import BusSignature
-from ualink.csr_console import ConsoleRegisters
-from ualink.csr_design import RegisterDesign
-from ualink.dl.register_block import DLRegisterBlock
+from ualink.csr.console import ConsoleRegisters
+from ualink.csr.design import RegisterDesign
+from ualink.csr.table import BusSignature
+from ualink.dl.registers.block import DLRegisterBlock
 from ualink.phy.pcs.pcs import PCS
 from ualink.phy.reconciliation import Reconciliation
 from ualink.phy.register_block import PhyRegisterBlock
 from ualink.station import Station
-from ualink.tl.register_block import TLRegisterBlock
+from ualink.tl.registers.block import TLRegisterBlock
 from ualink.traffic.engine import TrafficEngine
 from ualink.upli.agent_registers import AGENT_REGISTERS, AGENTS, AgentRegisterBlock
 

@@ -5,8 +5,8 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import connect
 
 from ualink.config import PhyConfig
-from ualink.csr_console import ConsoleRegisters
-from ualink.csr_design import RegisterDesign
+from ualink.csr.console import ConsoleRegisters
+from ualink.csr.design import RegisterDesign
 
 from ..board import LED_MEANINGS, Board
 from ..frame import FrameSignature

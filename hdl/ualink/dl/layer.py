@@ -7,21 +7,21 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ualink.config import DLConfig
-from ualink.dl.containment import IngressContainment
-from ualink.dl.crc_generator import CrcGenerator
-from ualink.dl.error_injection import ErrorInjection
-from ualink.dl.flit_check import FlitCheck
-from ualink.dl.forward_progress import ForwardProgress
+from ualink.dl.flit.check import FlitCheck
+from ualink.dl.flit.containment import IngressContainment
+from ualink.dl.flit.crc_generator import CrcGenerator
+from ualink.dl.flit.error_injection import ErrorInjection
+from ualink.dl.flit.packer import Packer
+from ualink.dl.flit.receive_buffer import ReceiveBuffer
+from ualink.dl.flit.unpacker import Unpacker
 from ualink.dl.interface import tl_flit_signature
-from ualink.dl.link_state import LinkStateMachine
+from ualink.dl.link.forward_progress import ForwardProgress
+from ualink.dl.link.state import LinkStateMachine
 from ualink.dl.message_service import MessageService
-from ualink.dl.pacer import Pacer
-from ualink.dl.packer import Packer
-from ualink.dl.receive_buffer import ReceiveBuffer
-from ualink.dl.registers import COUNTERS, FULL_RATE, DLConfigSignature, DLStatusSignature, EventCounters
-from ualink.dl.replay_receive import ReplayReceive
-from ualink.dl.replay_transmit import ReplayTransmit
-from ualink.dl.unpacker import Unpacker
+from ualink.dl.rate.pacer import Pacer
+from ualink.dl.registers.firmware import COUNTERS, FULL_RATE, DLConfigSignature, DLStatusSignature, EventCounters
+from ualink.dl.replay.receive import ReplayReceive
+from ualink.dl.replay.transmit import ReplayTransmit
 from ualink.lib.forward import show
 from ualink.phy.interface import RX_BEAT_LAYOUT, TX_BEAT_LAYOUT, SlotStatus, TxKind
 

@@ -8,7 +8,7 @@ from amaranth.utils import ceil_log2
 from ualink.config import DLConfig
 from ualink.dl.interface import tl_flit_signature
 from ualink.dl.layer import DataLink
-from ualink.dl.registers import FULL_RATE
+from ualink.dl.registers.firmware import FULL_RATE
 from ualink.lib.interleave import Interleaver
 from ualink.phy.interface import RSSignature
 

@@ -5,13 +5,13 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ualink.config import DLConfig
-from ualink.dl.basic_messages import BasicMessages
-from ualink.dl.control_messages import ControlMessages
 from ualink.dl.interface import DEVICE_ID_LAYOUT, PORT_NUMBER_LAYOUT
-from ualink.dl.message_arbiter import MessageArbiter
-from ualink.dl.message_decoder import MessageDecoder
-from ualink.dl.registers import FULL_RATE, DLConfigSignature
-from ualink.dl.uart import Uart
+from ualink.dl.message.arbiter import MessageArbiter
+from ualink.dl.message.basic_messages import BasicMessages
+from ualink.dl.message.control_messages import ControlMessages
+from ualink.dl.message.decoder import MessageDecoder
+from ualink.dl.registers.firmware import FULL_RATE, DLConfigSignature
+from ualink.dl.uart.top import Uart
 
 __all__ = ["MessageService", "MessageStatusSignature"]
 

@@ -5,7 +5,7 @@ from amaranth.lib import memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.config import ConfigError
-from ualink.lib.memories import BLOCK_RAM
+from ualink.emit.memories import BLOCK_RAM
 
 __all__ = ["Queue"]
 

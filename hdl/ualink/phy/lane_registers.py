@@ -1,6 +1,6 @@
 """Fields of registers that every lane has, whatever it carries: settings and status of its SERDES."""
 
-from ualink.csr import Access, Field
+from ualink.csr.table import Access, Field
 from ualink.phy.serdes.interface import Loopback
 
 __all__ = ["lane_setting_fields", "lane_status_fields"]

@@ -5,8 +5,8 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ualink.config import PhyConfig
-from ualink.csr import BusSignature
-from ualink.csr_block import RegisterBlock
+from ualink.csr.block import RegisterBlock
+from ualink.csr.table import BusSignature
 from ualink.phy.pcs.receive import ReceiveLaneStatus
 from ualink.phy.reconciliation import ReconciliationStatusSignature
 from ualink.phy.register_map import COUNTERS, phy_registers

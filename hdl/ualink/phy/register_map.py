@@ -1,7 +1,7 @@
 """The registers of the physical layer of one port of a board, as firmware sees them."""
 
 from ualink.config import PhyConfig
-from ualink.csr import Access, Field, Register, RegisterMap
+from ualink.csr.table import Access, Field, Register, RegisterMap
 from ualink.phy.lane_registers import lane_setting_fields, lane_status_fields
 from ualink.phy.link_fault import LinkFault
 

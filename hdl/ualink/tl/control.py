@@ -3,8 +3,8 @@
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import Out
 
-from .drop_mode import DROP_CAUSE_LAYOUT
-from .receive_error import ReceiveError
+from .receive.error import ReceiveError
+from .session.drop_mode import DROP_CAUSE_LAYOUT
 
 __all__ = ["LIMITS_LAYOUT", "NATURAL_LIMITS", "TLControlSignature", "TLStatusSignature"]
 

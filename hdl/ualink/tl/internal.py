@@ -3,7 +3,7 @@
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from .fields import CREDIT_CLASSES, FLOW_CONTROL
+from .format.fields import CREDIT_CLASSES, FLOW_CONTROL
 
 __all__ = ["CREDIT_RELEASE_LAYOUT", "CREDIT_UPDATE_LAYOUT", "RELEASE_LAYOUT", "ReceiveStatusSignature"]
 

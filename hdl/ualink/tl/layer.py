@@ -9,10 +9,10 @@ from ualink.dl.interface import tl_flit_signature
 from ualink.upli.channels import beat_stream
 
 from .control import TLControlSignature, TLStatusSignature
-from .drop_gate import DropGate
-from .drop_mode import DropMode
-from .receive import Receive
-from .transmit import Transmit
+from .receive.top import Receive
+from .session.drop_gate import DropGate
+from .session.drop_mode import DropMode
+from .transmit.top import Transmit
 
 __all__ = ["TransactionLayer"]
 

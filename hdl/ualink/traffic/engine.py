@@ -4,7 +4,7 @@ from amaranth.hdl import Const, Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from ualink.csr import BusSignature
+from ualink.csr.table import BusSignature
 from ualink.traffic.config import TrafficConfig
 from ualink.traffic.register_block import TrafficRegisterBlock
 from ualink.traffic.requester import SERVICE, Requester

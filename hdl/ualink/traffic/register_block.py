@@ -4,8 +4,8 @@ from amaranth.hdl import Cat, Const, Module, Mux, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from ualink.csr import WORD_BYTES, BusSignature
-from ualink.csr_block import RegisterBlock
+from ualink.csr.block import RegisterBlock
+from ualink.csr.table import WORD_BYTES, BusSignature
 from ualink.traffic.config import TrafficConfig
 from ualink.traffic.histogram import BIN_BITS, COUNT_BITS
 from ualink.traffic.interface import SettingsSignature

@@ -1,6 +1,6 @@
 """The registers of a traffic engine, as firmware sees them."""
 
-from ualink.csr import Access, Field, Register, RegisterMap
+from ualink.csr.table import Access, Field, Register, RegisterMap
 from ualink.traffic.config import TrafficConfig
 from ualink.traffic.histogram import BIN_BITS, COUNT_BITS
 from ualink.traffic.interface import TIME_BITS, Destinations, ErrorKind, Pattern, SettingsSignature

@@ -4,8 +4,8 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from ualink.csr import Access, BusSignature, Field, Register, RegisterMap
-from ualink.csr_block import RegisterBlock
+from ualink.csr.block import RegisterBlock
+from ualink.csr.table import Access, BusSignature, Field, Register, RegisterMap
 
 __all__ = ["AGENTS", "AGENT_REGISTERS", "AgentRegisterBlock"]
 

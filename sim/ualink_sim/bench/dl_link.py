@@ -5,8 +5,8 @@ import tempfile
 from pathlib import Path
 
 from ualink.config import DLConfig
+from ualink.emit.verilog import to_verilog
 from ualink.phy.interface import BEATS_PER_FLIT
-from ualink.verilog import to_verilog
 
 from ..simulator import Model, SimulatorError, build_once
 from .link_top import LinkTop

@@ -2,9 +2,9 @@
 
 from functools import partial
 
-from ualink.dl.crc import CRC_STAGES
-from ualink.dl.crc_checker import CrcChecker
-from ualink.dl.crc_generator import CrcGenerator
+from ualink.dl.flit.crc import CRC_STAGES
+from ualink.dl.flit.crc_checker import CrcChecker
+from ualink.dl.flit.crc_generator import CrcGenerator
 
 from .data_links import DataLinks
 from .rows import Bench, Options

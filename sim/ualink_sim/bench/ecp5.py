@@ -5,7 +5,7 @@ from pathlib import Path
 
 from amaranth.lib import wiring
 
-from ualink.verilog import to_rtlil
+from ualink.emit.verilog import to_rtlil
 
 from .netlist import cells, lut_levels
 from .scan import Scan

@@ -6,7 +6,7 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ualink.dl.flit import BEAT_BYTES, FLIT_HEADER_OFFSET
+from ualink.dl.flit.format import BEAT_BYTES, FLIT_HEADER_OFFSET
 from ualink.phy.interface import RX_BEAT_LAYOUT, TX_BEAT_LAYOUT, SlotStatus, TxKind
 
 __all__ = ["HEADER_BIT", "LONGEST_WIRE", "Wire"]

@@ -2,7 +2,7 @@
 
 from amaranth.sim import Simulator
 
-from ualink.dl.packer import Packer
+from ualink.dl.flit.packer import Packer
 
 __all__ = ["packer_utilisation"]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from amaranth.lib import wiring
 
-from ualink.verilog import to_rtlil
+from ualink.emit.verilog import to_rtlil
 
 from .rows import Unavailable
 from .scan import Scan

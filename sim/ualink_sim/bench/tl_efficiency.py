@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from ualink.tl.fields import FLOW_CONTROL
+from ualink.tl.format.fields import FLOW_CONTROL
 
-from ..model.upli import ReqCmd
+from ..model.upli.transactions import ReqCmd
 from .rows import Bench, Row, Unavailable
 from .tl_pair import WIRE, count
 from .tl_patterns import BEAT, READ, TABLES, WRITE, WRITE_FULL, Kind, Pattern, efficiency

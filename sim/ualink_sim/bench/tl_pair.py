@@ -6,8 +6,8 @@ from functools import cache
 from pathlib import Path
 
 from ualink.config import TLConfig
+from ualink.emit.verilog import to_verilog
 from ualink.tl.control import LIMITS_LAYOUT, TLControlSignature
-from ualink.verilog import to_verilog
 
 from ..simulator import Model, SimulatorError, build_once
 from .rows import Unavailable

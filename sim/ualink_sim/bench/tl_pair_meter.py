@@ -9,10 +9,10 @@ from amaranth.lib.wiring import In, Out
 
 from ualink.config import TLConfig
 from ualink.dl.interface import TL_FLIT_LAYOUT
-from ualink.tl.control_decoder import ControlDecoder
-from ualink.tl.fields import FType
-from ualink.tl.receive_error import ReceiveError
-from ualink.tl.receive_sequence import ReceiveSequence
+from ualink.tl.format.fields import FType
+from ualink.tl.receive.control_decoder import ControlDecoder
+from ualink.tl.receive.error import ReceiveError
+from ualink.tl.receive.sequence import ReceiveSequence
 
 __all__ = ["COUNTS", "Meter"]
 

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from ualink.upli.channels import REQ_LAYOUT
 
-from ..model.upli import ReqCmd
+from ..model.upli.transactions import ReqCmd
 
 __all__ = [
     "KINDS",

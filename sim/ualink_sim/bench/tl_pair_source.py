@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from ualink.lib.queue import Queue
 from ualink.upli.channels import beat_stream
 
-from ..model.upli import ReqCmd
+from ..model.upli.transactions import ReqCmd
 from .link_checker import flit_data
 from .tl_pair_requests import PatternSignature, RequestGenerator, tag_for
 

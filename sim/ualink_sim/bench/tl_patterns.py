@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from ualink.tl.fields import has_byte_enables
+from ualink.tl.format.fields import has_byte_enables
 
-from ..model.upli import ReqCmd
+from ..model.upli.transactions import ReqCmd
 
 __all__ = ["BEAT", "READ", "TABLES", "WRITE", "WRITE_FULL", "Kind", "Pattern", "Table", "efficiency"]
 

@@ -9,17 +9,17 @@ stay undecoded, and a note says so.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from .dl_flit import DL_FLIT_BYTES, SEGMENT_START, DLFlit, crc_ok
-from .dl_follow import FlitFollower, FlitState, StreamChange
-from .dl_header import CommandHeader, ExplicitHeader, HeaderError, decode_header
-from .dl_messages import DLMessage, MessageError, UARTTransport, decode_message
-from .dl_packing import SegmentHeader, Unpacker
-from .dl_synchronise import FrameSynchronizer
-from .tl_compression import AddressCache
-from .tl_fields import FieldError
-from .tl_reassembly import Reassembler, Received
-from .tl_sequence import INITIAL_CREDIT_RELEASE_COMPLETE, Event, ProtocolError, ReceiveSequence
-from .tl_synchronise import Synchronizer
+from .dl.flit import DL_FLIT_BYTES, SEGMENT_START, DLFlit, crc_ok
+from .dl.follow import FlitFollower, FlitState, StreamChange
+from .dl.header import CommandHeader, ExplicitHeader, HeaderError, decode_header
+from .dl.messages import DLMessage, MessageError, UARTTransport, decode_message
+from .dl.packing import SegmentHeader, Unpacker
+from .dl.synchronise import FrameSynchronizer
+from .tl.compression import AddressCache
+from .tl.fields import FieldError
+from .tl.reassembly import Reassembler, Received
+from .tl.sequence import INITIAL_CREDIT_RELEASE_COMPLETE, Event, ProtocolError, ReceiveSequence
+from .tl.synchronise import Synchronizer
 
 __all__ = ["DecodedFlit", "DecodedMessage", "DecodedTLFlit", "Decoder", "FlitState", "decode_flits"]
 

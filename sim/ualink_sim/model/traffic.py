@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 
-from .memory import LINE_BYTES, Memory
+from .upli.memory import LINE_BYTES, Memory
 
 __all__ = [
     "BINS",

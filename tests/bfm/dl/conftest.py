@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from ualink.verilog import to_verilog
+from ualink.emit.verilog import to_verilog
 from ualink_sim.simulator import build
 
 

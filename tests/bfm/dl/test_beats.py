@@ -6,7 +6,7 @@ import pytest
 
 from ualink_sim.bfm.dl.beats import BeatReceiver, BeatSender, DLBus
 from ualink_sim.bfm.dl.rules import DLProtocolError
-from ualink_sim.model.dl_endpoint import CONTROL_FLIT, IDLE, LOST, REMOTE_FAULT
+from ualink_sim.model.dl.endpoint import CONTROL_FLIT, IDLE, LOST, REMOTE_FAULT
 
 
 class Signal:

@@ -21,4 +21,4 @@ LINK_STATES = _dl(165, 170, 171, 173, 175, 177, 182)
 @pytest.mark.req(*MESSAGES, *CHANNELS, *UART, *LINK_STATES)
 @pytest.mark.xdist_group("data_link")
 def test_message_and_link_scenarios(data_link):
-    data_link.run("bfm.dl.partner_message_bench")
+    data_link.run("support.bfm.dl.partner_message_bench")

@@ -20,4 +20,4 @@ REPLAYS = _dl(119, 121, 122, 126, 129, 140, 148, 149, 157, 160, 161, 167)
 @pytest.mark.req(*FLITS, *REQUESTS, *REPLAYS)
 @pytest.mark.xdist_group("data_link")
 def test_replay_scenarios(data_link):
-    data_link.run("bfm.dl.partner_replay_bench")
+    data_link.run("support.bfm.dl.partner_replay_bench")

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-import bfm.dl.broken_flits
-import bfm.dl.broken_messages
-import bfm.dl.broken_replay  # noqa: F401  all three register their cases
-from bfm.dl.breaking import CASES
-from bfm.dl.fake_link import FakeLink, header_of, losing, rewrite
+import support.bfm.dl.broken_flits
+import support.bfm.dl.broken_messages
+import support.bfm.dl.broken_replay  # noqa: F401  all three register their cases
+from support.bfm.dl.breaking import CASES
+from support.bfm.dl.fake_link import FakeLink, header_of, losing, rewrite
 from ualink_sim.bfm.dl.rules import RULES, DLProtocolError
-from ualink_sim.model.dl_header import ExplicitHeader
+from ualink_sim.model.dl.header import ExplicitHeader
 
 BY_THE_SIGNALS = {"known", "framing"}
 """Rules of the beat stream, which test_beats.py breaks."""

@@ -5,16 +5,16 @@ from collections import deque
 
 import pytest
 
-from bfm.dl.fake_link import FakeLink, endpoint, losing
+from support.bfm.dl.fake_link import FakeLink, endpoint, losing
 from ualink_sim.bfm.dl.bins import BINS
 from ualink_sim.bfm.dl.checker import LinkChecker
 from ualink_sim.bfm.dl.coverage import LinkCoverage
 from ualink_sim.bfm.dl.monitor import LinkMonitor
 from ualink_sim.bfm.dl.options import CheckerOptions
 from ualink_sim.bfm.dl.partner import LinkPartner
-from ualink_sim.model.dl_endpoint import LOST
-from ualink_sim.model.dl_messages import ChannelNegotiation, DeviceId
-from ualink_sim.model.dl_replay import Verdict
+from ualink_sim.model.dl.endpoint import LOST
+from ualink_sim.model.dl.messages import ChannelNegotiation, DeviceId
+from ualink_sim.model.dl.replay import Verdict
 
 OPTIONS = CheckerOptions(rx_replay_limit=40, codeword_group=2, request_spacing=1)
 

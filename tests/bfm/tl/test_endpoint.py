@@ -4,17 +4,17 @@ import random
 
 import pytest
 
-from bfm.tl.fake_link import LARGE, SMALL, FakeLink, random_link
+from support.bfm.tl.fake_link import LARGE, SMALL, FakeLink, random_link
 from ualink_sim.bfm.tl.bins import BINS
 from ualink_sim.bfm.tl.checker import LinkChecker
 from ualink_sim.bfm.tl.coverage import LinkCoverage
 from ualink_sim.bfm.tl.endpoint import TLEndpoint
 from ualink_sim.bfm.tl.options import NATURAL_LIMITS, TLOptions
 from ualink_sim.bfm.tl.random_items import RandomItems
-from ualink_sim.model.tl_credits import BUCKETS, CLASSES
-from ualink_sim.model.tl_reassembly import ReceivedReadResponse, ReceivedRequest
-from ualink_sim.model.tl_sequence import NOP_MESSAGE, message_half_flit
-from ualink_sim.model.upli import OrigDataBeat, Request
+from ualink_sim.model.tl.credits import BUCKETS, CLASSES
+from ualink_sim.model.tl.reassembly import ReceivedReadResponse, ReceivedRequest
+from ualink_sim.model.tl.sequence import NOP_MESSAGE, message_half_flit
+from ualink_sim.model.upli.transactions import OrigDataBeat, Request
 
 
 def greedy_link(**options):

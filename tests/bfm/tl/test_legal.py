@@ -4,15 +4,15 @@ from collections import Counter
 
 import pytest
 
-from bfm.tl.fake_link import LARGE, ONE_CLASS, SMALL, random_link
+from support.bfm.tl.fake_link import LARGE, ONE_CLASS, SMALL, random_link
 from ualink_sim.bfm.tl.bins import BINS
 from ualink_sim.bfm.tl.follower import Follower
 from ualink_sim.bfm.tl.legal import Weights
 from ualink_sim.bfm.tl.options import NATURAL_LIMITS, limit_of
 from ualink_sim.bfm.tl.random_items import ItemWeights
-from ualink_sim.model.tl_compression import AddressCache
-from ualink_sim.model.tl_reassembly import Reassembler, ReceivedReadResponse, ReceivedRequest, ReceivedWriteResponse
-from ualink_sim.model.tl_sequence import ProtocolError, ReceiveSequence
+from ualink_sim.model.tl.compression import AddressCache
+from ualink_sim.model.tl.reassembly import Reassembler, ReceivedReadResponse, ReceivedRequest, ReceivedWriteResponse
+from ualink_sim.model.tl.sequence import ProtocolError, ReceiveSequence
 
 
 def _tl(*numbers):

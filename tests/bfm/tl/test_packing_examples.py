@@ -2,8 +2,8 @@
 
 import pytest
 
-from model.test_tl_packing_examples import EFFICIENCY, Grid
-from packing_grids import GRIDS, is_control, rows
+from model.tl.test_packing_examples import EFFICIENCY, Grid
+from support.packing_grids import GRIDS, is_control, rows
 from ualink_sim.bfm.tl.checker import LinkChecker
 from ualink_sim.bfm.tl.observed import Due
 from ualink_sim.bfm.tl.options import TLOptions

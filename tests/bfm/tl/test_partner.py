@@ -21,13 +21,13 @@ CACHES = _tl(91, 93, 116, 117, 121, 124, 184, 187, 189, 190, 191, 192)
 @pytest.mark.xdist_group("transaction_layer")
 def test_legal_traffic(transaction_layer, authentication):
     environment = {"AUTHENTICATION": str(authentication)}
-    transaction_layer.run("bfm.tl.partner_bench", testcase="everything_arrives", environment=environment)
+    transaction_layer.run("support.bfm.tl.partner_bench", testcase="everything_arrives", environment=environment)
 
 
 @pytest.mark.req("TL-225", "TL-124", "TL-221")
 @pytest.mark.xdist_group("transaction_layer")
 def test_caches_over_a_link_down(transaction_layer):
-    transaction_layer.run("bfm.tl.partner_bench", testcase="caches_outlive_the_link")
+    transaction_layer.run("support.bfm.tl.partner_bench", testcase="caches_outlive_the_link")
 
 
 @pytest.mark.req("TL-224", "TL-132", "TL-135", "TL-140")
@@ -35,13 +35,15 @@ def test_caches_over_a_link_down(transaction_layer):
 @pytest.mark.xdist_group("transaction_layer")
 def test_literal_catch_buffers(transaction_layer, authentication):
     environment = {"AUTHENTICATION": str(authentication)}
-    transaction_layer.run("bfm.tl.partner_bench", testcase="a_literal_partner_gets_everything", environment=environment)
+    transaction_layer.run(
+        "support.bfm.tl.partner_bench", testcase="a_literal_partner_gets_everything", environment=environment
+    )
 
 
 @pytest.mark.req("TL-181")
 @pytest.mark.xdist_group("transaction_layer")
 def test_encryption(transaction_layer):
-    transaction_layer.run("bfm.tl.partner_bench", testcase="responses_keep_their_source_with_encryption")
+    transaction_layer.run("support.bfm.tl.partner_bench", testcase="responses_keep_their_source_with_encryption")
 
 
 @pytest.mark.req("TL-088", "TL-220", "TL-221")
@@ -49,4 +51,4 @@ def test_encryption(transaction_layer):
 @pytest.mark.xdist_group("transaction_layer")
 def test_illegal_traffic(transaction_layer, authentication):
     environment = {"AUTHENTICATION": str(authentication)}
-    transaction_layer.run("bfm.tl.partner_bench", testcase="illegal_flits_are_named", environment=environment)
+    transaction_layer.run("support.bfm.tl.partner_bench", testcase="illegal_flits_are_named", environment=environment)

@@ -4,14 +4,14 @@ import re
 
 import pytest
 
-from bfm.tl.fake_link import SMALL, FakeLink
+from support.bfm.tl.fake_link import SMALL, FakeLink
 from ualink_sim.bfm.tl.checker import LinkChecker
 from ualink_sim.bfm.tl.illegal import ILLEGAL, IllegalTraffic, NothingBrokenError
 from ualink_sim.bfm.tl.legal import LegalTraffic, Weights
 from ualink_sim.bfm.tl.options import NATURAL_LIMITS, TLOptions
 from ualink_sim.bfm.tl.rules import RULES, TLProtocolError
-from ualink_sim.model.tl_fields import Credit, FlowControl, encode_control_half_flit
-from ualink_sim.model.tl_sequence import INITIAL_CREDIT_RELEASE_COMPLETE, NOP_MESSAGE, message_half_flit
+from ualink_sim.model.tl.fields import Credit, FlowControl, encode_control_half_flit
+from ualink_sim.model.tl.sequence import INITIAL_CREDIT_RELEASE_COMPLETE, NOP_MESSAGE, message_half_flit
 
 BY_THE_SIGNALS = {"known", "stable"}
 """Rules of the stream, which test_bus.py breaks."""

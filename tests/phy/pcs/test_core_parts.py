@@ -17,7 +17,7 @@ from ualink.phy.pcs.marker_overwrite import MarkerOverwrite
 from ualink.phy.pcs.pcs import PCS
 from ualink.phy.pcs.scrambler import Scrambler
 from ualink.phy.pcs.start_detector import StartDetector
-from ualink_sim.model import phy_pcs as model
+from ualink_sim.model.phy import pcs as model
 
 IDLE, DATA, SLOT = 0x79, 0b10, 80
 

@@ -14,7 +14,7 @@ from ualink.phy.pcs.marker_finder import MarkerFinder
 from ualink.phy.pcs.receive_gearbox import ReceiveGearbox
 from ualink.phy.pcs.transmit_gearbox import TransmitGearbox
 from ualink.phy.serdes.interface import LANE_WIDTHS
-from ualink_sim.model import phy_pcs as model
+from ualink_sim.model.phy import pcs as model
 
 
 def run(component, testbench, domain):

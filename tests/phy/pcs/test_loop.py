@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from phy.pcs import bench_top
-from phy.pcs.bench_top import BenchTop
-from ualink.verilog import to_verilog
+from support.phy.pcs import bench_top
+from support.phy.pcs.bench_top import BenchTop
+from ualink.emit.verilog import to_verilog
 from ualink_sim.simulator import build_once
 
 pytestmark = pytest.mark.xdist_group("pcs")

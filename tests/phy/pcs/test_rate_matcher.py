@@ -16,7 +16,7 @@ from ualink.phy.blocks import (
     START_BLOCK,
 )
 from ualink.phy.pcs.rate_matcher import RateMatcher
-from ualink_sim.model.phy_rate_matching import changes
+from ualink_sim.model.phy.rate_matching import changes
 
 FLIT = 80
 

@@ -6,7 +6,7 @@ from amaranth.hdl import Assert, Assume, Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
-from formal import prove
+from support.formal import prove
 from ualink.phy.blocks import ERROR_BLOCK, IDLE_BLOCK, ORDERED_SET_TYPE
 from ualink.phy.pcs.idle_deletion import IdleDeletion
 from ualink.phy.pcs.idle_insertion import IdleInsertion

@@ -7,7 +7,7 @@ from amaranth.hdl import Module
 from amaranth.lib.wiring import connect
 from amaranth.sim import Simulator
 
-from phy.rs_stream import Beats
+from support.phy.rs_stream import Beats
 from ualink.config import PhyConfig
 from ualink.phy.interface import TxKind
 from ualink.phy.pcs.alignment_overwrite import AlignmentOverwrite
@@ -17,7 +17,7 @@ from ualink.phy.pcs.scrambler import Scrambler
 from ualink.phy.pcs.start_detector import StartDetector
 from ualink.phy.rs_receive import RSReceive
 from ualink.phy.rs_transmit import RSTransmit
-from ualink_sim.model.phy_rs_receive import Heard
+from ualink_sim.model.phy.rs_receive import Heard
 
 BEATS, CYCLES = 10, 150
 

@@ -3,9 +3,9 @@
 from collections import deque
 from dataclasses import dataclass
 
-from ...model.dl_header import CommandHeader, ExplicitHeader
-from ...model.dl_replay import REPLAY_REQUESTS, ReplayReceiver, Verdict
-from ...model.dl_sequence import RESET_SEQ, WINDOW, next_seq, seq_distance
+from ...model.dl.header import CommandHeader, ExplicitHeader
+from ...model.dl.replay import REPLAY_REQUESTS, ReplayReceiver, Verdict
+from ...model.dl.sequence import RESET_SEQ, WINDOW, next_seq, seq_distance
 from .flit_rules import Report
 from .observed import Header
 from .options import CheckerOptions

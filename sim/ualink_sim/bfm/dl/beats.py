@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ...model.dl_endpoint import CONTROL_FLIT, IDLE, LOST, REMOTE_FAULT, Slot
-from ...model.dl_flit import BEAT_BYTES, DL_FLIT_BYTES
+from ...model.dl.endpoint import CONTROL_FLIT, IDLE, LOST, REMOTE_FAULT, Slot
+from ...model.dl.flit import BEAT_BYTES, DL_FLIT_BYTES
 from .rules import DLProtocolError
 
 __all__ = ["BEATS", "BeatReceiver", "BeatSender", "DLBus"]

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from ...model.dl_channel import TL_CHANNEL, UART_CHANNEL, ChannelState
-from ...model.dl_messages import ChannelCommand, ChannelNegotiation
+from ...model.dl.channel import TL_CHANNEL, UART_CHANNEL, ChannelState
+from ...model.dl.messages import ChannelCommand, ChannelNegotiation
 from .flit_rules import Report
 from .options import CheckerOptions
 

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 
-from ...model.dl_channel import TL_CHANNEL, UART_CHANNEL
-from ...model.dl_decode_messages import Message, MessageStream, Payload
-from ...model.dl_endpoint import CONTROL_FLIT, IDLE, LOST, REMOTE_FAULT, Slot, SlotKind
-from ...model.dl_flit import DLFlit
-from ...model.dl_messages import UART, ChannelNegotiation
-from ...model.dl_packing import SegmentHeader
-from ...model.dl_replay import Verdict
+from ...model.dl.channel import TL_CHANNEL, UART_CHANNEL
+from ...model.dl.decode_messages import Message, MessageStream, Payload
+from ...model.dl.endpoint import CONTROL_FLIT, IDLE, LOST, REMOTE_FAULT, Slot, SlotKind
+from ...model.dl.flit import DLFlit
+from ...model.dl.messages import UART, ChannelNegotiation
+from ...model.dl.packing import SegmentHeader
+from ...model.dl.replay import Verdict
 from .ack_rules import AckRules
 from .channel_rules import ChannelRules
 from .flit_rules import FlitRules

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from ...model.dl_endpoint import Slot
+from ...model.dl.endpoint import Slot
 from .bins import BINS
 from .checker import LinkChecker
 from .link_coverage import LinkStateCoverage

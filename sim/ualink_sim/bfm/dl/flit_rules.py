@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterator
 
-from ...model.dl_flit import HALF_SEGMENT_SECTORS, SEGMENT_SECTORS, SEGMENT_START
-from ...model.dl_header import CommandHeader, ExplicitHeader
+from ...model.dl.flit import HALF_SEGMENT_SECTORS, SEGMENT_SECTORS, SEGMENT_START
+from ...model.dl.header import CommandHeader, ExplicitHeader
 from .observed import Header, ObservedFlit
 
 __all__ = ["FlitRules", "Part", "Report"]

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from ..agent import BusModel
-from ..arguments import check_function, check_number
+from ..common.agent import BusModel
+from ..common.arguments import check_function, check_number
 from .beats import BeatReceiver, BeatSender, DLBus
 from .monitor import LinkMonitor
 from .partner import LinkPartner, Watcher

@@ -1,7 +1,7 @@
 """Coverage of link states, as the wire and the faults of the RS show them (UALink_200 §6.7.1)."""
 
-from ...model.dl_endpoint import CONTROL_FLIT, REMOTE_FAULT, Slot
-from ...model.dl_link_state import CONTROL_FLITS_TO_IDLE
+from ...model.dl.endpoint import CONTROL_FLIT, REMOTE_FAULT, Slot
+from ...model.dl.link_state import CONTROL_FLITS_TO_IDLE
 from .checker import LinkChecker
 from .replay_coverage import Hit
 

@@ -1,7 +1,7 @@
 """Rules for link states, as the slots of both directions show them (UALink_200 §6.7.1, §6.7.4.2)."""
 
-from ...model.dl_endpoint import IDLE, REMOTE_FAULT, SlotKind
-from ...model.dl_link_state import CONTROL_FLITS_TO_IDLE, NOP_FLITS_TO_UP, RECEIVED_FLITS_TO_UP
+from ...model.dl.endpoint import IDLE, REMOTE_FAULT, SlotKind
+from ...model.dl.link_state import CONTROL_FLITS_TO_IDLE, NOP_FLITS_TO_UP, RECEIVED_FLITS_TO_UP
 from .flit_rules import Report
 from .options import CheckerOptions
 

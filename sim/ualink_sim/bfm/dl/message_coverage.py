@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from ...model.dl_channel import TL_CHANNEL, UART_CHANNEL
-from ...model.dl_decode_messages import Message, MessageStream, Unknown
-from ...model.dl_endpoint import Slot
-from ...model.dl_flit import SEGMENT_START
-from ...model.dl_messages import (
+from ...model.dl.channel import TL_CHANNEL, UART_CHANNEL
+from ...model.dl.decode_messages import Message, MessageStream, Unknown
+from ...model.dl.endpoint import Slot
+from ...model.dl.flit import SEGMENT_START
+from ...model.dl.messages import (
     ChannelCommand,
     ChannelNegotiation,
     DLMessage,
@@ -14,7 +14,7 @@ from ...model.dl_messages import (
     UARTResetResponse,
     UARTTransport,
 )
-from ...model.dl_replay import Verdict
+from ...model.dl.replay import Verdict
 from .checker import LinkChecker
 from .flit_rules import FlitRules
 from .observed import ObservedFlit

@@ -2,7 +2,7 @@
 
 from collections import deque
 
-from ...model.dl_messages import (
+from ...model.dl.messages import (
     ChannelNegotiation,
     DeviceId,
     DLMessage,
@@ -16,7 +16,7 @@ from ...model.dl_messages import (
     UARTTransport,
     decode_message,
 )
-from ...model.dl_uart import NO_OPS
+from ...model.dl.uart import NO_OPS
 from .flit_rules import Report
 from .options import CheckerOptions
 

@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ...model.dl_decode_messages import Message, MessageStream, Payload, Unknown
-from ...model.dl_endpoint import LOST, Slot, SlotKind
-from ...model.dl_link_state import CONTROL_FLITS_TO_IDLE
-from ...model.dl_messages import DLMessage
-from ...model.dl_packing import Unpacker
-from ...model.dl_replay import ReplayReceiver, Verdict
+from ...model.dl.decode_messages import Message, MessageStream, Payload, Unknown
+from ...model.dl.endpoint import LOST, Slot, SlotKind
+from ...model.dl.link_state import CONTROL_FLITS_TO_IDLE
+from ...model.dl.messages import DLMessage
+from ...model.dl.packing import Unpacker
+from ...model.dl.replay import ReplayReceiver, Verdict
 from .observed import ObservedFlit
 
 __all__ = ["LinkMonitor", "Observation"]

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from ...model.dl_flit import CRC_OFFSET, DLFlit, crc_bytes
-from ...model.dl_header import CommandHeader, ExplicitHeader, HeaderError, decode_header
+from ...model.dl.flit import CRC_OFFSET, DLFlit, crc_bytes
+from ...model.dl.header import CommandHeader, ExplicitHeader, HeaderError, decode_header
 
 __all__ = ["Header", "ObservedFlit"]
 

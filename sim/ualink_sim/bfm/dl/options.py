@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ..arguments import check_choice, check_number
+from ..common.arguments import check_choice, check_number
 
 __all__ = ["CheckerOptions"]
 

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
-from ...model.dl_endpoint import REMOTE_FAULT, DLEndpoint, Slot
+from ...model.dl.endpoint import REMOTE_FAULT, DLEndpoint, Slot
 
 __all__ = ["Fault", "LinkPartner", "Watcher"]
 

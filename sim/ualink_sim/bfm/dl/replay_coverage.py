@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
-from ...model.dl_endpoint import LOST, Slot, SlotKind
-from ...model.dl_header import CommandHeader, ExplicitHeader
-from ...model.dl_replay import REPLAY_REQUESTS, Verdict
-from ...model.dl_sequence import RESET_SEQ, WINDOW, next_seq, previous_seq, reconstruct_seq, seq_distance
+from ...model.dl.endpoint import LOST, Slot, SlotKind
+from ...model.dl.header import CommandHeader, ExplicitHeader
+from ...model.dl.replay import REPLAY_REQUESTS, Verdict
+from ...model.dl.sequence import RESET_SEQ, WINDOW, next_seq, previous_seq, reconstruct_seq, seq_distance
 from .checker import LinkChecker
 from .observed import Header, ObservedFlit
 from .replay_rules import IGNORE_FLITS, MAX_UNACKNOWLEDGED

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from ...model.dl_header import CommandHeader, ExplicitHeader
-from ...model.dl_sequence import RESET_SEQ, WINDOW, next_seq, seq_advance, seq_distance
+from ...model.dl.header import CommandHeader, ExplicitHeader
+from ...model.dl.sequence import RESET_SEQ, WINDOW, next_seq, seq_advance, seq_distance
 from .flit_rules import Report
 from .observed import Header, ObservedFlit
 from .options import CheckerOptions

@@ -1,7 +1,7 @@
 """Rules for the DL UART: framing, credits, stream reset (UALink_200 §6.4.4; rulings A-13 and A-35 (DL))."""
 
-from ...model.dl_messages import DLMessage, UARTCreditUpdate, UARTResetRequest, UARTResetResponse, UARTTransport
-from ...model.dl_uart_credits import COUNTER_MODULUS
+from ...model.dl.messages import DLMessage, UARTCreditUpdate, UARTResetRequest, UARTResetResponse, UARTTransport
+from ...model.dl.uart_credits import COUNTER_MODULUS
 from .flit_rules import Report
 from .options import CheckerOptions
 

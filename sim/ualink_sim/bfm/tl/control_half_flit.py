@@ -1,6 +1,6 @@
 """Takes a Control half-flit apart and names the rule that it breaks (UALink_200 §5.1.1, §5.9)."""
 
-from ...model.tl_fields import COMPRESSED_COMMANDS, FIELD_TYPES, CompressedRequest, ControlField
+from ...model.tl.fields import COMPRESSED_COMMANDS, FIELD_TYPES, CompressedRequest, ControlField
 
 __all__ = ["BadField", "parse_control_half_flit"]
 

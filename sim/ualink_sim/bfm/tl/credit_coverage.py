@@ -1,7 +1,7 @@
 """Coverage of source rate limits and credits (UALink_200 §5.7, §5.8)."""
 
-from ...model.tl_credits import CLASSES, Account, combine, cost_of
-from ...model.tl_fields import FlowControl
+from ...model.tl.credits import CLASSES, Account, combine, cost_of
+from ...model.tl.fields import FlowControl
 from .checker import LinkChecker
 from .field_coverage import Hit
 from .observed import ObservedFlit

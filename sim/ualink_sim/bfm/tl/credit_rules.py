@@ -1,7 +1,7 @@
 """Rules for TL credits as both directions of a link show them (UALink_200 §5.8)."""
 
-from ...model.tl_credits import BUCKETS, CLASSES, Account, combine, cost_of
-from ...model.tl_fields import ControlField
+from ...model.tl.credits import BUCKETS, CLASSES, Account, combine, cost_of
+from ...model.tl.fields import ControlField
 from .follower import Report
 from .observed import ObservedFlit
 

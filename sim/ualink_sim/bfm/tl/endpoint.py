@@ -4,12 +4,12 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from ...model.tl_compression import AddressCache, is_compressible
-from ...model.tl_credits import CreditError, ReceiveCredits, TransmitCredits, check_flow_control
-from ...model.tl_fields import ControlField, FieldError, UncompressedRequest
-from ...model.tl_rate_limit import REQUEST_LIMIT, RESPONSE_LIMIT, RateLimit, RateLimitError
-from ...model.tl_reassembly import Reassembler, ReceivedRequest
-from ...model.tl_sequence import (
+from ...model.tl.compression import AddressCache, is_compressible
+from ...model.tl.credits import CreditError, ReceiveCredits, TransmitCredits, check_flow_control
+from ...model.tl.fields import ControlField, FieldError, UncompressedRequest
+from ...model.tl.rate_limit import REQUEST_LIMIT, RESPONSE_LIMIT, RateLimit, RateLimitError
+from ...model.tl.reassembly import Reassembler, ReceivedRequest
+from ...model.tl.sequence import (
     INITIAL_CREDIT_RELEASE_COMPLETE,
     ControlFields,
     DataHalfFlit,

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from ...model.tl_compression import REGION_BITS
-from ...model.tl_fields import (
+from ...model.tl.compression import REGION_BITS
+from ...model.tl.fields import (
     CompressedReadResponse,
     CompressedRequest,
     CompressedResponse,
@@ -14,7 +14,7 @@ from ...model.tl_fields import (
     UncompressedRequest,
     UncompressedResponse,
 )
-from ...model.upli import ReqCmd, is_reserved
+from ...model.upli.transactions import ReqCmd, is_reserved
 from .checker import LinkChecker
 from .observed import ObservedFlit
 

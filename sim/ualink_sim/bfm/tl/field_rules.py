@@ -2,9 +2,9 @@
 
 from collections import Counter
 
-from ...model.tl_byte_enables import byte_enable_slots
-from ...model.tl_credits import Account, combine
-from ...model.tl_fields import (
+from ...model.tl.byte_enables import byte_enable_slots
+from ...model.tl.credits import Account, combine
+from ...model.tl.fields import (
     CompressedReadResponse,
     CompressedRequest,
     ControlField,
@@ -14,7 +14,7 @@ from ...model.tl_fields import (
     UncompressedRequest,
     UncompressedResponse,
 )
-from ...model.upli import ReqCmd
+from ...model.upli.transactions import ReqCmd
 from .follower import Report
 from .observed import Due, Half, ObservedFlit
 from .options import TLOptions, limit_of

@@ -4,8 +4,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import NoReturn
 
-from ...model.tl_fields import HALF_FLIT_BYTES, ControlField
-from ...model.tl_sequence import INITIAL_CREDIT_RELEASE_COMPLETE, NOP_MESSAGE, OwedHalfFlit
+from ...model.tl.fields import HALF_FLIT_BYTES, ControlField
+from ...model.tl.sequence import INITIAL_CREDIT_RELEASE_COMPLETE, NOP_MESSAGE, OwedHalfFlit
 from .control_half_flit import BadField, parse_control_half_flit
 from .observed import Due, Half, ObservedFlit
 from .options import TLOptions

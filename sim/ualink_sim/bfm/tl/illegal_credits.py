@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from ...model.tl_credits import BUCKETS, CLASSES, combine
-from ...model.tl_fields import Credit, FlowControl
-from ...model.tl_sequence import INITIAL_CREDIT_RELEASE_COMPLETE, message_half_flit
+from ...model.tl.credits import BUCKETS, CLASSES, combine
+from ...model.tl.fields import Credit, FlowControl
+from ...model.tl.sequence import INITIAL_CREDIT_RELEASE_COMPLETE, message_half_flit
 from .endpoint import Plan
 from .illegal_issues import a_read, a_read_response, a_write_full, a_write_response, add, left, richest
 from .illegalities import WatchedTraffic, breaks_plan

@@ -1,14 +1,14 @@
 """Ways to spoil a legal flit; which rule breaks stands with each."""
 
-from ...model.tl_byte_enables import byte_enable_slots
-from ...model.tl_fields import (
+from ...model.tl.byte_enables import byte_enable_slots
+from ...model.tl.fields import (
     COMPRESSED_COMMANDS,
     HALF_FLIT_BYTES,
     CompressedRequest,
     CompressedResponse,
     UncompressedRequest,
 )
-from ...model.tl_sequence import INITIAL_CREDIT_RELEASE_COMPLETE, NOP_MESSAGE, POISONED_DATA, message_half_flit
+from ...model.tl.sequence import INITIAL_CREDIT_RELEASE_COMPLETE, NOP_MESSAGE, POISONED_DATA, message_half_flit
 from .illegalities import WatchedTraffic, breaks_flit
 from .observed import Due, Half, ObservedFlit
 

@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from ...model.tl_credits import BUCKETS, Account
-from ...model.tl_fields import (
+from ...model.tl.credits import BUCKETS, Account
+from ...model.tl.fields import (
     COMPRESSED_COMMANDS,
     READ,
     WRITE_FULL,
@@ -16,7 +16,7 @@ from ...model.tl_fields import (
     UncompressedRequest,
     UncompressedResponse,
 )
-from ...model.tl_sequence import INITIAL_CREDIT_RELEASE_COMPLETE, Issue
+from ...model.tl.sequence import INITIAL_CREDIT_RELEASE_COMPLETE, Issue
 from .endpoint import Plan
 from .illegalities import WatchedTraffic
 from .options import limit_of

@@ -2,15 +2,9 @@
 
 from dataclasses import replace
 
-from ...model.tl_credits import BUCKETS
-from ...model.tl_fields import (
-    CompressedRequest,
-    CompressedResponse,
-    Request,
-    UncompressedRequest,
-    UncompressedResponse,
-)
-from ...model.upli import ReqCmd
+from ...model.tl.credits import BUCKETS
+from ...model.tl.fields import CompressedRequest, CompressedResponse, Request, UncompressedRequest, UncompressedResponse
+from ...model.upli.transactions import ReqCmd
 from .endpoint import Plan
 from .illegal_issues import a_read, a_write_response, add, credit_of, left, richest
 from .illegalities import WatchedTraffic, breaks_plan

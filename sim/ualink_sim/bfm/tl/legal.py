@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from ...model.tl_fields import UncompressedRequest
-from ...model.tl_sequence import NOP_MESSAGE, POISONED_DATA, message_half_flit
+from ...model.tl.fields import UncompressedRequest
+from ...model.tl.sequence import NOP_MESSAGE, POISONED_DATA, message_half_flit
 from .endpoint import TLEndpoint
 from .options import TLOptions
 from .packing import KINDS

@@ -1,6 +1,6 @@
 """cocotb: checkers and coverage on both directions of a link, without driving anything."""
 
-from ..agent import BusModel
+from ..common.agent import BusModel
 from .bus import FlitReader, TLBus, read
 from .partner import Watcher
 

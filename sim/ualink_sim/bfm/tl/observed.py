@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from enum import Enum
 
-from ...model.tl_fields import ControlField
-from ...model.tl_sequence import INITIAL_CREDIT_RELEASE_COMPLETE, POISONED_DATA, OwedHalfFlit
+from ...model.tl.fields import ControlField
+from ...model.tl.sequence import INITIAL_CREDIT_RELEASE_COMPLETE, POISONED_DATA, OwedHalfFlit
 
 __all__ = ["Due", "Half", "ObservedFlit"]
 

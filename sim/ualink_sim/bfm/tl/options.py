@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Self
 
-from ...model.tl_byte_enables import BYTE_ENABLE_SLOTS
-from ...model.tl_credits import BUCKETS, CLASSES, Account
-from ...model.tl_fields import (
+from ...model.tl.byte_enables import BYTE_ENABLE_SLOTS
+from ...model.tl.credits import BUCKETS, CLASSES, Account
+from ...model.tl.fields import (
     CompressedReadResponse,
     CompressedRequest,
     CompressedResponse,
@@ -15,7 +15,7 @@ from ...model.tl_fields import (
     UncompressedRequest,
     UncompressedResponse,
 )
-from ..arguments import check_number
+from ..common.arguments import check_number
 
 __all__ = ["NATURAL_LIMITS", "TLOptions", "limit_of"]
 

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from ...model.tl_compression import compress_request, compress_response, is_compressible
-from ...model.tl_credits import BUCKETS, CLASSES, Account
-from ...model.tl_fields import ControlField, Credit, FlowControl, UncompressedRequest
-from ...model.tl_reassembly import ReceivedReadResponse
-from ...model.tl_sequence import Issue
+from ...model.tl.compression import compress_request, compress_response, is_compressible
+from ...model.tl.credits import BUCKETS, CLASSES, Account
+from ...model.tl.fields import ControlField, Credit, FlowControl, UncompressedRequest
+from ...model.tl.reassembly import ReceivedReadResponse
+from ...model.tl.sequence import Issue
 from .options import limit_of
 from .transfers import ResponseItem, issue_of, request_field, response_field
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Protocol
 
-from ..agent import BusModel
-from ..arguments import check_function
+from ..common.agent import BusModel
+from ..common.arguments import check_function
 from .bus import FlitReader, TLBus, read
 from .endpoint import TLEndpoint
 

@@ -3,8 +3,17 @@
 import random
 from dataclasses import dataclass
 
-from ...model.tl_reassembly import ReceivedReadResponse, ReceivedRequest, ReceivedWriteResponse
-from ...model.upli import ALL_LANES, BEAT_BYTES, OrigDataBeat, RdRspBeat, ReqCmd, Request, Status, WrRspBeat
+from ...model.tl.reassembly import ReceivedReadResponse, ReceivedRequest, ReceivedWriteResponse
+from ...model.upli.transactions import (
+    ALL_LANES,
+    BEAT_BYTES,
+    OrigDataBeat,
+    RdRspBeat,
+    ReqCmd,
+    Request,
+    Status,
+    WrRspBeat,
+)
 from .options import TLOptions
 from .transfers import ResponseItem
 

@@ -1,6 +1,6 @@
 """Rules for the source rate limits of one direction (UALink_200 §5.7)."""
 
-from ...model.tl_rate_limit import REQUEST_LIMIT, RESPONSE_LIMIT
+from ...model.tl.rate_limit import REQUEST_LIMIT, RESPONSE_LIMIT
 from .follower import Report
 from .observed import ObservedFlit
 

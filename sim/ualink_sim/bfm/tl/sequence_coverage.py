@@ -1,8 +1,8 @@
 """Coverage of half-flits: swaps, messages, poison, authentication (UALink_200 §5.1.1, §5.1.2, §5.3)."""
 
-from ...model.tl_fields import Request
-from ...model.tl_sequence import NOP_MESSAGE, OwedHalfFlit
-from ...model.upli import ReqCmd
+from ...model.tl.fields import Request
+from ...model.tl.sequence import NOP_MESSAGE, OwedHalfFlit
+from ...model.upli.transactions import ReqCmd
 from .field_coverage import Hit
 from .observed import Due, Half, ObservedFlit
 from .options import TLOptions

@@ -6,11 +6,11 @@ Responses, Write Responses.
 
 from collections.abc import Sequence
 
-from ...model.tl_byte_enables import encode_byte_enables
-from ...model.tl_fields import ControlField, UncompressedRequest, UncompressedResponse
-from ...model.tl_reassembly import ReceivedReadResponse, ReceivedRequest, ReceivedWriteResponse
-from ...model.tl_sequence import Issue
-from ...model.upli import OrigDataBeat, RdRspBeat
+from ...model.tl.byte_enables import encode_byte_enables
+from ...model.tl.fields import ControlField, UncompressedRequest, UncompressedResponse
+from ...model.tl.reassembly import ReceivedReadResponse, ReceivedRequest, ReceivedWriteResponse
+from ...model.tl.sequence import Issue
+from ...model.upli.transactions import OrigDataBeat, RdRspBeat
 from .options import TLOptions
 
 __all__ = ["Item", "ResponseItem", "issue_of", "request_field", "response_field"]

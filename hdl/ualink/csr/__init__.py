@@ -1,0 +1,1 @@
+"""Control and status registers: tables, hardware, texts, buses."""

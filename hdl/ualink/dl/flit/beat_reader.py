@@ -1,0 +1,83 @@
+"""Collects the sectors of half segments from beats (UALink_200 §6.3.1, Figure 6-4)."""
+
+from amaranth.hdl import Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ualink.dl.flit.format import (
+    BEAT_BYTES,
+    BYTE_MAP,
+    FIRST_SECTOR,
+    HALF_SEGMENT_SECTORS,
+    SECTOR_BYTES,
+    SECTORS_PER_TL_FLIT,
+    SEGMENT_HEADER_OFFSETS,
+    Place,
+)
+from ualink.dl.flit.half_segment import FRAME_BITS, frame_dword
+from ualink.lib.parity import PROTECTED_BYTE_BITS
+from ualink.phy.interface import BEATS_PER_FLIT
+
+__all__ = ["BeatReader"]
+
+SEGMENT_HEADER_BYTE = SEGMENT_HEADER_OFFSETS[0] % BEAT_BYTES
+assert all(n % BEAT_BYTES == SEGMENT_HEADER_BYTE for n in SEGMENT_HEADER_OFFSETS)
+
+
+def _frame_sources(half: int) -> dict[int, tuple[int, int]]:
+    """Per byte of the frame of ``half`` its beat, 0 for the own and 1 for the next, and byte there."""
+    sources = {}
+    for sector in range(HALF_SEGMENT_SECTORS[half]):
+        for byte in range(SECTOR_BYTES):
+            offset = BYTE_MAP.index(Place("S", FIRST_SECTOR[half] + sector, byte)) - half * BEAT_BYTES
+            sources[frame_dword(half, sector) * SECTOR_BYTES + byte] = divmod(offset, BEAT_BYTES)
+    return sources
+
+
+class BeatReader(wiring.Component):
+    """Turns a beat, and the one after it for what was split, into the frame of the half segment. Combinational.
+
+    Members
+    -------
+    half : number of the half segment, which is that of ``beat``.
+    beat, next_beat : 64 protected bytes in wire order, byte n in bits 9n+7..9n and its parity in bit 9n+8; the last
+        half segment needs no ``next_beat``.
+    frame : 16 dwords, turned as ``half_segment`` says; dwords without a sector have no meaning.
+    header : segment header of the segment of ``half``, with its parity in bit 8.
+    """
+
+    def __init__(self):
+        super().__init__(
+            {
+                "half": In(range(BEATS_PER_FLIT)),
+                "beat": In(FRAME_BITS),
+                "next_beat": In(FRAME_BITS),
+                "frame": Out(FRAME_BITS),
+                "header": Out(PROTECTED_BYTE_BITS),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+
+        beats = (self.beat, self.next_beat)
+        sources = [_frame_sources(half) for half in range(BEATS_PER_FLIT)]
+        for byte in range(SECTORS_PER_TL_FLIT * SECTOR_BYTES):
+            target = self.frame.word_select(byte, PROTECTED_BYTE_BITS)
+            m.d.comb += target.eq(self.beat.word_select(byte, PROTECTED_BYTE_BITS))
+            halves: dict[tuple[int, int], list[int]] = {}
+            for half in range(BEATS_PER_FLIT):
+                if byte in sources[half] and sources[half][byte] != (0, byte):
+                    halves.setdefault(sources[half][byte], []).append(half)
+            with m.Switch(self.half):
+                for (later, n), where in halves.items():
+                    with m.Case(*where):
+                        m.d.comb += target.eq(beats[later].word_select(n, PROTECTED_BYTE_BITS))
+
+        # The header comes with the second beat of its segment.
+        with m.If(self.half[0]):
+            m.d.comb += self.header.eq(self.beat.word_select(SEGMENT_HEADER_BYTE, PROTECTED_BYTE_BITS))
+        with m.Else():
+            m.d.comb += self.header.eq(self.next_beat.word_select(SEGMENT_HEADER_BYTE, PROTECTED_BYTE_BITS))
+
+        return m

@@ -1,0 +1,73 @@
+"""Checks received flit slots and takes out the flit header (UALink_200 §6.3.7, §6.6.6.2)."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ualink.dl.flit.crc_checker import CrcChecker
+from ualink.dl.flit.format import BEAT_BYTES, FLIT_HEADER_OFFSET
+from ualink.phy.interface import RX_BEAT_LAYOUT, SlotStatus
+
+__all__ = ["FlitCheck"]
+
+HEADER_BIT = 8 * (FLIT_HEADER_OFFSET % BEAT_BYTES)
+HEADER_BITS = 24
+
+
+class FlitCheck(wiring.Component):
+    """Says of every received slot what it was, ``stages`` cycles after its last beat.
+
+    A slot that the RS gave up counts like one with bad CRC (ruling A-06 (DL)).
+
+    Parameters
+    ----------
+    crc_covers_zero_field, stages : as of ``CrcChecker``.
+
+    Members
+    -------
+    rx : beats from the RS, watched only.
+    ended : pulse, one per slot.
+    status : valid with ``ended``: GOOD with FEC and CRC good, else BAD, or CONTROL.
+    lost : valid with ``ended``: the RS gave the slot up; ``status`` is BAD.
+    header : valid with ``ended`` of a GOOD slot: flit header.
+    """
+
+    def __init__(self, crc_covers_zero_field: bool = True, stages: int = 2):
+        self.crc = CrcChecker(crc_covers_zero_field, stages)
+        self._stages = stages
+        super().__init__(
+            {
+                "rx": In(stream.Signature(RX_BEAT_LAYOUT, always_ready=True)),
+                "ended": Out(1),
+                "status": Out(SlotStatus),
+                "lost": Out(1),
+                "header": Out(HEADER_BITS),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.crc = crc = self.crc
+        m.d.comb += [
+            crc.beat.valid.eq(self.rx.valid),
+            crc.beat.p.data.eq(self.rx.p.data),
+            crc.beat.p.first.eq(self.rx.p.first),
+            crc.beat.p.last.eq(self.rx.p.last),
+        ]
+
+        # As deep as the CRC checker.
+        status, header = self.rx.p.status, self.rx.p.data[HEADER_BIT : HEADER_BIT + HEADER_BITS]
+        for n in range(self._stages):
+            status_after = Signal(SlotStatus, name=f"status_{n}", reset_less=True)
+            header_after = Signal(HEADER_BITS, name=f"header_{n}", reset_less=True)
+            m.d.sync += [status_after.eq(status), header_after.eq(header)]
+            status, header = status_after, header_after
+        m.d.comb += [
+            self.ended.eq(crc.done),
+            self.status.eq(status),
+            self.lost.eq(status == SlotStatus.BAD),
+            self.header.eq(header),
+        ]
+        with m.If((status == SlotStatus.GOOD) & ~crc.good):
+            m.d.comb += self.status.eq(SlotStatus.BAD)
+        return m

@@ -1,0 +1,52 @@
+"""Half segments as packer and unpacker handle them: in frames of 16 dwords.
+
+A frame is turned so that nearly every sector stands where its beat has it on the wire: sector n of the half segment
+is dword n where the beat starts with it, and dword n + 1 (mod 16) where dword 0 holds header bytes, which brings the
+sector that is split between two beats into dword 0. Every byte of a frame brings its parity bit along.
+"""
+
+from amaranth.hdl import Mux, Value
+
+from ualink.dl.flit.format import (
+    BEAT_BYTES,
+    BYTE_MAP,
+    FIRST_SECTOR,
+    HALF_SEGMENT_SECTORS,
+    SECTOR_BYTES,
+    SECTORS_PER_TL_FLIT,
+    Place,
+)
+from ualink.lib.parity import PROTECTED_BYTE_BITS
+from ualink.phy.interface import BEATS_PER_FLIT
+
+__all__ = ["FRAME_BITS", "FRAME_SECTOR_BITS", "FRAME_STEP", "FRAME_TURN", "frame_dword", "sectors_beyond"]
+
+FRAME_SECTOR_BITS = SECTOR_BYTES * PROTECTED_BYTE_BITS
+"""Bits of a sector in a frame: four protected bytes."""
+
+FRAME_BITS = SECTORS_PER_TL_FLIT * FRAME_SECTOR_BITS
+
+FRAME_TURN = tuple(
+    int(BYTE_MAP[beat * BEAT_BYTES] != Place("S", sector, 0)) for beat, sector in enumerate(FIRST_SECTOR)
+)
+"""Dword of the frame in which each half segment starts."""
+
+FRAME_STEP = tuple(
+    (FRAME_TURN[(half + 1) % BEATS_PER_FLIT] - FRAME_TURN[half] - HALF_SEGMENT_SECTORS[half]) % SECTORS_PER_TL_FLIT
+    for half in range(BEATS_PER_FLIT)
+)
+"""Turn from the frame of each half segment to that of the next that puts there what did not fit here."""
+
+
+def frame_dword(half: int, sector: int) -> int:
+    """Dword of the frame that holds ``sector``, counted from the start of half segment ``half``."""
+    return (sector + FRAME_TURN[half]) % SECTORS_PER_TL_FLIT
+
+
+def sectors_beyond(position: Value, room: Value, starts: Value) -> Value:
+    """Sectors that do not fit in a half segment of ``room`` sectors (14 to 16).
+
+    ``position`` sectors are spoken for by what comes first; ``starts``: a TL flit starts behind them.
+    """
+    excess = position - room
+    return Mux(starts, position + SECTORS_PER_TL_FLIT - room, Mux(excess > 0, excess, 0))

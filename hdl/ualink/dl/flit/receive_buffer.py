@@ -1,0 +1,95 @@
+"""Holds received flits until they have been judged (UALink_200 §6.7.4.1: only what passed FEC and CRC goes on)."""
+
+from amaranth.hdl import Cat, Const, Module, Mux, ResetInserter
+from amaranth.lib import data, memory, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ualink.emit.memories import BLOCK_RAM
+from ualink.lib.interleave import NEVER_MEET
+from ualink.lib.parity import ProtectedRegister, byte_parity
+from ualink.phy.interface import BEATS_PER_FLIT, RX_BEAT_LAYOUT
+
+__all__ = ["RECEIVED_BEAT_LAYOUT", "ReceiveBuffer"]
+
+LAST_BEAT = BEATS_PER_FLIT - 1
+
+RECEIVED_BEAT_LAYOUT = data.StructLayout({"data": 512, "parity": 64, "first": 1, "last": 1})
+"""One of the ten beats of an accepted DL flit: 64 bytes in wire order, bit n of ``parity`` is that of byte n as it came
+from the wire."""
+
+ROW_LAYOUT = data.StructLayout({"data": 512, "parity": 64})
+
+STATE_LAYOUT = data.StructLayout({"write_bank": 1, "write_beat": 4, "read_bank": 1, "read_beat": 4, "reading": 1})
+
+
+class ReceiveBuffer(wiring.Component):
+    """Two flits of room: one comes in while the one before is judged and handed on.
+
+    The flit accepted in cycle t leaves as ten beats in cycles t + 1 … t + 10, which is in time for a verdict on the
+    flit after it in cycle t + 10 or later, and for reuse of its room as long as the verdict comes at most nine cycles
+    after the last beat.
+
+    Parity is made of the beats as they come, from the same bits that the CRC is computed over (UALink_200 §6.7.3).
+
+    Members
+    -------
+    rx : beats from the RS, watched only.
+    ended, accept : the slot whose last beat came last has been judged; ``accept``: hand its flit on.
+    flush : stop handing on; the next flit to be accepted must start after it.
+    beat : beats of accepted flits, always ready.
+    fault : the pointers have bad parity: beats from this cycle on may be anything, until ``flush``.
+    """
+
+    def __init__(self):
+        super().__init__(
+            {
+                "rx": In(stream.Signature(RX_BEAT_LAYOUT, always_ready=True)),
+                "ended": In(1),
+                "accept": In(1),
+                "flush": In(1),
+                "beat": Out(stream.Signature(RECEIVED_BEAT_LAYOUT, always_ready=True)),
+                "fault": Out(1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        attrs = {**NEVER_MEET, **BLOCK_RAM}
+        m.submodules.storage = storage = memory.Memory(shape=ROW_LAYOUT, depth=32, init=[], attrs=attrs)
+        m.submodules.state = state = ResetInserter(self.flush)(ProtectedRegister(STATE_LAYOUT))
+        write = storage.write_port()
+        read = storage.read_port()
+        now = state.q
+        m.d.comb += [state.d.eq(now), self.fault.eq(state.mismatch)]
+
+        # A slot that begins anew before it ended takes the place of what came of it.
+        index = Mux(self.rx.p.first, 0, now.write_beat)
+        m.d.comb += [
+            write.addr.eq(Cat(index, now.write_bank)),
+            write.data.data.eq(self.rx.p.data),
+            write.data.parity.eq(byte_parity(self.rx.p.data)),
+            write.en.eq(self.rx.valid),
+        ]
+        with m.If(self.rx.valid):
+            m.d.comb += state.d.write_beat.eq(index + 1)
+            with m.If(self.rx.p.last):
+                m.d.comb += [state.d.write_bank.eq(~now.write_bank), state.d.write_beat.eq(0)]
+
+        # The flit under judgement is the one that came last; its beat 0 is kept ready.
+        judged_bank = ~now.write_bank
+        last = now.read_beat == LAST_BEAT
+        m.d.comb += [
+            read.addr.eq(
+                Mux(now.reading & ~last, Cat((now.read_beat + 1)[:4], now.read_bank), Cat(Const(0, 4), judged_bank))
+            ),
+            self.beat.valid.eq(now.reading),
+            self.beat.p.data.eq(read.data.data),
+            self.beat.p.parity.eq(read.data.parity),
+            self.beat.p.first.eq(now.read_beat == 0),
+            self.beat.p.last.eq(last),
+        ]
+        with m.If(now.reading):
+            m.d.comb += [state.d.read_beat.eq(now.read_beat + 1), state.d.reading.eq(~last)]
+        with m.If(self.ended & self.accept):
+            m.d.comb += [state.d.reading.eq(1), state.d.read_beat.eq(0), state.d.read_bank.eq(judged_bank)]
+        return m

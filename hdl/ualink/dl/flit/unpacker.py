@@ -1,0 +1,180 @@
+"""Unpacks TL flits and DL messages from DL flits (UALink_200 §6.3.3-6.3.5)."""
+
+from amaranth.hdl import Array, Module, Mux, ResetInserter, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ualink.dl.flit.beat_reader import BeatReader
+from ualink.dl.flit.format import HALF_SEGMENT_SECTORS, SECTORS_PER_TL_FLIT, SEGMENT_HEADER_LAYOUT
+from ualink.dl.flit.half_segment import FRAME_BITS, FRAME_SECTOR_BITS, FRAME_TURN, sectors_beyond
+from ualink.dl.flit.receive_buffer import RECEIVED_BEAT_LAYOUT
+from ualink.dl.flit.sector_rotator import SectorRotator
+from ualink.dl.interface import tl_flit_signature
+from ualink.lib.parity import ProtectedRegister, even_parity, join_parity, parity_mismatch, split_parity
+from ualink.phy.interface import BEATS_PER_FLIT
+
+__all__ = ["Unpacker"]
+
+STATE_LAYOUT = data.StructLayout(
+    {
+        "held_valid": 1,
+        "held_last": 1,
+        "half": range(BEATS_PER_FLIT),
+        "first_half_full": 1,
+        "missing": range(SECTORS_PER_TL_FLIT),
+        "part_message": 2,
+        "flit_valid": 1,
+        "message_valid": 1,
+    }
+)
+"""A beat is held, it is the last of its DL flit, and its number; the first half of the segment in hand was full; of the
+TL flit in hand the sectors still to come and the message bits; what is given out in this cycle."""
+
+
+class Unpacker(wiring.Component):
+    """Takes a beat per cycle of accepted payload flits and gives out TL flits and DL messages in their order.
+
+    A half segment is taken apart when the beat after it comes, for a sector is split between the two and the segment
+    header comes second; the last half segment of a DL flit in the cycle after its beat. Latency from the beat that
+    completes it to a TL flit: one cycle, for the last half segment two. Messages come with the same latency.
+
+    Segment header bits that are reserved are ignored, message bits of absent TL flits among them. A TL flit that the
+    first half of its segment has no room for starts in the second, be it called TL Flit[0] or TL Flit[1] (ruling A-03
+    (DL)).
+
+    The bytes of a TL flit bring their parity along, unchecked; that of segment headers is checked here when they are
+    used, that of messages when they leave, and in every cycle the one over the own state (UALink_200 §6.7.3).
+
+    Members
+    -------
+    beat : stream of ``RECEIVED_BEAT_LAYOUT``, always ready: whole payload flits, FH and CRC bytes have no meaning.
+    flush : drop a TL flit that has come in part, the beat in hand and the one that comes with it; the next beat must
+        have ``first`` set.
+    flit : stream of TL flits, always ready; ``port`` and ``error`` are 0.
+    message : stream of 32-bit DL message dwords, always ready; one with bad parity is left out.
+    format_error : pulse; a segment header promised a TL flit that has no sector to start in, which is left out
+        (ruling A-38 (DL)).
+    fault : a segment header, a message or the state has bad parity: the TL flit of this cycle, if there is one, and all
+        after it may be anything, until ``flush``.
+    """
+
+    def __init__(self):
+        super().__init__(
+            {
+                "beat": In(stream.Signature(RECEIVED_BEAT_LAYOUT, always_ready=True)),
+                "flush": In(1),
+                "flit": Out(tl_flit_signature(always_ready=True)),
+                "message": Out(stream.Signature(32, always_ready=True)),
+                "format_error": Out(1),
+                "fault": Out(1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.reader = reader = BeatReader()
+        m.submodules.rotator = rotator = SectorRotator()
+        m.submodules.state = state = ResetInserter(self.flush)(ProtectedRegister(STATE_LAYOUT))
+        now = state.q
+
+        held = Signal(FRAME_BITS, reset_less=True)
+        half = now.half
+        step = Signal()
+        m.d.comb += [
+            state.d.eq(now),
+            step.eq(now.held_valid & (now.held_last | self.beat.valid)),
+            reader.half.eq(half),
+            reader.beat.eq(held),
+            reader.next_beat.eq(join_parity(self.beat.p.data, self.beat.p.parity)),
+        ]
+        with m.If(self.beat.valid):
+            m.d.sync += held.eq(reader.next_beat)
+            m.d.comb += [
+                state.d.held_valid.eq(1),
+                state.d.held_last.eq(self.beat.p.last),
+                state.d.half.eq(Mux(self.beat.p.first, 0, half + 1)),
+            ]
+        with m.Elif(step):
+            m.d.comb += state.d.held_valid.eq(0)
+
+        # The TL flit in hand: its first 16 - ``missing`` sectors have come.
+        part = Signal(FRAME_BITS, reset_less=True)
+
+        header = Signal(SEGMENT_HEADER_LAYOUT)
+        first_half = ~half[0]
+        room = Array(HALF_SEGMENT_SECTORS)[half]
+        position = Signal(range(SECTORS_PER_TL_FLIT + 1))
+        full = Signal()
+        promised = Signal()
+        starts = Signal()
+        m.d.comb += [
+            header.eq(reader.header[:8]),
+            position.eq(now.missing + (first_half & header.alternative_sector)),
+            full.eq(position >= room),
+            promised.eq(
+                Mux(first_half, header.tl_flit_0 & ~full, header.tl_flit_1 | (header.tl_flit_0 & now.first_half_full))
+            ),
+            starts.eq(promised & ~full),
+        ]
+        too_many = header.tl_flit_0 & header.tl_flit_1 & now.first_half_full
+        message_bits = Mux(header.tl_flit_0 & (first_half | now.first_half_full), header.message_0, header.message_1)
+
+        # The place of the first new sector in the frame becomes the start of a TL flit; sectors that were missing,
+        # which stand before it, come out at its end.
+        whole = starts & (position == 0) & (room == SECTORS_PER_TL_FLIT)
+        completes = (now.missing != 0) & (position <= room)
+        m.d.comb += [
+            rotator.sectors.eq(reader.frame),
+            rotator.amount.eq(-(position + Array(FRAME_TURN)[half])),
+        ]
+        emits = Signal()
+        flit = Signal(FRAME_BITS, reset_less=True)
+        flit_data, flit_parity = split_parity(flit)
+        flit_message = Signal(2, reset_less=True)
+        flit_control_parity = Signal(reset_less=True)
+        new_message = Mux(completes, now.part_message, message_bits)
+        m.d.comb += [
+            emits.eq(step & (completes | whole)),
+            self.flit.p.data.eq(flit_data),
+            self.flit.p.parity.eq(flit_parity),
+            self.flit.p.message.eq(flit_message),
+            self.flit.p.control_parity.eq(flit_control_parity),
+            self.flit.valid.eq(now.flit_valid),
+            state.d.flit_valid.eq(emits),
+        ]
+        for n in range(SECTORS_PER_TL_FLIT):
+            arrived = rotator.rotated.word_select(n, FRAME_SECTOR_BITS)
+            was_missing = now.missing + n >= SECTORS_PER_TL_FLIT
+            with m.If(emits):
+                m.d.sync += flit.word_select(n, FRAME_SECTOR_BITS).eq(
+                    Mux(was_missing | whole, arrived, part.word_select(n, FRAME_SECTOR_BITS))
+                )
+            with m.If(step & (starts | was_missing)):
+                m.d.sync += part.word_select(n, FRAME_SECTOR_BITS).eq(arrived)
+        with m.If(step):
+            m.d.sync += [flit_message.eq(new_message), flit_control_parity.eq(even_parity(new_message))]
+            m.d.comb += [
+                state.d.missing.eq(sectors_beyond(position, room, starts)),
+                state.d.first_half_full.eq(first_half & full),
+            ]
+            with m.If(starts):
+                m.d.comb += state.d.part_message.eq(message_bits)
+
+        sector = Signal(FRAME_SECTOR_BITS, reset_less=True)
+        message, message_parity = split_parity(sector)
+        message_bad = now.message_valid & parity_mismatch(message, message_parity)
+        header_bad = Signal()
+        for n in set(FRAME_TURN[::2]):
+            with m.If(Array(FRAME_TURN)[half] == n):
+                m.d.sync += sector.eq(reader.frame.word_select(n, FRAME_SECTOR_BITS))
+        m.d.comb += [
+            state.d.message_valid.eq(step & first_half & header.alternative_sector),
+            self.fault.eq(state.mismatch | header_bad | message_bad),
+            self.message.valid.eq(now.message_valid & ~self.fault),
+            self.message.payload.eq(message),
+        ]
+        m.d.sync += [
+            header_bad.eq(step & even_parity(reader.header) & ~self.flush),
+            self.format_error.eq(step & ~first_half & ((promised & full) | too_many) & ~self.flush),
+        ]
+        return m

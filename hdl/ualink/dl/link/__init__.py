@@ -1,0 +1,1 @@
+"""State of a link, and its border to another clock."""

@@ -1,0 +1,1 @@
+"""Pacing and change of rate (UALink_200 §6.5)."""

@@ -1,0 +1,1 @@
+"""What firmware sets and sees of a data link."""

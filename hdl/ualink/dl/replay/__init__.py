@@ -1,0 +1,1 @@
+"""Link level replay (UALink_200 §6.6)."""

@@ -1,0 +1,183 @@
+"""TxReplay: payload flits from their first transmission until they are acknowledged (UALink_200 §6.6.1, §6.6.6.5-6)."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import data, memory, wiring
+from amaranth.lib.wiring import In, Out
+
+from ualink.config import ConfigError
+from ualink.dl.replay.sequence import RESET_SEQ, SEQ_BITS, is_held, next_seq, seq_distance
+from ualink.lib.interleave import NEVER_MEET
+from ualink.lib.parity import ProtectedRegister
+from ualink.phy.interface import BEATS_PER_FLIT
+
+__all__ = ["ReplayBuffer"]
+
+
+class ReplayBuffer(wiring.Component):
+    """Ring of ``depth`` payload flits of ten beats each, and the pointer of a replay in progress.
+
+    A flit is written while it is sent, into the free place behind the newest; only ``store`` makes it one of the held
+    flits and gives it its number, so a flit that turns out to be a NOP is simply overwritten by the next.
+
+    Which flits are held follows from ``rx_last_ack`` and ``tx_last_seq`` alone: there is no second count that could
+    disagree. ``replay``, or an Ack that overtakes the replay, moves the pointer; where it moves to is known two cycles
+    later. Until then a replay goes on as if nothing had happened, so whenever ``tx_replay`` is 1 there is a flit to
+    replay, and never a reason to send a new one (UALink_200 §6.6.6.5-6).
+
+    Parameters
+    ----------
+    depth : flits, 2..255 (ruling A-18 (DL): at most 255 unacknowledged).
+    beats, data_bits : beats of a flit and their width, parity included.
+
+    Members
+    -------
+    write, write_beat, write_data : beat ``write_beat`` of the flit that is being sent for the first time.
+    store : with the last beat: the flit is a payload flit; it gets number ``tx_last_seq`` + 1 and stays. Needs room.
+    rx_last_ack : newest number that the partner acknowledged; the flits up to it are free.
+    tx_last_seq : newest number given out; reset value 511.
+    held : unacknowledged flits inside.
+    replay, replay_from : pulse: restart the transmission with number ``replay_from``, which must be held.
+    boundary : a slot ends, or its first beat has not gone yet: ``tx_replay`` does not rise, the pointer does not jump.
+    tx_replay : a replay is going on: flits are left to start. Rises three cycles after ``replay``, or one cycle
+        after the end of a ``boundary`` that lasts longer; falls by an Ack of everything, whenever that comes.
+    replay_seq : with ``tx_replay``: the flit to start next.
+    tx_first_replay : with ``tx_replay``: none has been started since the pointer moved for ``replay``.
+    read_first : with ``tx_replay``: start the flit ``replay_seq``; its beat 0 is in ``read_data`` from the next cycle.
+    read_next : go on to the next beat; it is in ``read_data`` from the next cycle on.
+    fault : numbers and pointers have bad parity: what is read or written may be any flit, until reset.
+    """
+
+    def __init__(self, depth: int, beats: int = BEATS_PER_FLIT, data_bits: int = 512):
+        if isinstance(depth, bool) or not isinstance(depth, int) or not 2 <= depth <= 255:
+            raise ConfigError(f"replay_depth is {depth!r}; it must be a whole number from 2 to 255")
+        self.depth = depth
+        self._beats = beats
+        self._data_bits = data_bits
+        super().__init__(
+            {
+                "write": In(1),
+                "write_beat": In(range(beats)),
+                "write_data": In(data_bits),
+                "store": In(1),
+                "rx_last_ack": In(SEQ_BITS, init=RESET_SEQ),
+                "tx_last_seq": Out(SEQ_BITS, init=RESET_SEQ),
+                "held": Out(SEQ_BITS),
+                "replay": In(1),
+                "replay_from": In(SEQ_BITS),
+                "boundary": In(1),
+                "tx_replay": Out(1),
+                "tx_first_replay": Out(1),
+                "replay_seq": Out(SEQ_BITS, init=RESET_SEQ),
+                "read_first": In(1),
+                "read_next": In(1),
+                "read_data": Out(data_bits),
+                "fault": Out(1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        rows = self.depth * self._beats
+        m.submodules.storage = storage = memory.Memory(shape=self._data_bits, depth=rows, init=[], attrs=NEVER_MEET)
+        write = storage.write_port()
+        read = storage.read_port()
+
+        # Tail is the place behind the newest flit; rows are those of a beat 0. A jump is a move of the pointer to come.
+        layout = data.StructLayout(
+            {
+                "tx_last_seq": SEQ_BITS,
+                "tail": range(self.depth),
+                "tail_row": range(rows),
+                "room": 1,
+                "tx_replay": 1,
+                "tx_first_replay": 1,
+                "replay_seq": SEQ_BITS,
+                "row": range(rows),
+                "read_row": range(rows),
+                "jumping": 1,
+                "asked": 1,
+                "located": 1,
+                "jump_seq": SEQ_BITS,
+                "place": range(self.depth),
+            }
+        )
+        m.submodules.state = state = ProtectedRegister(layout, {"tx_last_seq": RESET_SEQ, "replay_seq": RESET_SEQ})
+        now, then = state.q, state.d
+        room = Signal()
+        m.d.comb += [
+            then.eq(now),
+            self.fault.eq(state.mismatch),
+            self.tx_last_seq.eq(now.tx_last_seq),
+            self.tx_replay.eq(now.tx_replay),
+            self.tx_first_replay.eq(now.tx_first_replay),
+            self.replay_seq.eq(now.replay_seq),
+            self.held.eq(seq_distance(self.rx_last_ack, now.tx_last_seq)),
+            # In a full buffer the place behind the newest flit is that of the oldest, which a replay may still send
+            # after an Ack has freed it in mid-slot.
+            room.eq(Mux(self.write_beat == 0, self.held != self.depth, now.room)),
+            then.room.eq(room),
+            write.en.eq(self.write & room),
+            write.addr.eq(now.tail_row + self.write_beat),
+            write.data.eq(self.write_data),
+        ]
+        with m.If(self.store):
+            m.d.comb += then.tx_last_seq.eq(next_seq(now.tx_last_seq))
+            with m.If(now.tail == self.depth - 1):
+                m.d.comb += [then.tail.eq(0), then.tail_row.eq(0)]
+            with m.Else():
+                m.d.comb += [then.tail.eq(now.tail + 1), then.tail_row.eq(now.tail_row + self._beats)]
+
+        self._pointer(m, now, then)
+
+        m.d.comb += [
+            # Reading a row again keeps its data on show.
+            read.addr.eq(Mux(self.read_first, now.row, now.read_row + self.read_next)),
+            then.read_row.eq(read.addr),
+            self.read_data.eq(read.data),
+        ]
+        return m
+
+    def _pointer(self, m, now, then):
+        """Tx_replay and the flit to replay next."""
+        with m.If(self.read_first):
+            last_row = (self.depth - 1) * self._beats
+            m.d.comb += [
+                then.replay_seq.eq(next_seq(now.replay_seq)),
+                then.row.eq(Mux(now.row == last_row, 0, now.row + self._beats)),
+                then.tx_first_replay.eq(0),
+            ]
+            # A flit stored in this very cycle is replayed too.
+            with m.If((now.replay_seq == now.tx_last_seq) & ~self.store):
+                m.d.comb += then.tx_replay.eq(0)
+
+        # The place of a number counts back from the tail; its row follows one cycle later.
+        back = Signal(SEQ_BITS + 1)
+        held = Signal()
+        m.d.comb += [
+            back.eq(seq_distance(now.jump_seq, now.tx_last_seq) + 1),
+            then.place.eq(Mux(back > now.tail, now.tail + self.depth - back, now.tail - back)),
+            then.located.eq(now.jumping),
+            held.eq(is_held(Mux(now.jumping, now.jump_seq, now.replay_seq), self.rx_last_ack, now.tx_last_seq)),
+        ]
+        with m.If((now.jumping | now.tx_replay) & ~held):
+            # An Ack overtook the replay: go on with the oldest flit that is still held, if there is one.
+            m.d.comb += [then.jumping.eq(1), then.located.eq(0), then.jump_seq.eq(next_seq(self.rx_last_ack))]
+            with m.If(self.held == 0):
+                m.d.comb += [then.jumping.eq(0), then.asked.eq(0), then.tx_replay.eq(0), then.tx_first_replay.eq(0)]
+        with m.Elif(now.jumping & now.located & ~self.boundary):
+            m.d.comb += [
+                then.jumping.eq(0),
+                then.asked.eq(0),
+                then.tx_replay.eq(1),
+                then.replay_seq.eq(now.jump_seq),
+                then.row.eq(sum(now.place << n for n in range(self._beats.bit_length()) if self._beats >> n & 1)),
+            ]
+            with m.If(now.asked):
+                m.d.comb += then.tx_first_replay.eq(1)
+        with m.If(self.replay):
+            m.d.comb += [
+                then.jumping.eq(1),
+                then.asked.eq(1),
+                then.located.eq(0),
+                then.jump_seq.eq(self.replay_from),
+            ]

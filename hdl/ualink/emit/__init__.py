@@ -1,0 +1,1 @@
+"""Verilog of a design, and what goes with it."""

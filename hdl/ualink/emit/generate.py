@@ -1,0 +1,81 @@
+"""Files of a generated controller, station or switch."""
+
+import json
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+
+from ualink.config import StationConfig, SwitchConfig, from_dict
+from ualink.emit.blackbox import Blackbox
+from ualink.emit.lint import waivers
+from ualink.emit.ports import described_ports, group_texts
+from ualink.emit.verilog import to_verilog
+from ualink.station import Station
+from ualink.switch.switch import Switch
+
+__all__ = ["generate", "write_design"]
+
+
+def generate(what: str, values: dict, where: str, ports: int | None, stations: int | None, folder: Path) -> list[Path]:
+    """Write ``ualink_<what>.v``, ``.json`` and ``.vlt`` into ``folder`` and return their paths.
+
+    ``values`` are keys of the station's (``controller``, ``station``) or the switch's configuration, ``where`` names
+    them in complaints; ``ports`` and ``stations`` override them. Nothing is written when a value is refused, and the
+    same values give the same bytes each time: nothing in a design depends on the order of a set or on the time.
+    """
+    if what == "switch":
+        return write_design(what, _switch_config(values, where, ports, stations), folder)
+    return write_design(what, _station_config(values, where, ports), folder)
+
+
+def write_design(what: str, config: StationConfig | SwitchConfig, folder: Path) -> list[Path]:
+    """As ``generate``, for a whole configuration: a switch's for a ``switch``, else a station's."""
+    name = f"ualink_{what}"
+    component: Station | Switch
+    if isinstance(config, SwitchConfig):
+        station = Station(config.station_of_switch)
+        component = Switch(config, lambda _: Blackbox(station, "ualink_station"))
+        verilog = to_verilog(station, "ualink_station") + "\n" + to_verilog(component, name)
+    else:
+        component = Station(config)
+        verilog = to_verilog(component, name)
+    description = {
+        "module": name,
+        "generator": f"amaranth-ualink {version('amaranth-ualink')}",
+        **_clocks(component),
+        "parameters": asdict(config),
+        "groups": group_texts(component),
+        "ports": described_ports(component),
+    }
+    texts = {
+        folder / f"{name}.v": verilog,
+        folder / f"{name}.json": json.dumps(description, indent=1) + "\n",
+        folder / f"{name}.vlt": waivers(name),
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    for path, text in texts.items():
+        path.write_text(text)
+    return list(texts)
+
+
+def _clocks(component: Station | Switch) -> dict[str, str]:
+    """What drives the ports that are in no signature."""
+    if isinstance(component, Station) and component.config.separate_upli_clock:
+        return {
+            "clock": "clk (DL), upli_clk (UPLI and TL)",
+            "reset": "rst, upli_rst: at power-on, together, active high, each synchronous to its clock; "
+            "upli_reset is the inverse of UPLIReset_N",
+        }
+    return {"clock": "clk", "reset": "rst, active high, synchronous (the inverse of UPLIReset_N)"}
+
+
+def _station_config(values: dict, where: str, ports: int | None) -> StationConfig:
+    config = from_dict(StationConfig, values, where)
+    return config if ports is None else config.replace(ports=ports)
+
+
+def _switch_config(values: dict, where: str, ports: int | None, stations: int | None) -> SwitchConfig:
+    config = from_dict(SwitchConfig, values, where)
+    if stations is not None:
+        config = config.replace(stations=stations)
+    return config if ports is None else config.replace(station=config.station.replace(ports=ports))

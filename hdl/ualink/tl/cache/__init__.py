@@ -1,0 +1,1 @@
+"""Address Caches of both directions (UALink_200 §5.4)."""

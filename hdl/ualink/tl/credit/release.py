@@ -1,0 +1,164 @@
+"""Credits that the receiver gives to the partner (UALink_200 §5.1.1, §5.8)."""
+
+from amaranth.hdl import Const, Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ualink.config import Credits, TLConfig
+from ualink.tl.format.fields import CREDIT_CLASSES, FLOW_CONTROL
+from ualink.tl.internal import CREDIT_RELEASE_LAYOUT
+
+__all__ = ["FC_FIELDS", "CreditRelease"]
+
+FC_FIELDS = 5
+"""Useful FC fields of one half-flit: one for each bucket."""
+
+RELEASES_OF_CLASS = {
+    "req_cmd": ("req_cmd",),
+    "rsp_cmd": ("rd_rsp_cmd", "wr_rsp_cmd"),
+    "req_data": ("req_data",),
+    "rsp_data": ("rsp_data",),
+}
+
+
+class CreditRelease(wiring.Component):
+    """Announces the receive buffers of ``config`` after reset and returns each of them when it becomes free again.
+
+    FC fields of one cycle never name a bucket of a class twice, so any of them may share a half-flit, and a class that
+    returns nothing is all zero in a field (ruling D23). Each class offers its waiting buckets round robin: the first
+    that did not leave comes first in the next cycle. A buffer freed in one cycle is offered in the next.
+
+    Credits may be kept waiting so that they leave many in a field, until ``urgent``. It rises at once for a bucket in
+    which a quarter of all its credits waits, so that a partner with few of them never runs out for the sake of fuller
+    fields. While ``urgent``, whatever waits leaves with the fifth FC field at the latest, or the sixth and so on where
+    a bucket has more waiting than one field holds.
+
+    In Shared Data Buffer mode a buffer of the joint Pool returns as the class of the transaction that had it, whichever
+    class it was announced as (ruling D15).
+
+    Attributes
+    ----------
+    enable : credits may leave.
+    release : buffers freed; those of buckets that ``config`` does not give are ignored.
+    fields, valid : FC fields that have something to return; the first ones are filled first.
+    urgent : level, with ``valid[0]``: a credit is still to be announced, or has been offered in
+        ``config.credit_return_delay`` cycles, or what waits in a bucket fills a field or is a quarter of its total.
+    take : fields that leave in this cycle.
+    complete : all credits of the initial release have left and Initial Credit Release Complete has not.
+    complete_taken : it leaves in this cycle.
+    init_sent : it has left; 0 after reset.
+    """
+
+    def __init__(self, config: TLConfig):
+        self.config = config
+        super().__init__(
+            {
+                "enable": In(1),
+                "release": In(CREDIT_RELEASE_LAYOUT),
+                "fields": Out(FLOW_CONTROL).array(FC_FIELDS),
+                "valid": Out(FC_FIELDS),
+                "urgent": Out(1),
+                "take": In(FC_FIELDS),
+                "complete": Out(1),
+                "complete_taken": In(1),
+                "init_sent": Out(1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        waiting, urgent = Const(0), Const(0)
+        for credit_class in CREDIT_CLASSES:
+            class_waiting, class_urgent = self._return_class(m, credit_class)
+            waiting |= class_waiting
+            urgent |= class_urgent
+        for n, field in enumerate(self.fields):
+            m.d.comb += self.valid[n].eq(self.enable & (field.as_value() != 0))
+        m.d.comb += [
+            self.complete.eq(self.enable & ~self.init_sent & ~waiting),
+            self.urgent.eq(self.enable & (urgent | (waiting & ~self.init_sent))),
+        ]
+        with m.If(self.complete_taken):
+            m.d.sync += self.init_sent.eq(1)
+        return m
+
+    def _totals(self, credit_class):
+        """Credits that may wait in each bucket at once, Pool first."""
+        credits = getattr(self.config, credit_class)
+        if self.config.shared_data_buffer and credit_class.endswith("data"):
+            return (self.config.req_data.pool + self.config.rsp_data.pool, *credits.vc)
+        return (credits.pool, *credits.vc)
+
+    def _return_class(self, m, credit_class):
+        """Fill one class of the FC fields from its buckets; return whether any bucket waits, and is urgent."""
+        credits: Credits = getattr(self.config, credit_class)
+        announced = (credits.pool, *credits.vc)
+        totals = self._totals(credit_class)
+        buckets = [n for n, total in enumerate(totals) if total]
+        most = (1 << FLOW_CONTROL[credit_class].shape["count"].shape) - 1
+
+        pending = [Signal(range(totals[b] + 1), init=announced[b], name=f"{credit_class}_{b}") for b in buckets]
+        amounts = [Mux(count > most, most, count) for count in pending]
+        # Buckets above the one that was served last come before the others.
+        above = Signal(len(buckets), name=f"{credit_class}_above")
+        chosen = self._choose(m, pending, above, credit_class)
+
+        for n, (field, choice) in enumerate(zip(self.fields, chosen)):
+            for i, b in enumerate(buckets):
+                with m.If(choice[i]):
+                    m.d.comb += [
+                        field[credit_class].count.eq(amounts[i]),
+                        field[credit_class].is_vc.eq(b > 0),
+                        field[credit_class].vc.eq(max(b - 1, 0)),
+                    ]
+                    # A field that was passed over is not forgotten: the turn ends before it.
+                    with m.If(self.take[: n + 1].all()):
+                        m.d.sync += above.eq((-1 << (i + 1)) & ((1 << len(buckets)) - 1))
+
+        urgent = Const(0)
+        for i, b in enumerate(buckets):
+            taken = Const(0)
+            for n, choice in enumerate(chosen):
+                taken |= choice[i] & self.take[n]
+            freed = sum(
+                (self._freed(self.release[name], b) for name in RELEASES_OF_CLASS[credit_class]), start=Const(0)
+            )
+            m.d.sync += pending[i].eq(pending[i] + freed - Mux(taken, amounts[i], 0))
+            urgent |= pending[i] >= min(most, -(-totals[b] // 4))
+            urgent |= self._overdue(m, pending[i], taken & (pending[i] <= most), f"{credit_class}_{b}_age")
+        return _any(pending), urgent
+
+    def _overdue(self, m, count, emptied, name):
+        """Whether the oldest credit of a bucket has been offered for ``credit_return_delay`` cycles."""
+        delay = self.config.credit_return_delay
+        age = Signal(range(delay + 1), name=name)
+        with m.If((count == 0) | emptied):
+            m.d.sync += age.eq(0)
+        with m.Elif(age != delay):
+            m.d.sync += age.eq(age + 1)
+        return age == delay
+
+    def _choose(self, m, pending, above, credit_class):
+        """For each FC field one bucket or none, one-hot, in round robin order."""
+        later = Signal(len(pending), name=f"{credit_class}_later")
+        earlier = Signal(len(pending), name=f"{credit_class}_earlier")
+        for i, count in enumerate(pending):
+            m.d.comb += [later[i].eq((count != 0) & above[i]), earlier[i].eq((count != 0) & ~above[i])]
+        chosen = []
+        for n in range(min(FC_FIELDS, len(pending))):
+            choice = Signal(len(pending), name=f"{credit_class}_choice_{n}")
+            m.d.comb += choice.eq(Mux(later != 0, later & -later, earlier & -earlier))
+            later, earlier = later & ~choice, earlier & ~choice
+            chosen.append(choice)
+        return chosen
+
+    def _freed(self, release, bucket):
+        matches = release.pool if bucket == 0 else ~release.pool & (release.vc == bucket - 1)
+        return Mux(release.valid & matches, release.count, 0)
+
+
+def _any(counts):
+    waiting = Const(0)
+    for count in counts:
+        waiting |= count != 0
+    return waiting

@@ -1,0 +1,156 @@
+"""Which sector of a Control half-flit holds what (UALink_200 §5.1.1)."""
+
+from amaranth.hdl import Cat, Const, Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ualink.tl.credit.release import FC_FIELDS
+from ualink.tl.format.half_flits import SECTORS
+
+from .share import REQUESTS_IN_SIGHT, RESPONSES_IN_SIGHT
+from .stack import LAYOUTS, PAIRS, stack
+
+__all__ = ["TAGS", "PackerPlacement", "exactly"]
+
+TAGS = 4
+"""Authentication tags of an AuthTags half-flit."""
+
+
+class PackerPlacement(wiring.Component):
+    """Places the fields that ``PackerShare`` lets go. Latency 0. All outputs are bits to select by, none or one of a
+    sector's set.
+
+    ====================  ==============================  =========================
+    Requests (U, C: un-   sectors                         left to others (the
+    compressed, -ed)                                      region)
+    ====================  ==============================  =========================
+    C; CC; CCC; CCCC      76; 54, 76; 10, 54, 76; all     10 to 54; 10, 32; 32; none
+    U; UU                 7654; 3210, 7654                10, 32; none
+    C U; C C U            32, 7654; 10, 32, 7654          10; none
+    U C; U C C            3210, 76; 3210, 54, 76          54; none
+    ====================  ==============================  =========================
+
+    Responses stand upwards in the region from the sector where ``layout`` starts them. FC fields stand in what stays
+    free of the region: the first ones below that sector, the next ones from the top of the region down.
+
+    Attributes
+    ----------
+    request_compressed, requests, response_compressed, candidates, responses, layout : as in ``PackerShare``.
+    request_low, request_high : for each pair of sectors, bit n: it holds the low 64 bits of Request n, or the high 64.
+    response_low, response_high : for each sector, bit n: it holds the low 32 bits of Response n, or the high 32.
+    fc : for each sector, bit n: it is free for the n-th FC field.
+    tag_request, tag_response : for each tag slot of an AuthTags half-flit, bit n: the tag of Request or Response n;
+        they have meaning when no more fields go than there are slots.
+    """
+
+    def __init__(self):
+        super().__init__(
+            {
+                "request_compressed": In(REQUESTS_IN_SIGHT),
+                "requests": In(REQUESTS_IN_SIGHT),
+                "response_compressed": In(RESPONSES_IN_SIGHT),
+                "candidates": In(RESPONSES_IN_SIGHT),
+                "responses": In(RESPONSES_IN_SIGHT),
+                "layout": In(len(LAYOUTS)),
+                "request_low": Out(REQUESTS_IN_SIGHT).array(PAIRS),
+                "request_high": Out(REQUESTS_IN_SIGHT).array(PAIRS),
+                "response_low": Out(RESPONSES_IN_SIGHT).array(SECTORS),
+                "response_high": Out(RESPONSES_IN_SIGHT).array(SECTORS),
+                "fc": Out(FC_FIELDS).array(SECTORS),
+                "tag_request": Out(TAGS).array(TAGS),
+                "tag_response": Out(TAGS).array(TAGS),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        self._place_requests(m)
+        occupied = self._place_responses(m)
+        self._place_flow_control(m, occupied)
+        self._place_tags(m)
+        return m
+
+    def _place_requests(self, m):
+        short, goes = self.request_compressed, self.requests
+        one, two, three, four = exactly(goes)[1:]
+        quad = ~short[0] & goes[1]  # Request 0 covers the lower quad
+        low = [[Const(0)] * REQUESTS_IN_SIGHT for _ in range(PAIRS)]
+        high = [[Const(0)] * REQUESTS_IN_SIGHT for _ in range(PAIRS)]
+        low[0][0] = quad | goes[2]
+        high[1][0] = quad
+        low[1][0] = two & short[0] & ~short[1]
+        low[1][1] = (three & short[0] & ~short[2]) | four
+        # The last Request stands at the top, one before it below if there is room.
+        for n, last in enumerate((one, two, three, four)):
+            low[3][n] = last & short[n]
+            high[3][n] = last & ~short[n]
+            low[2][n] |= last & ~short[n]
+            if n:
+                low[2][n - 1] |= last & short[n] & short[n - 1]
+        for pair in range(PAIRS):
+            m.d.comb += [self.request_low[pair].eq(Cat(low[pair])), self.request_high[pair].eq(Cat(high[pair]))]
+
+    def _place_responses(self, m):
+        """Candidates have their sectors for each start; those go whose sectors are in the region. So little is left
+        to do when the layout is known."""
+        stacks = [self._stack(stack(m, self.response_compressed, start), start) for start in (0, 1)]
+        occupied = [Const(0)] * SECTORS
+        for sector in range(SECTORS):
+            low, high = Const(0, RESPONSES_IN_SIGHT), Const(0, RESPONSES_IN_SIGHT)
+            covering: dict[int, list] = {}
+            for layout, (base, pairs, start) in zip(self.layout, LAYOUTS):
+                if start & ~1 <= sector < 2 * (base + pairs):
+                    covering.setdefault(start, []).append(layout)
+            for start, those in covering.items():
+                chosen = Signal(name=f"sector_{sector}_from_{start}")
+                here = Signal(2 * RESPONSES_IN_SIGHT, name=f"in_sector_{sector}_from_{start}")
+                m.d.comb += [
+                    chosen.eq(Cat(those).any()),
+                    here.eq(Cat(word & self.candidates for word in stacks[start % 2][sector - (start & ~1)])),
+                ]
+                low |= chosen.replicate(RESPONSES_IN_SIGHT) & here[:RESPONSES_IN_SIGHT]
+                high |= chosen.replicate(RESPONSES_IN_SIGHT) & here[RESPONSES_IN_SIGHT:]
+                occupied[sector] |= chosen & here.any()
+            m.d.comb += [self.response_low[sector].eq(low), self.response_high[sector].eq(high)]
+        return occupied
+
+    def _stack(self, held, start):
+        """For each sector of which Response it holds the low and of which the high word."""
+        short, none = self.response_compressed, Const(0, RESPONSES_IN_SIGHT)
+        followed = Cat(0, short[:-1] & short[1:])  # stands above the one before it in the same pair
+        words = []
+        for pair in range(PAIRS):
+            next_one = held[pair][:RESPONSES_IN_SIGHT]
+            if pair == 0 and start == 1:
+                words += [(none, none), (short[0] & Const(1, RESPONSES_IN_SIGHT), none)]
+            else:
+                words += [(next_one, none), ((next_one << 1)[:RESPONSES_IN_SIGHT] & followed, next_one & ~short)]
+        return words
+
+    def _place_flow_control(self, m, occupied):
+        free = [[Const(0)] * FC_FIELDS for _ in range(SECTORS)]
+        for layout, (base, pairs, start) in zip(self.layout, LAYOUTS):
+            below, above = range(2 * base, start), range(start, 2 * (base + pairs))
+            for n, sector in enumerate([*below, *reversed(above)][:FC_FIELDS]):
+                free[sector][n] |= layout
+        for sector in range(SECTORS):
+            m.d.comb += self.fc[sector].eq(Cat(free[sector]) & ~occupied[sector].replicate(FC_FIELDS))
+
+    def _place_tags(self, m):
+        """Tags stand in the order of the sectors: one Request may stand below the Responses, no more."""
+        below = Signal()
+        m.d.comb += below.eq(Cat(layout for layout, (base, _, _) in zip(self.layout, LAYOUTS) if base).any())
+        answered = exactly(self.responses[:TAGS])
+        for slot in range(TAGS):
+            requests = [self.requests[n] & answered[slot - n] if n <= slot else Const(0) for n in range(TAGS)]
+            requests[0] = self.requests[0] & ((below if slot == 0 else Const(0)) | ~below & answered[slot])
+            responses = [Const(0)] * TAGS
+            responses[slot] |= self.responses[slot] & ~below
+            if slot:
+                responses[slot - 1] |= self.responses[slot - 1] & below
+            m.d.comb += [self.tag_request[slot].eq(Cat(requests)), self.tag_response[slot].eq(Cat(responses))]
+
+
+def exactly(bits):
+    """For 0 to all of ``bits``, of which the first ones are set, whether it is so many."""
+    return [~bits[0], *(bits[n] & ~bits[n + 1] for n in range(len(bits) - 1)), bits[-1]]

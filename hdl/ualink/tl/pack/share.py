@@ -1,0 +1,213 @@
+"""How many Requests and Responses the next Control half-flit takes (UALink_200 §5.1.1, §5.5, §5.7, §5.10)."""
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ualink.tl.control import LIMITS_LAYOUT
+
+from .stack import LAYOUTS, PAIRS, REGIONS, stack
+
+__all__ = ["FC_PATIENCE", "REQUESTS_IN_SIGHT", "RESPONSES_IN_SIGHT", "PackerShare", "above"]
+
+REQUESTS_IN_SIGHT = 4
+RESPONSES_IN_SIGHT = 8
+
+FC_PATIENCE = 1
+"""Control half-flits in a row that may leave without a waiting FC field."""
+
+
+class PackerShare(wiring.Component):
+    """Divides the sectors of a half-flit between Requests, Responses and Flow Control. Latency 0.
+
+    Both kinds of field go in order, oldest first, as many as count, source rate limit and backoff limits let. With
+    authentication no more than four go together, two of each kind where both compete; in a swap slot none.
+
+    If all of that has room, all goes. If not, Requests and Responses take turns. In the Requests' turn Requests cover
+    up to six sectors, or all eight with two uncompressed ones; in the Responses' turn up to four; in both at least
+    what the Responses in sight leave free. Responses take the rest. It is the Responses' turn after a half-flit that
+    left some of them behind and held more Requests than Responses, or as many in their turn already; otherwise it is
+    the Requests' turn. So some Request goes whenever one may, and some Response at the latest with the next half-flit.
+
+    A waiting FC field gets a sector before the Responses if it is due: when it is urgent, and when ``FC_PATIENCE``
+    half-flits in a row had no sector free for it. The Responses stand above the lowest pair of
+    the free sectors if they have room there, else above its lowest sector if they have room there or FC is due.
+
+    Attributes
+    ----------
+    pack : the half-flit leaves in this cycle.
+    message : it is a Message half-flit: no field goes.
+    swap, authentication : it stands in a swap slot; AuthTags half-flits are sent.
+    limits : most fields of each kind; 0 counts as 1.
+    request_compressed, request_count, request_allowance : form of the Requests in sight, oldest in bit 0, how many
+        there are, source rate limit.
+    response_compressed, response_count, response_allowance : as well.
+    fc_waiting, fc_urgent, fc_placed : some FC field waits; it must not wait any more; the first has a sector.
+    offered : some Request or Response can go; then one does.
+    candidates : bit n: Response n goes if there is a sector for it and for those before it.
+    requests, responses : bit n: Request n, Response n goes.
+    layout : what Requests leave free and where Responses start in it, one-hot by the index in ``LAYOUTS``; 0: nothing.
+    responses_turn : it is the Responses' turn; 0 after reset.
+    fc_due : an FC field that waits is due even if it is not urgent; 0 after reset.
+    """
+
+    def __init__(self):
+        super().__init__(
+            {
+                "pack": In(1),
+                "message": In(1),
+                "swap": In(1),
+                "authentication": In(1),
+                "limits": In(LIMITS_LAYOUT),
+                "request_compressed": In(REQUESTS_IN_SIGHT),
+                "request_count": In(range(REQUESTS_IN_SIGHT + 1)),
+                "request_allowance": In(range(5)),
+                "response_compressed": In(RESPONSES_IN_SIGHT),
+                "response_count": In(range(RESPONSES_IN_SIGHT + 1)),
+                "response_allowance": In(range(9)),
+                "fc_waiting": In(1),
+                "fc_urgent": In(1),
+                "fc_placed": In(1),
+                "offered": Out(1),
+                "candidates": Out(RESPONSES_IN_SIGHT),
+                "requests": Out(REQUESTS_IN_SIGHT),
+                "responses": Out(RESPONSES_IN_SIGHT),
+                "layout": Out(len(LAYOUTS)),
+                "responses_turn": Out(1),
+                "fc_due": Out(1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        barred = Signal()
+        m.d.comb += barred.eq(self.message | self.swap & self.authentication)
+        requests, responses = self._candidates(m, barred)
+        m.d.comb += [self.offered.eq(requests[0] | responses[0]), self.candidates.eq(responses)]
+
+        passed_over = Signal(range(FC_PATIENCE + 1))
+        due = Signal()
+        m.d.comb += [
+            self.fc_due.eq(passed_over == FC_PATIENCE),
+            due.eq(self.fc_waiting & (self.fc_due | self.fc_urgent)),
+        ]
+
+        # All Responses that may go have room in so many pairs of sectors, from the first or from the second sector on.
+        low, high = (stack(m, self.response_compressed, start) for start in (0, 1))
+        fit_low, fit_high = Signal(PAIRS + 1), Signal(PAIRS)
+        m.d.comb += [
+            fit_low.eq(Cat(~(held & responses).any() for held in low)),
+            fit_high.eq(Cat(~(held & responses).any() for held in high[1:])),
+        ]
+
+        # For each number of pairs it is known how the Responses would use them before the Requests are chosen.
+        regions = self._share(m, requests, due, Mux(due, Cat(0, fit_high), fit_low))
+        layout, room = [], Const(0, RESPONSES_IN_SIGHT)
+        for region, (_, pairs) in zip(regions, REGIONS):
+            leave_two = fit_low[pairs - 1] if pairs > 1 else Const(0)
+            leave_one = ~leave_two & (due | fit_high[pairs - 1])
+            leave_none = ~leave_two & ~due & ~fit_high[pairs - 1]
+            layout += [region & leave_none, region & leave_one, *([region & leave_two] if pairs > 1 else [])]
+            if_so = Mux(due | fit_high[pairs - 1], _first(high[pairs]), _first(low[pairs]))
+            room |= region.replicate(RESPONSES_IN_SIGHT) & if_so
+        m.d.comb += [self.layout.eq(Cat(layout)), self.responses.eq(responses & room)]
+
+        sent, answered = _number(self.requests), _number(self.responses)
+        left_behind = (responses & ~self.responses).any()
+        with m.If(self.pack & ~barred):
+            m.d.sync += self.responses_turn.eq(
+                left_behind & ((sent > answered) | self.responses_turn & (sent == answered))
+            )
+        with m.If(self.pack & ~self.message):
+            with m.If(~self.fc_waiting | self.fc_placed):
+                m.d.sync += passed_over.eq(0)
+            with m.Elif(passed_over != FC_PATIENCE):
+                m.d.sync += passed_over.eq(passed_over + 1)
+        return m
+
+    def _candidates(self, m, barred):
+        """Which Requests and Responses may go together if there are sectors for them."""
+        may = []
+        for kind, most in (("request", REQUESTS_IN_SIGHT), ("response", RESPONSES_IN_SIGHT)):
+            compressed, count, allowance = (getattr(self, f"{kind}_{name}") for name in MEMBERS)
+            candidates = Signal(most, name=f"{kind}_candidates")
+            m.d.comb += candidates.eq(
+                Cat(~barred & above(count, n) & above(allowance, n) for n in range(most))
+                & _within(m, compressed, self.limits[f"compressed_{kind}s"], f"compressed_{kind}s")
+                & _within(m, ~compressed, self.limits[f"uncompressed_{kind}s"], f"uncompressed_{kind}s")
+            )
+            may.append(candidates)
+        requests, responses = Signal(REQUESTS_IN_SIGHT), Signal(RESPONSES_IN_SIGHT)
+        tagged = self.authentication
+        m.d.comb += [
+            requests.eq(may[0] & ~Cat(0, 0, tagged & may[1][1], tagged & may[1][0])),
+            responses.eq(may[1] & ~Cat(0, 0, tagged & may[0][1], tagged & may[0][0], tagged.replicate(4))),
+        ]
+        return requests, responses
+
+    def _share(self, m, may, due, fit):
+        """Decide which of the Requests that ``may`` go do, and return what they leave, one-hot by the index in
+        ``REGIONS``; ``fit``: the Responses and a due FC field have room in so many pairs."""
+        first, second, third, fourth = self.request_compressed
+        six, eight = Signal(), Signal()
+        m.d.comb += [
+            six.eq(~self.responses_turn | fit[1]),
+            eight.eq(~self.responses_turn & ~due),
+            self.requests[0].eq(may[0]),
+            self.requests[1].eq(may[1] & Mux(first, second | six, Mux(second, six, eight | fit[0]))),
+            self.requests[2].eq(may[2] & second & Mux(first & third, six, (first | third) & fit[0])),
+            self.requests[3].eq(may[3] & first & second & third & fourth & fit[0]),
+        ]
+        one, two, three = (self.requests[n] & ~self.requests[n + 1] for n in range(3))
+        regions = Signal(len(REGIONS))
+        m.d.comb += regions.eq(
+            Cat(
+                ~self.requests[0],
+                one & first,
+                (one & ~first) | (two & first & second),
+                two & first & ~second,
+                three & first & third,
+                two & ~first & second,
+            )
+        )
+        return regions
+
+
+def above(value, n):
+    """``value`` > ``n``, without the carry chain of a comparison."""
+    return Cat(value == k for k in range(n + 1, 1 << len(value))).any()
+
+
+MEMBERS = ("compressed", "count", "allowance")
+
+
+def _first(number):
+    """Bits of the first n, of ``number`` one-hot."""
+    return Cat(number[n + 1 :].any() for n in range(len(number) - 1))
+
+
+def _number(bits):
+    return sum(bits, start=Const(0))
+
+
+def _within(m, bits, limit, name):
+    """Bit n: no more than ``limit`` of the bits up to n are set; no limit below 1."""
+    room = Cat((n == 0) | above(limit, n) for n in range(len(bits)))
+    return Cat(~(count & ~room[: len(count)]).any() for count in _counts(m, bits, name))
+
+
+def _counts(m, bits, name):
+    """For each n the number of ones among the bits up to n, as so many ones from bit 0 on."""
+    if len(bits) == 1:
+        return [bits]
+    half = len(bits) // 2
+    lower, upper = _counts(m, bits[:half], f"{name}_0"), _counts(m, bits[half:], f"{name}_1")
+    totals = list(lower)
+    for n, more in enumerate(upper):
+        below = Cat(1, lower[-1], Const(0, len(more)))  # bit x: at least x
+        total = Signal(half + len(more), name=f"{name}_{half + n}")
+        for x in range(len(total)):
+            both = (more[i - 1] & below[x + 1 - i] for i in range(1, min(len(more), x + 1) + 1))
+            m.d.comb += total[x].eq(Cat(below[x + 1], *both).any())
+        totals.append(total)
+    return totals

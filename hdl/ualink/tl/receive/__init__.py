@@ -1,0 +1,1 @@
+"""The receive half of the transaction layer (UALink_200 §5.5)."""

@@ -1,0 +1,88 @@
+"""Routes Data half-flits to the data buffers of Requests and of Read Responses."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ualink.tl.credit.data_buffer import HALF_BEAT_LAYOUT
+
+from .sequence import DATA_SLOT_LAYOUT
+
+__all__ = ["DataAssembler"]
+
+
+class DataAssembler(wiring.Component):
+    """Takes up to two Data half-flits per cycle and never stalls; combinational.
+
+    The half-flits of a field alternate between lower and upper halves, a byte-enable half-flit follows an upper half,
+    and the next field starts with a lower half. So two half-flits of one flit never go to the same memory, and at most
+    one of them is the last of its field.
+
+    Attributes
+    ----------
+    slots : the lower and upper half-flit as ``ReceiveSequence`` describes them; half_flits : their 32 bytes.
+    accept : the flit is accepted; without it nothing is written.
+    request_low, request_high, response_low, response_high : halves of beats to the data buffers.
+    byte_enables : byte-enable half-flits, one per Request that has one.
+    request_done, response_done : the last Data half-flit of a field of this class is written in this cycle.
+    refused : bit 0: a half-flit of a Request, bit 1: of a Response found its memory full.
+    """
+
+    def __init__(self):
+        super().__init__(
+            {
+                "slots": In(data.ArrayLayout(DATA_SLOT_LAYOUT, 2)),
+                "half_flits": In(data.ArrayLayout(256, 2)),
+                "accept": In(1),
+                "request_low": Out(stream.Signature(HALF_BEAT_LAYOUT)),
+                "request_high": Out(stream.Signature(HALF_BEAT_LAYOUT)),
+                "response_low": Out(stream.Signature(HALF_BEAT_LAYOUT)),
+                "response_high": Out(stream.Signature(HALF_BEAT_LAYOUT)),
+                "byte_enables": Out(stream.Signature(256)),
+                "request_done": Out(1),
+                "response_done": Out(1),
+                "refused": Out(2),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        done = (self.response_done, self.request_done)
+        halves = ((self.response_low, self.response_high), (self.request_low, self.request_high))
+        wanted = {}
+
+        def route(sink, name, matches):
+            hits = [Signal(name=f"{name}_{n}") for n in range(2)]
+            wanted[name] = hits[0] | hits[1]
+            for hit, slot in zip(hits, self.slots):
+                m.d.comb += hit.eq(slot.valid & matches(slot))
+            m.d.comb += sink.valid.eq(wanted[name] & self.accept)
+            return Mux(hits[0], self.half_flits[0], self.half_flits[1]), hits[0]
+
+        for is_request, kind in enumerate(("response", "request")):
+            for half, sink in enumerate(halves[is_request]):
+
+                def matches(slot, is_request=is_request, half=half):
+                    return (slot.is_request == is_request) & ~slot.byte_enables & (slot.half == half)
+
+                content, from_lower = route(sink, f"{kind}_{('low', 'high')[half]}", matches)
+                m.d.comb += [
+                    sink.payload.data.eq(content),
+                    sink.payload.poison.eq(Mux(from_lower, self.slots[0].poison, self.slots[1].poison)),
+                ]
+            ends = [slot.valid & slot.last & (slot.is_request == is_request) for slot in self.slots]
+            m.d.comb += done[is_request].eq(self.accept & (ends[0] | ends[1]))
+        content, _ = route(self.byte_enables, "byte_enables", lambda slot: slot.byte_enables)
+        m.d.comb += self.byte_enables.payload.eq(content)
+
+        m.d.comb += [
+            self.refused[0].eq(
+                wanted["request_low"] & ~self.request_low.ready
+                | wanted["request_high"] & ~self.request_high.ready
+                | wanted["byte_enables"] & ~self.byte_enables.ready
+            ),
+            self.refused[1].eq(
+                wanted["response_low"] & ~self.response_low.ready | wanted["response_high"] & ~self.response_high.ready
+            ),
+        ]
+        return m

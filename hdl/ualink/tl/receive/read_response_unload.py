@@ -1,0 +1,90 @@
+"""Unloads received Read Responses with their data to the UPLI side."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ualink.config import TLConfig
+from ualink.tl.credit.data_buffer import BEAT_LAYOUT
+from ualink.tl.internal import RELEASE_LAYOUT
+from ualink.upli.channels import beat_stream
+
+from .response_reconstruction import READ_RESPONSE_ENTRY_LAYOUT
+
+__all__ = ["ReadResponseUnload"]
+
+
+class ReadResponseUnload(wiring.Component):
+    """Offers Read Responses in order, each once all its beats are buffered, without a gap (UALink_200 §2.7.8, §5.5).
+
+    Combinational from the queues to the output; ``ready`` reaches no ``valid``. ``flush`` stops everything but a burst
+    whose first beat has left, which is finished.
+
+    Attributes
+    ----------
+    response, beat : Read Responses and their beats.
+    data_complete : pulse: all data of one more Read Response are buffered.
+    flush : the link is down; busy : a burst is going on.
+    rx_rd_rsp : towards the UPLI Completer agent.
+    release_cmd, release_data : buffers freed.
+    """
+
+    def __init__(self, config: TLConfig):
+        self.config = config
+        super().__init__(
+            {
+                "response": In(stream.Signature(READ_RESPONSE_ENTRY_LAYOUT)),
+                "beat": In(stream.Signature(BEAT_LAYOUT)),
+                "data_complete": In(1),
+                "flush": In(1),
+                "busy": Out(1),
+                "rx_rd_rsp": Out(beat_stream("rd_rsp")),
+                "release_cmd": Out(RELEASE_LAYOUT),
+                "release_data": Out(RELEASE_LAYOUT),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        head = self.response.payload
+        buffers = self.config.rsp_data.total + (self.config.req_data.pool if self.config.shared_data_buffer else 0)
+        complete = Signal(range(buffers + 2))
+        index = Signal(2)
+        final = Signal()
+        beat = self.rx_rd_rsp.payload
+        moves = self.rx_rd_rsp.valid & self.rx_rd_rsp.ready
+        m.d.comb += [
+            self.busy.eq(index.any()),
+            final.eq(index == head.num_beats),
+            self.rx_rd_rsp.valid.eq(self.busy | (self.response.valid & complete.any() & ~self.flush)),
+            self.response.ready.eq(moves & final),
+            self.beat.ready.eq(moves),
+        ]
+        with m.If(moves):
+            m.d.sync += index.eq(index + 1)
+            with m.If(final):
+                m.d.sync += index.eq(0)
+        with m.If(self.flush):
+            m.d.sync += complete.eq(0)
+        with m.Else():
+            m.d.sync += complete.eq(complete + self.data_complete - self.response.ready)
+
+        m.d.comb += [
+            beat.data.eq(self.beat.payload.data),
+            beat.data_error.eq(self.beat.payload.error),
+            beat.offset.eq(head.offset),
+            beat.last.eq(head.last),
+        ]
+        for name in ("auth_tag", "src_phys_acc_id", "dst_phys_acc_id", "tag", "num_beats", "status", "vc"):
+            m.d.comb += beat[name].eq(head[name])
+        with m.If(head.num_beats.any()):
+            m.d.comb += [beat.offset.eq(index), beat.last.eq(final)]
+
+        for release, freed in ((self.release_cmd, self.response.ready), (self.release_data, moves)):
+            m.d.comb += [
+                release.valid.eq(freed & ~self.flush),
+                release.pool.eq(head.pool),
+                release.vc.eq(head.vc),
+                release.count.eq(1),
+            ]
+        return m

@@ -1,0 +1,165 @@
+"""Rebuilds the UPLI Request from a Request field."""
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ualink.config import TLConfig
+from ualink.tl.cache.row import at_this_end
+from ualink.tl.cache.rx_address_cache import RxAddressCache
+from ualink.tl.format.fields import COMPRESSED_REQUEST, UNCOMPRESSED_REQUEST, CompressedCmd, FType
+from ualink.upli.channels import REQ_LAYOUT
+from ualink.upli.commands import ReqCmd
+
+__all__ = ["CATCH_REQUEST_LAYOUT", "REQUEST_ENTRY_LAYOUT", "RequestReconstruction"]
+
+CATCH_REQUEST_LAYOUT = data.StructLayout({"field": 128, "auth_tag": 64})
+"""A Request field in the catch buffer, with its authentication tag, 0 if there is none; a Compressed Request is in the
+upper half of ``field``."""
+
+REQUEST_ENTRY_LAYOUT = data.StructLayout({"beat": REQ_LAYOUT, "pool": 1})
+"""A Request in the receive queue; ``pool`` is POOL of its field, VCHAN is ``beat.vc``."""
+
+_REQ_CMD = {
+    CompressedCmd.READ: ReqCmd.READ,
+    CompressedCmd.WRITE: ReqCmd.WRITE,
+    CompressedCmd.WRITE_FULL: ReqCmd.WRITE_FULL,
+}
+
+
+class RequestReconstruction(wiring.Component):
+    """Turns Request fields, in order, into Requests, within the cycle (UALink_200 §5.9.1, §5.9.3).
+
+    What a Compressed Request leaves out of its address comes from the Rx Address Cache, which an Uncompressed Request
+    with CLOAD loads, for the Request behind it already (UALink_200 §5.6.1). Without the cache (``config.rx_cache.rows``
+    0) CLOAD is ignored. With ``disable`` it breaks no rule either; what exists is loaded all the same, so that the
+    cache has what the partner believes when it is used again.
+
+    Plain Reads get num_beats 0, whatever NUMBEATS says; other commands keep it (ruling D05).
+
+    Attributes
+    ----------
+    field : Request fields as ``request_field`` gives them, with legal commands; each counts in the one cycle in which
+        it is valid.
+    following : the field that ``field`` has in the next cycle, if it is valid then.
+    consume : what is wrong with the receiver does not stop it: a load counts.
+    is_switch : as in ``TLControlSignature``.
+    disable : level, do without the Rx Address Cache (UALink_200 §5.10).
+    ready : level, the cache is cleared after reset; no Request may come before.
+    request : the Requests; none of a field with which something is wrong.
+    missing : the field is a Compressed Request, and its entry was never loaded or does not exist.
+    load_outside : the field loads an entry that does not exist, or comes before ``ready``.
+    cache_error : the field is a Compressed Request, and its entry has changed by itself.
+    """
+
+    def __init__(self, config: TLConfig):
+        self.config = config
+        super().__init__(
+            {
+                "field": In(stream.Signature(CATCH_REQUEST_LAYOUT, always_ready=True)),
+                "following": In(128),
+                "consume": In(1),
+                "is_switch": In(1),
+                "disable": In(1),
+                "ready": Out(1),
+                "request": Out(stream.Signature(REQUEST_ENTRY_LAYOUT, always_ready=True)),
+                "missing": Out(1),
+                "load_outside": Out(1),
+                "cache_error": Out(1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        short = data.View(COMPRESSED_REQUEST, self.field.p.field[64:])
+        compressed = Signal()
+        m.d.comb += compressed.eq(short.ftype == FType.COMPRESSED_REQUEST.value)
+        region = self._look_up(m, compressed) if self.config.rx_cache.rows else self._do_without(m, compressed)
+        m.d.comb += [
+            self.request.valid.eq(self.field.valid & ~self.missing & ~self.load_outside & ~self.cache_error),
+            self.request.p.beat.auth_tag.eq(self.field.p.auth_tag),
+        ]
+        with m.If(compressed):
+            self._expand(m, short, region)
+        with m.Else():
+            self._take_over(m)
+        return m
+
+    def _do_without(self, m, compressed):
+        m.d.comb += [self.ready.eq(1), self.missing.eq(self.field.valid & compressed)]
+        return Const(0, 37)
+
+    def _look_up(self, m, compressed):
+        """Obeys CLOAD and gives the region of a Compressed Request."""
+        rows, ways = self.config.rx_cache.rows, self.config.rx_cache.ways
+        m.submodules.cache = cache = RxAddressCache(rows, ways)
+
+        def entry_of(field):
+            """Row and way that a field names, of either format."""
+            long = data.View(UNCOMPRESSED_REQUEST, field)
+            short = data.View(COMPRESSED_REQUEST, field[64:])
+            is_short = short.ftype == FType.COMPRESSED_REQUEST.value
+            source, destination = (Mux(is_short, short[name], long[name]) for name in ("src_acc_id", "dst_acc_id"))
+            row = at_this_end(self.config, self.is_switch, source, destination)
+            return row, Mux(is_short, short.cway, long.cway)
+
+        field = data.View(UNCOMPRESSED_REQUEST, self.field.p.field)
+        row, way = entry_of(self.field.p.field)
+        following_row, _ = entry_of(self.following)
+        present, usable, rebuilt, loads = Signal(), Signal(), Signal(), Signal()
+        m.d.comb += [
+            present.eq((row < rows) & (way < ways) & cache.ready),
+            usable.eq(present & ~self.disable),
+            rebuilt.eq(self.field.valid & compressed),
+            loads.eq(self.field.valid & ~compressed & field.cload),
+            cache.following_row.eq(following_row),
+            cache.row.eq(row),
+            cache.way.eq(way),
+            cache.load.eq(loads & present & self.consume),
+            cache.load_region.eq(field.addr[18:]),
+            self.ready.eq(cache.ready),
+            self.missing.eq(rebuilt & ~(usable & (cache.known | cache.mismatch))),
+            self.load_outside.eq(loads & ~present & ~self.disable),
+            self.cache_error.eq(rebuilt & usable & cache.mismatch),
+        ]
+        return cache.region
+
+    def _expand(self, m, short, region):
+        beat = self.request.p.beat
+        is_read = short.cmd == CompressedCmd.READ.value
+        m.d.comb += [
+            self.request.p.pool.eq(short.pool),
+            beat.asi.eq(short.asi),
+            beat.src_phys_acc_id.eq(short.src_acc_id),
+            beat.dst_phys_acc_id.eq(short.dst_acc_id),
+            beat.tag.eq(short.tag),
+            beat.addr.eq(Cat(Const(0, 6), short.addr, region)),
+            beat.len.eq(Cat(Const(0xF, 4), short.len)),
+            beat.attr.eq(Mux(is_read, 0xFF, 0x00)),
+            beat.meta_data.eq(short.meta_data),
+            beat.vc.eq(short.vchan),
+            beat.num_beats.eq(Mux(is_read, 0, short.len)),
+        ]
+        with m.Switch(short.cmd):
+            for code, command in _REQ_CMD.items():
+                with m.Case(code.value):
+                    m.d.comb += beat.cmd.eq(command.value)
+
+    def _take_over(self, m):
+        field = data.View(UNCOMPRESSED_REQUEST, self.field.p.field)
+        beat = self.request.p.beat
+        m.d.comb += [
+            self.request.p.pool.eq(field.pool),
+            beat.asi.eq(field.asi),
+            beat.src_phys_acc_id.eq(field.src_acc_id),
+            beat.dst_phys_acc_id.eq(field.dst_acc_id),
+            beat.tag.eq(field.tag),
+            beat.addr[2:].eq(field.addr),
+            beat.cmd.eq(field.cmd),
+            beat.len.eq(field.len),
+            beat.attr.eq(field.attr),
+            beat.meta_data.eq(field.meta_data),
+            beat.vc.eq(field.vchan),
+        ]
+        with m.If(field.cmd != ReqCmd.READ.value):
+            m.d.comb += beat.num_beats.eq(field.num_beats)

@@ -1,0 +1,139 @@
+"""Unloads received Requests with their data to the UPLI side."""
+
+from amaranth.hdl import Const, Module, Mux, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ualink.config import TLConfig
+from ualink.tl.credit.data_buffer import BEAT_LAYOUT
+from ualink.tl.format.fields import first_byte_enable_slot, has_byte_enables
+from ualink.tl.internal import RELEASE_LAYOUT
+from ualink.upli.channels import beat_stream
+
+from .request_reconstruction import REQUEST_ENTRY_LAYOUT
+
+__all__ = ["RequestUnload"]
+
+
+class RequestUnload(wiring.Component):
+    """Offers Requests strictly in order; those with originator data once all of it is buffered (UALink_200 §2.7.8,
+    §5.5).
+
+    The first beat is offered in the same cycle as its Request and the others in the cycles that follow without a gap;
+    Requests without data pass a transfer that is still going on. Combinational from the queues to the outputs;
+    ``ready`` of an output reaches no ``valid``.
+
+    ``flush`` stops everything but a transfer whose Request has left, which is finished, because the UPLI agent counts
+    on it.
+
+    Attributes
+    ----------
+    request, beat, byte_enables : Requests, their beats, and the byte-enable half-flits of those that have one.
+    data_complete : pulse: all data of one more Request are buffered.
+    flush : the link is down; busy : a transfer is going on.
+    rx_req, rx_orig_data : towards the UPLI Originator agent.
+    release_req_cmd, release_req_data : buffers freed.
+    """
+
+    def __init__(self, config: TLConfig):
+        self.config = config
+        super().__init__(
+            {
+                "request": In(stream.Signature(REQUEST_ENTRY_LAYOUT)),
+                "beat": In(stream.Signature(BEAT_LAYOUT)),
+                "byte_enables": In(stream.Signature(256)),
+                "data_complete": In(1),
+                "flush": In(1),
+                "busy": Out(1),
+                "rx_req": Out(beat_stream("req")),
+                "rx_orig_data": Out(beat_stream("orig_data")),
+                "release_req_cmd": Out(RELEASE_LAYOUT),
+                "release_req_data": Out(RELEASE_LAYOUT),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        head = self.request.payload.beat
+        buffers = self.config.req_data.total + (self.config.rsp_data.pool if self.config.shared_data_buffer else 0)
+        complete = Signal(range(buffers + 2))
+        req_sent, data_sent = Signal(), Signal()
+
+        # What the beats after the first need of their Request, which has left the queue by then.
+        running = Signal(REQUEST_ENTRY_LAYOUT, reset_less=True)
+        index = Signal(2)
+        current = Signal(REQUEST_ENTRY_LAYOUT)
+        m.d.comb += current.eq(Mux(self.busy, running, self.request.payload))
+
+        brings_data = head.cmd[5]
+        start = Signal()
+        m.d.comb += [
+            start.eq(self.request.valid & ~self.flush & brings_data & complete.any() & ~self.busy),
+            self.rx_req.valid.eq((start & ~req_sent) | (self.request.valid & ~self.flush & ~brings_data)),
+            self.rx_req.payload.eq(head),
+            self.rx_orig_data.valid.eq(self.busy | (start & ~data_sent)),
+        ]
+
+        req_moves = self.rx_req.valid & self.rx_req.ready
+        data_moves = self.rx_orig_data.valid & self.rx_orig_data.ready
+        started = Signal()
+        m.d.comb += [
+            started.eq(start & (req_sent | req_moves) & (data_sent | data_moves)),
+            self.request.ready.eq(started | (req_moves & ~brings_data)),
+        ]
+        with m.If(start):
+            m.d.sync += [
+                req_sent.eq((req_sent | req_moves) & ~started),
+                data_sent.eq((data_sent | data_moves) & ~started),
+            ]
+        with m.Elif(self.flush):
+            m.d.sync += [req_sent.eq(0), data_sent.eq(0)]
+
+        last = Signal()
+        m.d.comb += last.eq(index == current.beat.num_beats)
+        with m.If(started):
+            m.d.sync += [
+                running.eq(self.request.payload),
+                index.eq(1),
+                self.busy.eq(head.num_beats.any()),
+            ]
+        with m.Elif(self.busy & data_moves):
+            m.d.sync += [index.eq(index + 1), self.busy.eq(~last)]
+        with m.If(self.flush):
+            m.d.sync += complete.eq(0)
+        with m.Else():
+            m.d.sync += complete.eq(complete + self.data_complete - started)
+
+        beat = self.rx_orig_data.payload
+        beat_index = Mux(self.busy, index, 0)
+        from_half_flit = has_byte_enables(current.beat.cmd, uwm_has_byte_enables=self.config.uwm_has_byte_enables)
+        # Bit i of a byte-enable half-flit belongs to byte i of the 256-byte block, or of the transfer (ruling D04).
+        block_slot = Signal(2)
+        first_slot = first_byte_enable_slot(
+            current.beat.cmd, current.beat.addr[6:8], reading=self.config.byte_enable_slots
+        )
+        m.d.comb += [
+            block_slot.eq(first_slot + beat_index),
+            beat.data.eq(self.beat.payload.data),
+            beat.error.eq(self.beat.payload.error),
+            beat.byte_en.eq(
+                Mux(from_half_flit, self.byte_enables.payload.word_select(block_slot, 64), Const((1 << 64) - 1))
+            ),
+            beat.offset.eq(beat_index),
+            beat.last.eq(beat_index == current.beat.num_beats),
+            beat.vc.eq(current.beat.vc),
+            self.beat.ready.eq(data_moves),
+            self.byte_enables.ready.eq(data_moves & beat.last & from_half_flit),
+        ]
+
+        m.d.comb += [
+            self.release_req_cmd.valid.eq(self.request.ready & ~self.flush),
+            self.release_req_cmd.pool.eq(self.request.payload.pool),
+            self.release_req_cmd.vc.eq(head.vc),
+            self.release_req_cmd.count.eq(1),
+            self.release_req_data.valid.eq(data_moves & ~self.flush),
+            self.release_req_data.pool.eq(current.pool),
+            self.release_req_data.vc.eq(current.beat.vc),
+            self.release_req_data.count.eq(1),
+        ]
+        return m

@@ -1,0 +1,158 @@
+"""Requests of a TL receiver, from the Control half-flit to UPLI."""
+
+from amaranth.hdl import Module, Mux, ResetInserter, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ualink.config import TLConfig
+from ualink.lib.queue import Queue
+from ualink.tl.credit.check import SPENT_LAYOUT, CreditCheck
+from ualink.tl.credit.data_buffer import BEAT_LAYOUT
+from ualink.tl.format.auth_tags import assign, stored
+from ualink.tl.internal import RELEASE_LAYOUT
+from ualink.upli.channels import beat_stream
+
+from .catch_buffer import CatchBuffer
+from .control_decoder import request_field
+from .error import ReceiveError
+from .request_reconstruction import CATCH_REQUEST_LAYOUT, REQUEST_ENTRY_LAYOUT, RequestReconstruction
+from .request_unload import RequestUnload
+
+__all__ = ["ReceiveRequests"]
+
+
+class ReceiveRequests(wiring.Component):
+    """Catches the Requests of a Control half-flit, rebuilds one per cycle, checks its command credit, queues it and
+    unloads it with its data, all strictly in order (UALink_200 §5.5, §5.7).
+
+    A Request loaded in cycle t is rebuilt in t + 1 or later and offered in t + 2 or later. The Rx Address Cache is
+    cleared after reset, a row per cycle; until it is, ``ready`` is low and no Request may come.
+
+    What the Rx Address Cache holds outlives a link down (UALink_200 §5.6.2): every Request that was accepted loads it,
+    also one that is in the catch buffer or is caught while ``flush`` is high, of which nothing else is left.
+
+    Attributes
+    ----------
+    flit, load : a flit is received; it is accepted.
+    half_flit : a Control half-flit with Requests where ``requests`` says so (``DECODED_LAYOUT``), 0 if it is none.
+    tags, tag_slot : the AuthTags half-flit, 0 if there is none, and the tag that belongs to each sector.
+    flush : the link is down, or a transfer of before is still going on, then ``busy`` is high, or a Request of before
+        is still ``caught``.
+    ready : level, Requests may come. is_switch, disable_rx_cache : level, constant while the link is online.
+    halted : an error was found: nothing more is rebuilt.
+    beat, byte_enables, data_complete : originator data (``RequestUnload``).
+    data_spent, data_underflow : the data credits that the Request spends; it does not have them (combinational).
+    overrun : combinational: more Requests than the source rate limit allows.
+    error : combinational: what is wrong with the Request that is rebuilt.
+    rx_req, rx_orig_data : towards the UPLI Originator agent.
+    release_cmd, release_data : buffers freed.
+    """
+
+    def __init__(self, config: TLConfig):
+        self.config = config
+        super().__init__(
+            {
+                "flit": In(1),
+                "load": In(1),
+                "half_flit": In(256),
+                "requests": In(4),
+                "tags": In(data.ArrayLayout(64, 4)),
+                "tag_slot": In(data.ArrayLayout(2, 8)),
+                "flush": In(1),
+                "busy": Out(1),
+                "caught": Out(1),
+                "ready": Out(1),
+                "is_switch": In(1),
+                "disable_rx_cache": In(1),
+                "halted": In(1),
+                "beat": In(stream.Signature(BEAT_LAYOUT)),
+                "byte_enables": In(stream.Signature(256)),
+                "data_complete": In(1),
+                "data_spent": Out(SPENT_LAYOUT),
+                "data_underflow": In(1),
+                "overrun": Out(1),
+                "error": Out(ReceiveError),
+                "rx_req": Out(beat_stream("req")),
+                "rx_orig_data": Out(beat_stream("orig_data")),
+                "release_cmd": Out(RELEASE_LAYOUT),
+                "release_data": Out(RELEASE_LAYOUT),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self.config
+        caught = stored(CATCH_REQUEST_LAYOUT, config.authentication)
+        entry = stored(REQUEST_ENTRY_LAYOUT, config.authentication)
+        m.submodules.unload = unload = RequestUnload(config)
+        # What is behind an error is dropped, before the next session can begin.
+        wrong = Signal(ReceiveError)
+        stop = self.halted | (wrong != ReceiveError.NONE)
+        m.submodules.catch = catch = ResetInserter(stop)(CatchBuffer(4, caught))
+        m.submodules.reconstruction = rebuild = RequestReconstruction(config)
+        m.submodules.queue = queue = ResetInserter(self.flush & ~unload.busy)(Queue(entry, config.req_cmd.total))
+        m.submodules.credits = credits = ResetInserter(self.flush)(CreditCheck(config.req_cmd))
+
+        m.d.comb += [
+            catch.flit.eq(self.flit),
+            catch.load.eq(self.load),
+            catch.restart.eq(self.flush),
+            self.caught.eq(catch.output.valid),
+            catch.valid.eq(self.requests),
+            self.overrun.eq(catch.overrun),
+        ]
+        for pair, field in enumerate(catch.field):
+            m.d.comb += [
+                field.field.eq(request_field(self.half_flit, pair)),
+                field.auth_tag.eq(self.tags[self.tag_slot[2 * pair + 1]]),
+            ]
+
+        m.d.comb += [
+            rebuild.field.valid.eq(catch.output.valid),
+            *assign(rebuild.field.payload, catch.output.payload),
+            rebuild.following.eq(catch.following.field),
+            rebuild.consume.eq(~self.halted),
+            rebuild.is_switch.eq(self.is_switch),
+            rebuild.disable.eq(self.disable_rx_cache),
+            self.ready.eq(rebuild.ready),
+        ]
+        request = rebuild.request.payload
+        beats = Mux(request.beat.cmd[5], request.beat.num_beats + 1, 0)
+        for spent, count in ((credits.spent, 1), (self.data_spent, beats)):
+            m.d.comb += [
+                spent.valid.eq(rebuild.request.valid & ~self.halted & ~self.flush),
+                spent.pool.eq(request.pool),
+                spent.vc.eq(request.beat.vc),
+                spent.count.eq(count),
+            ]
+        m.d.comb += [
+            *assign(queue.input.payload, request),
+            queue.input.valid.eq(credits.spent.valid & ~credits.underflow & ~self.data_underflow),
+            *assign(unload.request.payload, queue.output.payload),
+            unload.request.valid.eq(queue.output.valid),
+            queue.output.ready.eq(unload.request.ready),
+        ]
+        with m.If(rebuild.cache_error):
+            m.d.comb += wrong.eq(ReceiveError.ADDRESS_CACHE_PARITY)
+        with m.Elif(rebuild.missing | rebuild.load_outside):
+            m.d.comb += wrong.eq(ReceiveError.ADDRESS_CACHE)
+        with m.Elif(credits.underflow):
+            m.d.comb += wrong.eq(ReceiveError.REQ_CMD_CREDIT)
+        with m.Elif(self.data_underflow):
+            m.d.comb += wrong.eq(ReceiveError.REQ_DATA_CREDIT)
+        with m.If(~self.flush):
+            m.d.comb += self.error.eq(wrong)
+
+        for name in ("beat", "byte_enables"):
+            wiring.connect(m, wiring.flipped(getattr(self, name)), getattr(unload, name))
+        for name in ("rx_req", "rx_orig_data"):
+            wiring.connect(m, wiring.flipped(getattr(self, name)), getattr(unload, name))
+        m.d.comb += [
+            unload.flush.eq(self.flush),
+            self.busy.eq(unload.busy),
+            unload.data_complete.eq(self.data_complete),
+            credits.release[0].eq(unload.release_req_cmd),
+            self.release_cmd.eq(unload.release_req_cmd),
+            self.release_data.eq(unload.release_req_data),
+        ]
+        return m

@@ -1,0 +1,157 @@
+"""Responses of a TL receiver, from the Control half-flit to UPLI."""
+
+from amaranth.hdl import Module, Mux, ResetInserter, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ualink.config import TLConfig
+from ualink.lib.queue import Queue
+from ualink.tl.credit.check import SPENT_LAYOUT, CreditCheck
+from ualink.tl.credit.data_buffer import BEAT_LAYOUT
+from ualink.tl.format.auth_tags import assign, stored
+from ualink.tl.internal import RELEASE_LAYOUT
+from ualink.upli.channels import beat_stream
+from ualink.upli.commands import Status
+
+from .catch_buffer import CatchBuffer
+from .control_decoder import response_field
+from .error import ReceiveError
+from .read_response_unload import ReadResponseUnload
+from .response_reconstruction import (
+    CATCH_RESPONSE_LAYOUT,
+    READ_RESPONSE_ENTRY_LAYOUT,
+    WRITE_RESPONSE_ENTRY_LAYOUT,
+    ResponseReconstruction,
+)
+
+__all__ = ["ReceiveResponses"]
+
+
+class ReceiveResponses(wiring.Component):
+    """Catches the Responses of a Control half-flit, rebuilds one per cycle, checks its command credit and unloads it,
+    Read Responses with their data (UALink_200 §5.5, §5.7).
+
+    Read and Write Responses part behind the catch buffer, so neither waits for the other; each kind stays in order. A
+    Response loaded in cycle t is rebuilt in t + 1 or later and offered in t + 2 or later.
+
+    Attributes
+    ----------
+    flit, load : a flit is received; it is accepted.
+    half_flit : a Control half-flit with Responses where ``responses`` says so (``DECODED_LAYOUT``), 0 if it is none.
+    tags, tag_slot : the AuthTags half-flit, 0 if there is none, and the tag that belongs to each sector.
+    flush : the link is down, or a burst of before is still going on, then ``busy`` is high.
+    halted : an error was found: nothing more is rebuilt.
+    beat, data_complete : read data (``ReadResponseUnload``).
+    data_spent, data_underflow : the data credits that the Response spends; it does not have them (combinational).
+    overrun : combinational: more Responses than the source rate limit allows.
+    error : combinational: what is wrong with the Response that is rebuilt.
+    isolate : pulse: a Write Response with status ISOLATE leaves the queue, and is dropped. No partner may send one,
+        and nobody checks its tag (UALink_200 §9.5.6), so it must not reach the Originator (ruling A-20 of RAS).
+    rx_rd_rsp, rx_wr_rsp : towards the UPLI Completer agent.
+    release_read_cmd, release_write_cmd, release_data : buffers freed.
+    """
+
+    def __init__(self, config: TLConfig):
+        self.config = config
+        super().__init__(
+            {
+                "flit": In(1),
+                "load": In(1),
+                "half_flit": In(256),
+                "responses": In(8),
+                "tags": In(data.ArrayLayout(64, 4)),
+                "tag_slot": In(data.ArrayLayout(2, 8)),
+                "flush": In(1),
+                "busy": Out(1),
+                "halted": In(1),
+                "beat": In(stream.Signature(BEAT_LAYOUT)),
+                "data_complete": In(1),
+                "data_spent": Out(SPENT_LAYOUT),
+                "data_underflow": In(1),
+                "overrun": Out(1),
+                "error": Out(ReceiveError),
+                "isolate": Out(1),
+                "rx_rd_rsp": Out(beat_stream("rd_rsp")),
+                "rx_wr_rsp": Out(beat_stream("wr_rsp")),
+                "release_read_cmd": Out(RELEASE_LAYOUT),
+                "release_write_cmd": Out(RELEASE_LAYOUT),
+                "release_data": Out(RELEASE_LAYOUT),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self.config
+        depth = config.rsp_cmd.total
+        caught, read_entry, write_entry = (
+            stored(layout, config.authentication)
+            for layout in (CATCH_RESPONSE_LAYOUT, READ_RESPONSE_ENTRY_LAYOUT, WRITE_RESPONSE_ENTRY_LAYOUT)
+        )
+        m.submodules.unload = unload = ReadResponseUnload(config)
+        m.submodules.catch = catch = ResetInserter(self.flush)(CatchBuffer(8, caught))
+        m.submodules.reconstruction = rebuild = ResponseReconstruction()
+        m.submodules.read_queue = reads = ResetInserter(self.flush & ~unload.busy)(Queue(read_entry, depth))
+        m.submodules.write_queue = writes = ResetInserter(self.flush)(Queue(write_entry, depth))
+        m.submodules.credits = credits = ResetInserter(self.flush)(CreditCheck(config.rsp_cmd, releases=2))
+
+        m.d.comb += [
+            catch.flit.eq(self.flit),
+            catch.load.eq(self.load),
+            catch.valid.eq(self.responses),
+            self.overrun.eq(catch.overrun),
+        ]
+        for sector, field in enumerate(catch.field):
+            m.d.comb += [
+                field.field.eq(response_field(self.half_flit, sector)),
+                field.auth_tag.eq(self.tags[self.tag_slot[sector]]),
+            ]
+        m.d.comb += [
+            rebuild.field.valid.eq(catch.output.valid),
+            *assign(rebuild.field.payload, catch.output.payload),
+        ]
+
+        read, write = rebuild.read, rebuild.write
+        stopped = self.halted | self.flush
+        m.d.comb += [
+            credits.spent.valid.eq((read.valid | write.valid) & ~stopped),
+            credits.spent.pool.eq(Mux(read.valid, read.payload.pool, write.payload.pool)),
+            credits.spent.vc.eq(Mux(read.valid, read.payload.vc, write.payload.beat.vc)),
+            credits.spent.count.eq(1),
+            self.data_spent.valid.eq(read.valid & ~stopped),
+            self.data_spent.pool.eq(read.payload.pool),
+            self.data_spent.vc.eq(read.payload.vc),
+            self.data_spent.count.eq(read.payload.num_beats + 1),
+        ]
+        good = ~stopped & ~credits.underflow & ~self.data_underflow
+        for response, queue in ((read, reads), (write, writes)):
+            m.d.comb += [*assign(queue.input.payload, response.payload), queue.input.valid.eq(response.valid & good)]
+        with m.If(credits.underflow):
+            m.d.comb += self.error.eq(ReceiveError.RSP_CMD_CREDIT)
+        with m.Elif(self.data_underflow):
+            m.d.comb += self.error.eq(ReceiveError.RSP_DATA_CREDIT)
+
+        isolates = Signal()
+        m.d.comb += [
+            *assign(unload.response.payload, reads.output.payload),
+            unload.response.valid.eq(reads.output.valid),
+            reads.output.ready.eq(unload.response.ready),
+            unload.flush.eq(self.flush),
+            unload.data_complete.eq(self.data_complete),
+            self.busy.eq(unload.busy),
+            self.release_read_cmd.eq(unload.release_cmd),
+            self.release_data.eq(unload.release_data),
+            *assign(self.rx_wr_rsp.payload, writes.output.payload.beat),
+            isolates.eq(writes.output.payload.beat.status == Status.ISOLATE.value),
+            self.isolate.eq(writes.output.valid & ~self.flush & isolates),
+            self.rx_wr_rsp.valid.eq(writes.output.valid & ~self.flush & ~isolates),
+            writes.output.ready.eq(self.rx_wr_rsp.ready | isolates),
+            self.release_write_cmd.valid.eq(writes.output.valid & ~self.flush & writes.output.ready),
+            self.release_write_cmd.pool.eq(writes.output.payload.pool),
+            self.release_write_cmd.vc.eq(writes.output.payload.beat.vc),
+            self.release_write_cmd.count.eq(1),
+            credits.release[0].eq(self.release_read_cmd),
+            credits.release[1].eq(self.release_write_cmd),
+        ]
+        wiring.connect(m, wiring.flipped(self.beat), unload.beat)
+        wiring.connect(m, wiring.flipped(self.rx_rd_rsp), unload.rx_rd_rsp)
+        return m

@@ -1,0 +1,1 @@
+"""The registers of the transaction layer."""

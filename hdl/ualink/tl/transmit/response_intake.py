@@ -1,0 +1,135 @@
+"""Read and Write Responses on their way to the link: credits are claimed, fields are formed, read data split off."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ualink.tl.credit.credits import CreditClaimSignature
+from ualink.tl.format.fields import (
+    COMPRESSED_RESPONSE,
+    COMPRESSED_SINGLE_BEAT_READ_RESPONSE,
+    UNCOMPRESSED_RESPONSE,
+    FType,
+    response_half_flits,
+)
+from ualink.tl.format.half_flits import READ_DATA_BEAT_LAYOUT, RESPONSE_FIELD_LAYOUT, DataSource
+from ualink.upli.channels import beat_stream
+
+__all__ = ["ResponseIntake"]
+
+
+class ResponseIntake(wiring.Component):
+    """Turns Responses that get their credits into Response fields, one per cycle. Latency 0.
+
+    A Response of status OKAY becomes a Compressed Response, if these are to be used: one beat alone the form for
+    Single-Beat Reads, a burst or a Write Response the other one (UALink_200 §5.9.4, §5.9.5, ruling D07).
+
+    Read Responses stay in order among themselves, and so do Write Responses; a kind without credits does not hold up
+    the other. When both can go the Read Response goes first, but never twice in a row over a waiting Write Response.
+    The first beat of a Read Response gives the field, every beat gives its data.
+
+    Attributes
+    ----------
+    enable : the first beats of Responses may be accepted.
+    compress : use the Compressed Responses.
+    rd_rsp, wr_rsp : beats in.
+    claim : the credits of the Response in sight.
+    room, push, field : ``field`` goes out in a cycle with ``push``; only with ``room``.
+    data_room, data_push, rd_data : as well for the data of Read Responses.
+    rd_start : the first beat of a Read Response is accepted in this cycle.
+    """
+
+    def __init__(self):
+        super().__init__(
+            {
+                "enable": In(1),
+                "compress": In(1),
+                "rd_rsp": In(beat_stream("rd_rsp")),
+                "wr_rsp": In(beat_stream("wr_rsp")),
+                "claim": Out(CreditClaimSignature()),
+                "room": In(1),
+                "push": Out(1),
+                "field": Out(RESPONSE_FIELD_LAYOUT),
+                "data_room": In(1),
+                "data_push": Out(1),
+                "rd_data": Out(READ_DATA_BEAT_LAYOUT),
+                "rd_start": Out(1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        rd, wr = self.rd_rsp.p, self.wr_rsp.p
+        rest = Signal(2)  # beats to come of the Read Response whose field has gone
+        rd_first, rd_waits, wr_waits = Signal(), Signal(), Signal()
+        pick_rd, wr_turn = Signal(), Signal()
+        m.d.comb += [
+            rd_first.eq(rest == 0),
+            rd_waits.eq(self.rd_rsp.valid & rd_first & self.data_room & self.room & self.enable),
+            wr_waits.eq(self.wr_rsp.valid & self.room & self.enable),
+            pick_rd.eq(rd_waits & ~(wr_waits & wr_turn)),
+            self.claim.valid.eq(rd_waits | wr_waits),
+            self.claim.vc.eq(Mux(pick_rd, rd.vc, wr.vc)),
+            self.claim.beats.eq(Mux(pick_rd, rd.num_beats + 1, 0)),
+            self.claim.take.eq(self.claim.valid & self.claim.granted),
+            self.push.eq(self.claim.take),
+            self.wr_rsp.ready.eq(self.claim.take & ~pick_rd),
+            self.rd_rsp.ready.eq(Mux(rd_first, self.claim.take & pick_rd, self.data_room)),
+            self.data_push.eq(self.rd_rsp.valid & self.rd_rsp.ready),
+            self.rd_start.eq(self.claim.take & pick_rd),
+            self.rd_data.data.eq(rd.data),
+            self.rd_data.error.eq(rd.data_error),
+        ]
+        # Whoever of the two was in sight, with credits or without, comes after the other next time.
+        with m.If(rd_waits & wr_waits):
+            m.d.sync += wr_turn.eq(pick_rd)
+        with m.Elif(wr_waits):
+            m.d.sync += wr_turn.eq(0)
+        with m.If(self.data_push):
+            m.d.sync += rest.eq(Mux(rd_first, rd.num_beats, rest - 1))
+        self._form_field(m, pick_rd)
+        return m
+
+    def _form_field(self, m, pick_rd):
+        rd, wr = self.rd_rsp.p, self.wr_rsp.p
+        field = Signal(UNCOMPRESSED_RESPONSE)
+        job = self.field.job
+        m.d.comb += [
+            field.ftype.eq(FType.UNCOMPRESSED_RESPONSE),
+            field.pool.eq(self.claim.pool),
+            field.rd_wr.eq(pick_rd),
+        ]
+        for response, selected in ((rd, pick_rd), (wr, ~pick_rd)):
+            with m.If(selected):
+                m.d.comb += [
+                    field.vchan.eq(response.vc),
+                    field.tag.eq(response.tag),
+                    field.status.eq(response.status),
+                    field.src_acc_id.eq(response.src_phys_acc_id),
+                    field.dst_acc_id.eq(response.dst_phys_acc_id),
+                    self.field.auth_tag.eq(response.auth_tag),
+                ]
+        # A burst has OFFSET 0 and LAST 1, whatever its first beat says (ruling D07).
+        burst = rd.num_beats != 0
+        with m.If(pick_rd):
+            m.d.comb += [
+                field.len.eq(rd.num_beats),
+                field.offset.eq(Mux(burst, 0, rd.offset)),
+                field.last.eq(burst | rd.last),
+            ]
+        short, single = Signal(COMPRESSED_RESPONSE), Signal(COMPRESSED_SINGLE_BEAT_READ_RESPONSE)
+        for form, ftype in (
+            (short, FType.COMPRESSED_RESPONSE),
+            (single, FType.COMPRESSED_SINGLE_BEAT_READ_RESPONSE),
+        ):
+            m.d.comb += form.ftype.eq(ftype)
+            m.d.comb += [form[name].eq(field[name]) for name in ("vchan", "tag", "pool", "dst_acc_id")]
+        m.d.comb += [short.len.eq(field.len), short.rd_wr.eq(pick_rd)]
+        m.d.comb += [single.offset.eq(field.offset), single.last.eq(field.last)]
+        m.d.comb += [
+            self.field.compressed.eq(self.compress & (field.status == 0)),
+            self.field.field.eq(Mux(self.field.compressed, Mux(pick_rd & ~burst, single, short), field)),
+            job.half_flits.eq(response_half_flits(pick_rd, rd.num_beats)),
+            job.source.eq(DataSource.RD_RSP),
+            job.num_beats.eq(rd.num_beats),
+        ]

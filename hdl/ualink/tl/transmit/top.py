@@ -1,0 +1,239 @@
+"""The transmit half of the transaction layer of one port (UALink_200 §5.5, Figure 5-2)."""
+
+from amaranth.hdl import Module, Mux, ResetInserter, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ualink.config import TLConfig
+from ualink.dl.interface import tl_flit_signature
+from ualink.lib.queue import Queue
+from ualink.tl.control import NATURAL_LIMITS, TLControlSignature
+from ualink.tl.credit.credits import TransmitCredits
+from ualink.tl.credit.rate_limit import REQUEST_LIMIT, RESPONSE_LIMIT, SourceRateLimit
+from ualink.tl.credit.release import CreditRelease
+from ualink.tl.format.half_flits import (
+    ORIG_DATA_BEAT_LAYOUT,
+    READ_DATA_BEAT_LAYOUT,
+    REQUEST_FIELD_LAYOUT,
+    RESPONSE_FIELD_LAYOUT,
+)
+from ualink.tl.internal import ReceiveStatusSignature
+from ualink.tl.pack.data_gearbox import DataGearbox
+from ualink.tl.pack.half_flit_sequence import HalfFlitSequence
+from ualink.tl.pack.look_ahead import LookAheadQueue
+from ualink.tl.pack.packer import REQUESTS_IN_SIGHT, RESPONSES_IN_SIGHT, Packer
+from ualink.tl.session.residue import ResidueDrain
+from ualink.upli.channels import ORIG_DATA_LAYOUT, RD_RSP_LAYOUT, beat_stream
+
+from .request_compression import RequestCompression
+from .request_intake import RequestIntake
+from .response_intake import ResponseIntake
+
+__all__ = ["Transmit"]
+
+ORIG_DATA_BEATS = 4
+READ_DATA_BEATS = 4 * RESPONSES_IN_SIGHT
+
+# Requests that have left their stream and whose data may not have: the one being compressed, those in sight and those
+# of one Control half-flit.
+REQUESTS_UNDER_WAY = 1 + REQUESTS_IN_SIGHT + 4
+
+
+class Transmit(wiring.Component):
+    """Turns UPLI beats into TL flits: intake with credits, compression, packing, half-flit sequence. One flit a cycle.
+
+    On an idle link a flit is offered 2 cycles after a Write Response was accepted, 3 after a Read Response, 3 after a
+    Request without data and 4 after one with data; a Request takes a cycle less without Address Cache.
+
+    Behind its last field it sends flits without any until a catch buffer that moves with flits only would be empty
+    (UALink_200 §5.7 with Figure 5-6): one behind a lone field, eight at most. They leave only in cycles that have
+    nothing else to send.
+
+    Nothing but FC fields and Message half-flits leaves before both initial credit releases are complete (ruling D16).
+    While ``online`` is low everything is in its reset state, no beat is accepted and no flit offered, except that the
+    beats still to come of transfers already begun are taken and dropped (ruling D18).
+
+    Attributes
+    ----------
+    online : channel 0 of the link is online.
+    tx_req, tx_orig_data, tx_rd_rsp, tx_wr_rsp : beats to send; the beats of a Request's data may come any time after
+    it.
+    tx_flit : flits to the DL.
+    control : what firmware decides, of which the transmitter heeds what concerns it.
+    authentication : AuthTags half-flits are sent; constant while the link is online.
+    status : what the receiver tells of itself and of the partner.
+    credits_ready : both initial credit releases are complete.
+    protocol_error : sticky until the link goes down, the partner returned more credits than it had given.
+    cache_error : sticky until the link goes down, the Tx Address Cache held a word of wrong parity.
+    """
+
+    def __init__(self, config: TLConfig):
+        self.config = config
+        super().__init__(
+            {
+                "online": In(1),
+                "tx_req": In(beat_stream("req")),
+                "tx_orig_data": In(beat_stream("orig_data")),
+                "tx_rd_rsp": In(beat_stream("rd_rsp")),
+                "tx_wr_rsp": In(beat_stream("wr_rsp")),
+                "tx_flit": Out(tl_flit_signature()),
+                "control": In(TLControlSignature()),
+                "authentication": In(1),
+                "status": In(ReceiveStatusSignature()),
+                "credits_ready": Out(1),
+                "protocol_error": Out(1),
+                "cache_error": Out(1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self.config
+        in_link = ResetInserter(~self.online)
+
+        request_intake = RequestIntake(config)
+        compression = RequestCompression(config)
+        response_intake = ResponseIntake()
+        requests = LookAheadQueue(REQUEST_FIELD_LAYOUT, REQUESTS_IN_SIGHT)
+        responses = LookAheadQueue(RESPONSE_FIELD_LAYOUT, RESPONSES_IN_SIGHT)
+        orig_data = Queue(ORIG_DATA_BEAT_LAYOUT, ORIG_DATA_BEATS)
+        rd_data = Queue(READ_DATA_BEAT_LAYOUT, READ_DATA_BEATS)
+        credits = TransmitCredits(config)
+        release = CreditRelease(config)
+        request_limit = SourceRateLimit(REQUEST_LIMIT)
+        response_limit = SourceRateLimit(RESPONSE_LIMIT)
+        packer = Packer(config)
+        gearbox = DataGearbox()
+        sequence = HalfFlitSequence()
+        orig_residue = ResidueDrain(ORIG_DATA_LAYOUT, most=4 * REQUESTS_UNDER_WAY, first_beats=False)
+        rd_residue = ResidueDrain(RD_RSP_LAYOUT, most=3, first_beats=True)
+
+        m.submodules.request_intake = in_link(request_intake)
+        # The partner may have lost any load: after a link down nothing is known of its Rx Address Cache (TL-221). What
+        # clears the own one goes on while the link is down.
+        was_online = Signal()
+        m.d.sync += was_online.eq(self.online)
+        m.submodules.compression = ResetInserter(was_online & ~self.online)(compression)
+        m.submodules.response_intake = in_link(response_intake)
+        m.submodules.requests = in_link(requests)
+        m.submodules.responses = in_link(responses)
+        m.submodules.orig_data = in_link(orig_data)
+        m.submodules.rd_data = in_link(rd_data)
+        m.submodules.credits = in_link(credits)
+        m.submodules.release = in_link(release)
+        m.submodules.request_limit = in_link(request_limit)
+        m.submodules.response_limit = in_link(response_limit)
+        m.submodules.packer = in_link(packer)
+        m.submodules.gearbox = in_link(gearbox)
+        m.submodules.sequence = in_link(sequence)
+        m.submodules.orig_residue = orig_residue
+        m.submodules.rd_residue = rd_residue
+
+        # Beats into the queues.
+        wiring.connect(m, request_intake.claim, credits.request)
+        wiring.connect(m, response_intake.claim, credits.response)
+        wiring.connect(m, compression.o, requests.i)
+        wiring.connect(m, wiring.flipped(self.tx_req), request_intake.req)
+        wiring.connect(m, wiring.flipped(self.tx_orig_data), orig_residue.i)
+        wiring.connect(m, wiring.flipped(self.tx_rd_rsp), rd_residue.i)
+        wiring.connect(m, rd_residue.o, response_intake.rd_rsp)
+        wiring.connect(m, wiring.flipped(self.tx_wr_rsp), response_intake.wr_rsp)
+        m.d.comb += [
+            request_intake.enable.eq(self.online & ~orig_residue.draining),
+            request_intake.room.eq(compression.i.ready),
+            compression.i.valid.eq(request_intake.push),
+            compression.i.payload.eq(request_intake.field),
+            compression.is_switch.eq(self.control.is_switch),
+            compression.disable.eq(self.control.disable_tx_cache),
+            compression.clear.eq(self.control.clear_tx_cache),
+            compression.invalidate_entry.eq(self.control.invalidate_tx_entry),
+            compression.invalidate_row.eq(self.control.invalidate_row),
+            compression.invalidate_way.eq(self.control.invalidate_way),
+            self.cache_error.eq(compression.error),
+            orig_residue.online.eq(self.online),
+            orig_residue.start.eq(request_intake.push),
+            orig_residue.beats.eq(request_intake.claim.beats),
+            orig_residue.o.ready.eq(orig_data.input.ready),
+            orig_data.input.valid.eq(orig_residue.o.valid),
+            orig_data.input.p.data.eq(orig_residue.o.p.data),
+            orig_data.input.p.byte_en.eq(orig_residue.o.p.byte_en),
+            orig_data.input.p.error.eq(orig_residue.o.p.error),
+            response_intake.enable.eq(self.online),
+            response_intake.compress.eq(~self.control.disable_response_compression & ~self.control.encryption),
+            response_intake.room.eq(responses.i.ready),
+            responses.i.valid.eq(response_intake.push),
+            responses.i.payload.eq(response_intake.field),
+            response_intake.data_room.eq(rd_data.input.ready),
+            rd_data.input.valid.eq(response_intake.data_push),
+            rd_data.input.payload.eq(response_intake.rd_data),
+            rd_residue.online.eq(self.online),
+            rd_residue.start.eq(response_intake.rd_start),
+            rd_residue.beats.eq(response_intake.rd_rsp.p.num_beats),
+        ]
+
+        # Credits in both directions.
+        m.d.comb += [
+            credits.update.eq(self.status.fc),
+            credits.peer_init_done.eq(self.status.peer_init_done),
+            credits.peer_shared_data.eq(self.status.peer_shared_data),
+            credits.enable.eq(release.init_sent),
+            release.enable.eq(self.status.buffers_free),
+            release.release.eq(self.status.release),
+            self.status.init_sent.eq(release.init_sent),
+            self.credits_ready.eq(release.init_sent & self.status.peer_init_done),
+            self.protocol_error.eq(credits.protocol_error),
+        ]
+
+        # Control half-flits.
+        m.d.comb += [
+            packer.authentication.eq(self.authentication),
+            packer.shared_data.eq(config.shared_data_buffer),
+            packer.swap.eq(sequence.swap_next),
+            packer.pack.eq(sequence.pack),
+            sequence.authentication.eq(self.authentication),
+            sequence.offered.eq(packer.offered),
+            sequence.formed.eq(packer.formed),
+            sequence.outstanding.eq(request_limit.outstanding | response_limit.outstanding),
+            packer.request_count.eq(requests.count),
+            requests.take.eq(packer.request_take),
+            packer.request_allowance.eq(request_limit.allowance),
+            packer.response_count.eq(responses.count),
+            responses.take.eq(packer.response_take),
+            packer.response_allowance.eq(response_limit.allowance),
+            packer.fc_valid.eq(release.valid),
+            packer.fc_urgent.eq(release.urgent),
+            release.take.eq(packer.fc_take),
+            packer.complete.eq(release.complete),
+            release.complete_taken.eq(packer.complete_taken),
+            gearbox.load.eq(sequence.pack),
+        ]
+        for limit, issued, held in (
+            (request_limit, sequence.requests, sequence.held_requests),
+            (response_limit, sequence.responses, sequence.held_responses),
+        ):
+            m.d.comb += [
+                limit.flit.eq(sequence.flit),
+                limit.ahead.eq(sequence.ahead),
+                limit.issued.eq(issued),
+                limit.held.eq(held),
+            ]
+        for name, most in NATURAL_LIMITS.items():
+            limit = self.control.limits[name]
+            m.d.comb += packer.limits[name].eq(Mux(limit == 0, most, limit))
+        m.d.comb += [sink.eq(source) for sink, source in zip(packer.requests, requests.entries, strict=True)]
+        m.d.comb += [sink.eq(source) for sink, source in zip(packer.responses, responses.entries, strict=True)]
+        m.d.comb += [sink.eq(source) for sink, source in zip(packer.fc, release.fields, strict=True)]
+        m.d.comb += [sink.eq(source) for sink, source in zip(gearbox.jobs, packer.jobs, strict=True)]
+
+        # Data half-flits and flits.
+        wiring.connect(m, orig_data.output, gearbox.orig_data)
+        wiring.connect(m, rd_data.output, gearbox.rd_data)
+        m.d.comb += [sink.eq(source) for sink, source in zip(sequence.window, gearbox.window, strict=True)]
+        m.d.comb += [
+            sequence.available.eq(gearbox.available),
+            gearbox.take.eq(sequence.take),
+            self.tx_flit.p.eq(sequence.tx_flit.p),
+            self.tx_flit.valid.eq(sequence.tx_flit.valid & self.online),
+            sequence.tx_flit.ready.eq(self.tx_flit.ready),
+        ]
+        return m

@@ -1,0 +1,1 @@
+"""What the bus models of all layers share."""

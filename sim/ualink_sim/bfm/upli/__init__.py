@@ -1,0 +1,1 @@
+"""Bus models of UPLI: Originator, Completer, monitor."""

@@ -1,0 +1,1 @@
+"""What passes on a wire, kept and read again."""

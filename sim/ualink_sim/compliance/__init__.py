@@ -1,0 +1,1 @@
+"""Requirements of the standard and the tests that show them."""

@@ -1,0 +1,1 @@
+"""The physical layer as plain Python (UALink_200 chapter 7)."""

@@ -1,0 +1,1 @@
+"""The transaction layer as plain Python (UALink_200 chapter 5)."""

@@ -1,0 +1,195 @@
+"""A simulated accelerator: issues its requests in a legal order, and answers those of others from its memory."""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from ..beats import orig_data_beats, response_data, upli_request
+from ..bfm.upli.bus import UPLIBus
+from ..bfm.upli.channel import Beat
+from ..bfm.upli.completer import UPLICompleter
+from ..bfm.upli.memory_handler import to_beat
+from ..bfm.upli.originator import Transaction, UPLIOriginator
+from ..model.upli import transactions as upli
+from ..request import Request
+from .predict import Outcome, difference
+from .topology import Topology
+
+__all__ = ["Accelerator", "Journey"]
+
+READY_REQUESTS = 4
+"""Requests handed to the bus model ahead of their issue, per accelerator."""
+
+
+@dataclass(eq=False)
+class Journey:
+    """A request under way: its bus transaction, and what its completer did with it (None until then).
+
+    ``issued`` and ``completed`` are cycles of the pod, which the bus models do not know when waits are skipped.
+    ``response_tag`` is the authentication tag that the completer gave its Response; ``fault`` what was wrong by then.
+    """
+
+    request: Request
+    transaction: Transaction
+    issued: int | None = None
+    completed: int | None = None
+    expected: Outcome | None = None
+    response_tag: int = 0
+    fault: str = ""
+
+    def arrive(self, received: Beat, data: list[Beat]) -> None:
+        """Compare what has come to the completer with what was sent."""
+        sent = self.transaction
+        changed = [
+            name for name in received if name not in ("pool", "port_id") and received[name] != sent.request.get(name, 0)
+        ]
+        if changed:
+            self.fault = f"the Request arrived with other {', '.join(changed)}"
+        if self.expected is not None:
+            self.fault = "the Request was executed twice"
+        for beat, original in zip(data, sent.data):
+            if any(beat[name] != original[name] for name in ("data", "byte_en", "error")):
+                self.fault = "the Request's data arrived changed"
+
+    @property
+    def mismatch(self) -> str:
+        """What is wrong with the whole of a journey that has ended; empty when nothing is."""
+        if self.expected is None:
+            return "answered although nobody executed it"
+        wrong = self.fault or difference(self.request, self.expected, self.outcome)
+        if not wrong and any(beat["auth_tag"] != self.response_tag for beat in self.transaction.response):
+            return "the Response arrived with another auth_tag"
+        return wrong
+
+    @property
+    def outcome(self) -> Outcome:
+        """What came back on the bus."""
+        response = self.transaction.response
+        if not self.request.returns_data:
+            return self.outcome_of([upli.WrRspBeat(tag=beat["tag"], status=beat["status"]) for beat in response])
+        return self.outcome_of(
+            [
+                upli.RdRspBeat(
+                    tag=beat["tag"],
+                    status=beat["status"],
+                    data=beat["data"].to_bytes(64, "little"),
+                    offset=beat["offset"],
+                )
+                for beat in response
+            ]
+        )
+
+    def outcome_of(self, response: Sequence[upli.RdRspBeat] | Sequence[upli.WrRspBeat]) -> Outcome:
+        """Status and data that ``response`` brings to this request."""
+        status = upli.Status(response[0].status).name
+        read = [beat for beat in response if isinstance(beat, upli.RdRspBeat)]
+        return Outcome(status, response_data(self.request, read) if self.request.returns_data else None)
+
+
+class Accelerator:
+    """Accelerator ``number``: two bus models, one per UPLI interface of its station, called once per cycle.
+
+    ``find`` gives the journey of an outstanding Request by (source, port, tag); ``perform`` executes one on the
+    destination's memory and gives the response beats of the executable model. ``draw_tag`` gives the authentication
+    tag of each Request and of each Response; every beat of a Response has the same.
+    """
+
+    def __init__(
+        self,
+        number: int,
+        topology: Topology,
+        originator_bus: UPLIBus,
+        completer_bus: UPLIBus,
+        perform: Callable[[Journey, Beat, list[Beat]], list],
+        find: Callable[[tuple[int, int, int]], Journey | None],
+        draw_tag: Callable[[], int] = lambda: 0,
+    ):
+        self.number = number
+        self.topology = topology
+        self.originator = UPLIOriginator(originator_bus, ports=topology.ports, time_out=0)
+        self.completer = UPLICompleter(completer_bus, self._answer, ports=topology.ports)
+        self.outstanding: dict[tuple[int, int, int], Journey] = {}
+        self._perform = perform
+        self._find = find
+        self._draw_tag = draw_tag
+        self._waiting: dict[int, deque[Request]] = {}
+        self._in_flight: dict[Transaction, Journey] = {}
+        self._turn = 0
+
+    def give(self, requests: Iterable[Request]) -> None:
+        """Add requests of this source, in their order."""
+        for request in requests:
+            self._waiting.setdefault(request.dst, deque()).append(request)
+
+    @property
+    def left(self) -> int:
+        """Requests that wait or are in flight."""
+        return sum(map(len, self._waiting.values())) + len(self._in_flight)
+
+    @property
+    def in_flight(self) -> int:
+        """Requests that were handed on and have no response yet."""
+        return len(self._in_flight)
+
+    def waits_for(self, completed: set[int]) -> list[int]:
+        """``at`` of the requests that nothing but the time, past or to come, keeps from being handed on."""
+        heads = [queue[0] for queue in self._waiting.values() if queue]
+        return [head.at for head in heads if self._may_go(head, head.at, completed)]
+
+    def tick(self, cycle: int, completed: set[int]) -> list[Journey]:
+        """One cycle; ``completed`` are the lines that have. Returns the journeys that end now."""
+        self._issue(cycle, completed)
+        ended = [self._in_flight.pop(transaction) for transaction in self.originator.tick()]
+        self.completer.tick()
+        for journey in ended:
+            journey.completed = cycle
+            request = journey.transaction.request
+            del self.outstanding[self.number, request["port_id"], request["tag"]]
+        for transaction in self._newly_issued():
+            request = transaction.request
+            key = self.number, request["port_id"], request["tag"]
+            journey = self.outstanding[key] = self._in_flight[transaction]
+            journey.issued = cycle
+        return ended
+
+    def _newly_issued(self) -> list[Transaction]:
+        issued, self.originator.issued = self.originator.issued, []
+        return issued
+
+    def _issue(self, cycle: int, completed: set[int]) -> None:
+        """Hand on requests whose time has come: in order per destination, destinations in turn."""
+        destinations = list(self._waiting)
+        for step in range(len(destinations)):
+            if self.originator.backlog >= READY_REQUESTS:
+                return
+            destination = destinations[(self._turn + step) % len(destinations)]
+            queue = self._waiting[destination]
+            if queue and self._may_go(queue[0], cycle, completed):
+                self._start(queue.popleft())
+                self._turn = (self._turn + step + 1) % len(destinations)
+                return
+
+    def _may_go(self, request: Request, cycle: int, completed: set[int]) -> bool:
+        return (
+            cycle >= request.at
+            and len(self._in_flight) < request.window
+            and all(line in completed for line in request.after)
+        )
+
+    def _start(self, request: Request) -> None:
+        transaction = Transaction(
+            request=to_beat(upli_request(request)) | {"auth_tag": self._draw_tag()},
+            data=[to_beat(beat) for beat in orig_data_beats(request)],
+            port=self.topology.port_for(request.addr),
+        )
+        self._in_flight[transaction] = Journey(request, transaction)
+        self.originator.submit(transaction)
+
+    def _answer(self, request: Beat, data: list[Beat]) -> tuple[str, list[Beat]]:
+        journey = self._find((request["src_phys_acc_id"], request["port_id"], request["tag"]))
+        if journey is None:
+            raise AssertionError(f"accelerator {self.number} received a Request that nobody has outstanding: {request}")
+        response = self._perform(journey, request, data)
+        channel = "rd_rsp" if isinstance(response[0], upli.RdRspBeat) else "wr_rsp"
+        journey.response_tag = self._draw_tag()
+        return channel, [to_beat(beat) | {"auth_tag": journey.response_tag} for beat in response]

@@ -1,0 +1,378 @@
+"""The cocotb side of ``ualink sim``: drives a compiled pod until every request has completed or nothing moves any more.
+
+The job comes in a pickle named by ``UALINK_JOB``, the findings go beside it as ``<job>.results``; progress is one line,
+``completed total cycle``, in ``<job>.progress``. A file ``<job>.stop`` ends the run early, with what was found by then;
+``<job>.unwritten`` says why a capture could not be written.
+"""
+
+import os
+import pickle
+import random
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import cocotb
+from cocotb.clock import Clock
+from cocotb.triggers import FallingEdge
+
+from ualink.phy.interface import BEATS_PER_FLIT
+from ualink.switch.route_table import route_entry_layout
+
+from ..bfm.upli.bus import UPLIBus
+from ..bfm.upli.channel import Beat
+from ..capture.pcapng import CaptureWriter
+from ..model.upli import transactions as upli
+from ..records import Transaction
+from ..report.results import Results
+from ..request import Request
+from .accelerator import Accelerator, Journey
+from .block_port import BlockPort
+from .cable_cuts import CableCuts
+from .firmware import PodFirmware
+from .link import BeatPort
+from .link_fault import LinkEndState, fault_of
+from .predict import Reference
+from .scenario import Scenario
+from .topology import Topology
+from .wiring import make_links, make_port
+
+__all__ = ["Job"]
+
+RESET_CYCLES = 16
+LINK_UP_CYCLES = 8_000
+"""Cycles per port of a station after which a link that is not online is given up; grows with the links' latency, and
+with the time from one alignment marker to the next."""
+PATIENCE_CYCLES = 30_000
+"""Cycles without a completion, an issue or a cut cable after which the rest is given up; grows in the same way."""
+SETTLE_CYCLES = 500
+"""Cycles from the last completion until a wait is skipped, in which Acks and credits come home; grows as well."""
+STOP_CYCLES = 64
+"""Every so many cycles the bench looks whether it shall end."""
+
+
+class End(Exception):
+    """The run ends before its work is done; the argument is ``Results.ended``."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What to simulate: requests in order, and where the capture goes (None: nowhere)."""
+
+    scenario: Scenario
+    requests: list[Request]
+    capture: Path | None
+
+
+class PodBench:
+    """Accelerators' bus models, wires and the switch's tables around the pod on ``dut``."""
+
+    def __init__(self, dut, job: Job, capture: CaptureWriter | None, stop: Path):
+        scenario = job.scenario
+        self._stop = stop
+        self.skipped_cycles = 0
+        self.dut = dut
+        self.job = job
+        self.topology = Topology(scenario.pod.accelerators, scenario.pod.ports, scenario.vpods)
+        self.reference = Reference(scenario.pod.accelerators)
+        self.cycle = 0
+        self.links_up: int | None = None
+        self.completed: set[int] = set()
+        self.finished: dict[int, Journey] = {}
+        self._under_way: dict[int, Journey] = {}
+        self.accelerators = [
+            Accelerator(
+                number,
+                self.topology,
+                UPLIBus.from_prefix(dut, f"acc__{number}__upli_completer"),
+                UPLIBus.from_prefix(dut, f"acc__{number}__upli_originator"),
+                self._perform,
+                self._find,
+                self._tags_of(number),
+            )
+            for number in range(scenario.pod.accelerators)
+        ]
+        self.acc_ports = [make_port(dut, scenario, "acc", n) for n in range(scenario.pod.accelerators)]
+        self.sw_ports = [make_port(dut, scenario, "sw", n) for n in range(self.topology.stations)]
+        self.ends = make_links(scenario, self.topology, capture)
+        self.directions = [direction for end, pair in self.ends.items() if end[0] == "acc" for direction in pair]
+        self.cuts = CableCuts(scenario.cuts, {direction.name: direction.wire for direction in self.directions})
+        self.firmware = PodFirmware(dut, scenario, self.topology, set(self.ends))
+        self.firmware.configure()
+
+    def _tags_of(self, accelerator: int) -> Callable[[], int]:
+        """Draws the authentication tags of ``accelerator``, which are 0 where nothing is authenticated."""
+        if not self.job.scenario.authentication:
+            return lambda: 0
+        rng = random.Random(f"{self.job.scenario.link.seed}/tags of {accelerator}")
+        return lambda: rng.getrandbits(64)
+
+    def _find(self, key: tuple[int, int, int]) -> Journey | None:
+        return self.accelerators[key[0]].outstanding.get(key) if key[0] < len(self.accelerators) else None
+
+    def _perform(self, journey: Journey, received: Beat, data: list[Beat]) -> list:
+        """Execute what arrived on the destination's memory, and compare it with what was sent."""
+        request = journey.request
+        journey.arrive(received, data)
+        journey.fault = journey.fault or self.reference.out_of_order(request, journey.transaction.port)
+        beats = [
+            upli.OrigDataBeat(
+                data=beat["data"].to_bytes(64, "little"), byte_en=beat["byte_en"], error=bool(beat["error"])
+            )
+            for beat in data
+        ]
+        completer = self.reference.completers[request.dst]
+        fields = {name: received[name] for name in upli.Request.__dataclass_fields__}
+        response = completer.execute(upli.Request(**fields), beats)
+        journey.expected = journey.outcome_of(response)
+        return list(response)
+
+    def tick(self) -> None:
+        """One cycle of everything around the device, on the falling edge; raises ``End``."""
+        if self.cycle >= self.job.scenario.run.max_cycles:
+            raise End("max_cycles")
+        if self.cycle % STOP_CYCLES == 0 and self._stop.exists():
+            raise End("interrupted")
+        self.cycle += 1
+        self.cuts.tick(self.cycle)
+        slot = int(self.dut.acc__0__slot.value) if self.topology.ports > 1 else 0
+        for kind, ports in (("acc", self.acc_ports), ("sw", self.sw_ports)):
+            for device, port in enumerate(ports):
+                self._carry(kind, device, port, slot)
+        for accelerator in self.accelerators:
+            for journey in accelerator.tick(self.cycle, self.completed):
+                self.finished[journey.request.line] = journey
+                self.completed.add(journey.request.line)
+        self._count_data()
+
+    def _carry(self, kind: str, device: int, beats: BeatPort | BlockPort, slot: int) -> None:
+        """Take the beat that a station sends in this cycle, and give it the one that has arrived for the same port."""
+        out = self.ends.get((kind, device, slot))
+        if out is not None:
+            sent = beats.transmitted()
+            if sent is None:
+                out[0].transmit(self.cycle, None, 0, False, False)
+            else:
+                out[0].transmit(self.cycle, *sent[1:])
+        beats.receive(slot, out[1].take() if out is not None else None)
+
+    def _count_data(self) -> None:
+        """Credit each link direction with the data bytes that crossed the accelerators' UPLI interfaces."""
+        for accelerator in self.accelerators:
+            originator, completer = accelerator.originator, accelerator.completer
+            for port in range(self.topology.ports):
+                up, down = self.ends["acc", accelerator.number, port]
+                up.carried(64 * (originator.orig_data.beats[port] + completer.rd_rsp.beats[port]))
+                down.carried(64 * (originator.rd_rsp.beats[port] + completer.orig_data.beats[port]))
+
+    def status(self, end: tuple[str, int, int], name: str) -> int:
+        """Member ``name`` of ``DLStatusSignature`` at one end of a link."""
+        kind, device, port = end
+        prefix = f"acc__{device}__dl_status__{port}" if kind == "acc" else f"sw__dl_status__{device}__{port}"
+        return int(getattr(self.dut, f"{prefix}__{name}").value)
+
+    def up(self) -> bool:
+        """Every wired port is online."""
+        return all(self.status(end, "online") for end in self.ends)
+
+    @property
+    def marker_cycles(self) -> int:
+        """From one alignment marker of a link to the next; 0 without any."""
+        phy = self.job.scenario.station.phy
+        return 0 if phy is None else phy.marker_slots * BEATS_PER_FLIT * self.topology.ports
+
+    def _find_faults(self) -> None:
+        """Name what keeps the links down that are not online at both ends."""
+        state = {
+            end: LinkEndState(bool(self.status(end, "online")), self.status(end, "link_state")) for end in self.ends
+        }
+        for acc, switch in self.topology.links():
+            ends = ("acc", acc.device, acc.port), ("sw", switch.device, switch.port)
+            if not all(state[end].online for end in ends):
+                for sender, receiver in (ends, ends[::-1]):
+                    direction = self.ends[sender][0]
+                    direction.result.fault = fault_of(
+                        direction.wire, self.job.scenario.link, self.cycle, state[receiver], self.links_up
+                    )
+
+    def idle_until(self, stalled: bool) -> int | None:
+        """The cycle of the next issue, or of a cut before it, if it is still to come and nothing else is under way;
+        None otherwise.
+
+        What is in flight and has ``stalled`` is not waited for.
+        """
+        times = [at for accelerator in self.accelerators for at in accelerator.waits_for(self.completed)]
+        change = self.cuts.next_change
+        if change is not None and times:
+            times.append(max(self.cycle, change - 1))
+        if stalled:
+            return min((at for at in times if at > self.cycle), default=None)
+        if self.cuts.in_force or not self.up():
+            return None
+        busy = any(accelerator.in_flight for accelerator in self.accelerators)
+        if busy or any(direction.recovering for direction in self.directions) or not times:
+            return None
+        return min(times) if min(times) > self.cycle else None
+
+    def skip_to(self, cycle: int) -> None:
+        """Let the clock stand still until the cycle before ``cycle``; the hardware sees nothing of that time."""
+        for direction in self.directions:
+            direction.stand_still(self.cycle, cycle - 1)
+        self.skipped_cycles += cycle - 1 - self.cycle
+        self.cycle = cycle - 1
+
+    def results(self, seconds: float, ended: str) -> Results:
+        """Everything that was found."""
+        for end, (_, received) in self.ends.items():
+            kind, device, number = end
+            result = received.result
+            result.crc_errors, result.link_downs = (self.status(end, name) for name in ("crc_errors", "link_downs"))
+            port = (self.acc_ports if kind == "acc" else self.sw_ports)[device]
+            if isinstance(port, BlockPort):
+                result.inserted_blocks, result.deleted_blocks = port.matched(number)
+        if len(self.completed) < len(self.job.requests):
+            self._find_faults()
+        self._under_way = {
+            journey.request.line: journey
+            for accelerator in self.accelerators
+            for journey in accelerator.outstanding.values()
+        }
+        return Results(
+            scenario=self.job.scenario,
+            cycles=self.cycle,
+            seconds=seconds,
+            transactions=[self._fate(request) for request in self.job.requests],
+            links=[direction.close(self.cycle) for direction in self.directions],
+            memory=self.reference.memory(),
+            links_up=self.links_up,
+            ended=ended,
+            skipped_cycles=self.skipped_cycles,
+        )
+
+    def _fate(self, request: Request) -> Transaction:
+        journey = self.finished.get(request.line)
+        common = {name: getattr(request, name) for name in ("line", "src", "dst", "op", "addr", "len", "workload")}
+        if journey is None:
+            under_way = self._under_way.get(request.line)
+            issued = under_way.issued if under_way else None
+            return Transaction(**common, status="NONE", data=None, issued=issued, completed=None)
+        outcome = journey.outcome
+        return Transaction(
+            **common,
+            status=outcome.status,
+            data=outcome.data,
+            issued=journey.issued,
+            completed=journey.completed,
+            mismatch=journey.mismatch,
+        )
+
+
+async def program_routes(bench: PodBench, fall) -> None:
+    """Write the route tables of all stations, one entry per cycle, once the switch has denied everything."""
+    dut = bench.dut
+    layout = route_entry_layout(bench.topology.stations)
+    while not int(dut.sw__route__ready.value):
+        await fall
+        bench.tick()
+    for station in range(bench.topology.stations):
+        for destination, entry in bench.topology.routes(station).items():
+            dut.sw__route_station.value = station
+            dut.sw__route__index.value = destination
+            dut.sw__route__write_data.value = layout.const(asdict(entry)).as_value().value
+            dut.sw__route__write.value = 1
+            await fall
+            bench.tick()
+    dut.sw__route__write.value = 0
+
+
+async def bring_up(bench: PodBench, fall) -> None:
+    """Wait until every link is online, or long enough to know that one will not be."""
+    patience = LINK_UP_CYCLES * bench.topology.ports + 10 * bench.job.scenario.link.latency_cycles + bench.marker_cycles
+    for cycle in range(patience):
+        if bench.up():
+            bench.links_up = bench.cycle
+            return
+        if cycle % 64 == 0:
+            bench.firmware.clear_drop_mode()
+        await fall
+        bench.tick()
+
+
+async def run(bench: PodBench, fall, progress: Path) -> str:
+    """Run until every request has completed, or nothing has moved for long; waits in which nothing is in flight are
+    skipped. Returns ``Results.ended``."""
+    total = len(bench.job.requests)
+    latency = bench.job.scenario.link.latency_cycles
+    patience, settle = PATIENCE_CYCLES + 100 * latency + bench.marker_cycles, SETTLE_CYCLES + 4 * latency
+    last_move, last_count = bench.cycle, -1
+    for direction in bench.directions:
+        direction.begin(bench.cycle)
+    for accelerator in bench.accelerators:
+        accelerator.give(r for r in bench.job.requests if r.src == accelerator.number)
+    while len(bench.completed) < total:
+        if bench.cuts.in_force:
+            last_move = bench.cycle
+        stalled = bench.cycle - last_move >= patience
+        if bench.cycle - last_move >= settle:
+            wake = bench.idle_until(stalled)
+            if wake is not None:
+                bench.skip_to(wake)
+                last_move = bench.cycle
+            elif stalled:
+                return "stalled"
+        for _ in range(64):
+            await fall
+            bench.tick()
+            if len(bench.completed) == total:
+                break
+        bench.firmware.clear_drop_mode()
+        if len(bench.completed) != last_count:
+            last_move, last_count = bench.cycle, len(bench.completed)
+            progress.write_text(f"{last_count} {total} {bench.cycle}")
+    return "complete"
+
+
+@cocotb.test()
+async def pod(dut):
+    """The job of ``UALINK_JOB``."""
+    path = Path(os.environ["UALINK_JOB"])
+    job: Job = pickle.loads(path.read_bytes())
+    started = time.monotonic()
+    topology = Topology(job.scenario.pod.accelerators, job.scenario.pod.ports, job.scenario.vpods)
+    names = [
+        f"{a}>{b}/{tap}" for acc, sw in topology.links() for a, b in ((acc, sw), (sw, acc)) for tap in ("tx", "rx")
+    ]
+    try:
+        with ExitStack() as stack:
+            capture = None
+            if job.capture is not None:
+                stream = stack.enter_context(open(job.capture, "wb"))
+                capture = CaptureWriter(stream, names, job.scenario.pod.clock_mhz, job.scenario.authentication)
+            dut.rst.value = 1
+            for name in ("route_station", "route__index", "route__write_data", "route__write"):
+                getattr(dut, f"sw__{name}").value = 0
+            bench = PodBench(dut, job, capture, path.with_suffix(".stop"))
+            ended = await _run_whole(dut, bench, path.with_suffix(".progress"))
+    except OSError as error:
+        path.with_suffix(".unwritten").write_text(error.strerror or str(error))
+        return
+    path.with_suffix(".results").write_bytes(pickle.dumps(bench.results(time.monotonic() - started, ended)))
+
+
+async def _run_whole(dut, bench: PodBench, progress: Path) -> str:
+    """From reset to the end; returns ``Results.ended``."""
+    Clock(dut.clk, 2, unit="ns").start()
+    fall = FallingEdge(dut.clk)
+    for _ in range(RESET_CYCLES):
+        await fall
+    dut.rst.value = 0
+    try:
+        await program_routes(bench, fall)
+        await bring_up(bench, fall)
+        if bench.links_up is None:
+            return "links_down"
+        return await run(bench, fall, progress)
+    except End as end:
+        return str(end)

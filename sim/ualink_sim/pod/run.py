@@ -1,0 +1,178 @@
+"""Simulate the pod of a scenario: compile its hardware if need be, run it, write what was found."""
+
+import pickle
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from ualink.config import SwitchConfig
+from ualink.emit.blackbox import Blackbox
+from ualink.emit.verilog import to_verilog
+from ualink.station import Station
+
+from ..output import output_folder
+from ..report.page import write_report
+from ..report.results import Results, write_results
+from ..request import Request
+from ..simulator import Model, build_once
+from .progress import lines, working
+from .scenario import Scenario, load_scenario
+from .top import PodTop
+from .workload import build_requests
+
+__all__ = ["build_pod", "compile_minutes", "run_pod", "simulate"]
+
+
+def compile_minutes(ports: int) -> int:
+    """About how long a pod with ``ports`` switch ports compiles on two idle cores, rounded up.
+
+    The stations take two minutes, each pair of ports has queues of its own; measured with 8 ports (``docs/switch.md``).
+    """
+    return 2 + -(-ports * ports // 20)
+
+
+FILES = ("capture.pcapng", "summary.json", "responses.jsonl", "memory.json", "report.html")
+
+
+def build_pod(accelerators: int, config: SwitchConfig, *, trace: bool = False) -> Model:
+    """The compiled model of a pod; making it takes ``compile_minutes``, finding it again nothing."""
+
+    def make_sources() -> dict[str, str]:
+        names = {config.station_of_switch: "ualink_switch_station", config.station: "ualink_station"}
+        stations = {station: Station(station) for station in names}
+        top = PodTop(accelerators, config, lambda station: Blackbox(stations[station], names[station]))
+        parts = [to_verilog(stations[station], names[station]) for station in names]
+        return {"pod.v": "\n".join([*parts, to_verilog(top, "pod")])}
+
+    blocks: tuple[str, ...] = ("ualink_station",)
+    if config.station_of_switch != config.station:
+        blocks = ("ualink_station", "ualink_switch_station")
+    return build_once(make_sources, "pod", repr((accelerators, config)), blocks=blocks, trace=trace)
+
+
+def run_pod(
+    model: Model,
+    scenario: Scenario,
+    *,
+    capture: Path | None = None,
+    wave: Path | None = None,
+    log: Path | None = None,
+    report: Callable[[int, int, int], None] | None = None,
+    requests: list[Request] | None = None,
+) -> Results:
+    """Run ``scenario`` on ``model``; ``report(completed, total, cycle)`` is called now and then; ``requests`` are those
+    of the scenario, if they are made already.
+
+    The first Ctrl-C ends the run with what was found by then, the second without. Raises ``OSError`` when the
+    capture cannot be written.
+    """
+    from .bench import Job
+
+    requests = build_requests(scenario) if requests is None else requests
+    with tempfile.TemporaryDirectory(prefix="ualink-") as folder:
+        job = Path(folder, "job")
+        job.write_bytes(pickle.dumps(Job(scenario, requests, capture and Path(capture).resolve())))
+
+        def stop() -> bool:
+            job.with_suffix(".stop").touch()
+            return True
+
+        with _watch(job.with_suffix(".progress"), report):
+            model.run(
+                "ualink_sim.pod.bench",
+                environment={"UALINK_JOB": str(job)},
+                seed=scenario.link.seed,
+                wave=wave,
+                log=log,
+                interrupted=stop,
+            )
+        unwritten = job.with_suffix(".unwritten")
+        if unwritten.exists():
+            raise OSError(0, unwritten.read_text(), str(capture))
+        return pickle.loads(job.with_suffix(".results").read_bytes())
+
+
+class _watch:
+    """Reads the progress file of a running bench and passes it on, until the block ends."""
+
+    def __init__(self, path: Path, report: Callable[[int, int, int], None] | None):
+        self._path, self._report = path, report
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._follow, daemon=True)
+
+    def __enter__(self):
+        if self._report is not None:
+            self._thread.start()
+
+    def __exit__(self, *_):
+        self._stop.set()
+        if self._report is not None:
+            self._thread.join()
+
+    def _follow(self) -> None:
+        while not self._stop.wait(0.2):
+            try:
+                completed, total, cycle = map(int, self._path.read_text().split())
+            except (OSError, ValueError):
+                continue
+            if self._report is not None:
+                self._report(completed, total, cycle)
+
+
+def simulate(
+    path: Path,
+    *,
+    out: Path | None = None,
+    seed: int | None = None,
+    wave: bool = False,
+    progress: bool = True,
+    overrides: Sequence[str] = (),
+) -> tuple[Results, Path]:
+    """Do what ``ualink sim`` does: leave a summary, a capture, a report, responses and memories in ``out``.
+
+    Nothing is written when the scenario is refused (ScenarioError), the results have no place (OutputError) or the
+    simulation fails (SimulatorError). A Ctrl-C during the simulation leaves the results so far.
+    """
+    scenario = load_scenario(path, overrides)
+    if seed is not None:
+        scenario = scenario.reseed(seed)
+    requests = build_requests(scenario)
+    folder = out if out is not None else Path("out") / Path(path).stem
+    console = Console(stderr=True, quiet=not progress)
+    with output_folder(folder, [*FILES, *(["wave.fst"] if wave else [])]) as scratch:
+        started = time.monotonic()
+        minutes = compile_minutes(scenario.pod.accelerators * scenario.pod.ports)
+        with working(console, f"compiling the pod (once per configuration, about {minutes} min and 1 GB on two cores)"):
+            model = build_pod(scenario.pod.accelerators, scenario.switch, trace=wave)
+        console.print(f"model ready after {time.monotonic() - started:.0f} s")
+        columns = (
+            TextColumn("simulating"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[cycle]} cycles"),
+        )
+        with Progress(*columns, TimeElapsedColumn(), console=console) as bar, lines(console, lambda _: _so_far(bar)):
+            task = bar.add_task("", total=None, cycle=0)
+            results = run_pod(
+                model,
+                scenario,
+                requests=requests,
+                capture=scratch / "capture.pcapng",
+                wave=scratch / "wave.fst" if wave else None,
+                report=lambda done, total, cycle: bar.update(task, completed=done, total=total, cycle=cycle),
+            )
+            total = len(results.transactions)
+            bar.update(task, completed=total - results.incomplete, total=total, cycle=results.cycles)
+        write_results(results, scratch)
+        write_report(results, scratch / "report.html")
+    return results, folder
+
+
+def _so_far(bar: Progress) -> str:
+    task = bar.tasks[0]
+    return f"simulating: {task.completed:.0f} of {task.total or 0:.0f}, {task.fields['cycle']} cycles"

@@ -1,0 +1,326 @@
+"""Scenario files: TOML text to a frozen, validated ``Scenario``; a complaint is one line with file and line number."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ualink.config import PhyConfig, StationConfig, SwitchConfig
+from ualink.description.file import load_description, parse_description
+from ualink.description.hardware import BIFURCATIONS, TABLES, check_simulated, read_hardware
+from ualink.description.table import ScenarioError, Table
+from ualink.wording import shown
+
+from ..model.upli.memory import ADDRESS_BITS
+from ..request import BLOCK_BYTES, MAX_OUTSTANDING, OPERATIONS
+from .rate_matching import most_ppm
+from .topology import Topology
+
+__all__ = [
+    "Cut",
+    "Link",
+    "Mix",
+    "Pod",
+    "Run",
+    "Scenario",
+    "ScenarioError",
+    "Workload",
+    "load_scenario",
+    "parse_scenario",
+]
+
+KINDS = ("uniform", "neighbour", "alltoall", "trace")
+
+
+MOST_CYCLES = 10**13
+"""At the slowest clock, 1 MHz, the picoseconds of more would not fit into a capture's time stamps."""
+
+MOST_PPM = 10_000
+"""Far more than clocks of a link differ by, so that a short run shows what is done about it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pod:
+    """Accelerators around one switch; ``bifurcation`` is that of every station, ``clock_mhz`` the rate of one beat."""
+
+    accelerators: int
+    bifurcation: str = "x4"
+    clock_mhz: float = 1562.5
+
+    @property
+    def ports(self) -> int:
+        """Ports of a station."""
+        return BIFURCATIONS[self.bifurcation]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Link:
+    """One direction of every link.
+
+    ``bit_error_rate`` is per bit that reaches the data link (after FEC); ``drop_rate`` the probability, per flit slot,
+    that a loss begins there, and ``burst`` the slots that it lasts.
+    """
+
+    latency_cycles: int = 40
+    bit_error_rate: float = 0.0
+    burst: int = 1
+    drop_rate: float = 0.0
+    seed: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cut:
+    """A cable that carries nothing in ``directions``, named as in captures, for ``cycles`` cycles from ``at`` on."""
+
+    directions: tuple[str, ...]
+    at: int
+    cycles: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """How far to go: the simulation ends at cycle ``max_cycles``, whatever is left to do."""
+
+    max_cycles: int = 1_000_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mix:
+    """Fractions of the operations of a generated workload; together 1."""
+
+    read: float = 0.0
+    write: float = 0.0
+    write_full: float = 0.0
+    atomic: float = 0.0
+    atomic_nr: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workload:
+    """Requests to generate, or a ``trace`` of requests to read; ``line`` is where the scenario asks for it."""
+
+    kind: str
+    line: int
+    transactions: int = 1000
+    sizes: tuple[int, ...] = (64, 128, 192, 256)
+    mix: Mix = Mix(read=0.5, write=0.25, write_full=0.25)
+    outstanding: int = 64
+    base: int = 0
+    footprint: int = 0x10000
+    seed: int = 1
+    trace: Path | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scenario:
+    """Everything a simulation of a pod depends on.
+
+    ``compression`` and ``authentication`` are decided on all links alike while the pod runs (UALink_200 §5.10, §5.1.1);
+    ``vpods`` are the virtual pods' members. With ``station.phy`` the links are those of reconciliation sublayers, and
+    ``ppm`` is by how much the clocks of the accelerators are faster than that of the switch, in parts per million.
+    """
+
+    path: Path
+    pod: Pod
+    link: Link
+    run: Run = Run()
+    switch: SwitchConfig
+    compression: bool = True
+    authentication: bool = False
+    ppm: float = 0.0
+    cuts: tuple[Cut, ...] = ()
+    vpods: tuple[tuple[int, ...], ...]
+    workloads: tuple[Workload, ...]
+
+    @property
+    def station(self) -> StationConfig:
+        """The stations of accelerators and switch, which are configured alike."""
+        return self.switch.station
+
+    def reseed(self, seed: int) -> "Scenario":
+        """The same scenario with every random choice derived from ``seed``."""
+        workloads = tuple(replace(w, seed=seed + index) for index, w in enumerate(self.workloads))
+        return replace(self, link=replace(self.link, seed=seed), workloads=workloads)
+
+    def vpod_of(self, accelerator: int) -> tuple[int, ...]:
+        """Members of the virtual pod of ``accelerator``; empty when it is in none."""
+        return next((members for members in self.vpods if accelerator in members), ())
+
+
+def load_scenario(path: str | Path, overrides: Sequence[str] = ()) -> Scenario:
+    """Read and check the scenario at ``path`` with ``overrides``, ``key=value`` each; raise ``ScenarioError``."""
+    return _scenario(load_description(path, overrides))
+
+
+def parse_scenario(text: str, path: str | Path, overrides: Sequence[str] = ()) -> Scenario:
+    """Check the scenario ``text``; ``path`` is named in complaints, and traces are looked for beside it."""
+    return _scenario(parse_description(text, path, overrides))
+
+
+def _scenario(root: Table) -> Scenario:
+    root.known(*TABLES)
+    pod = root.table("pod", required=True)
+    if "accelerators" not in pod.values:
+        raise pod.fail("accelerators", "is missing")
+    hardware = read_hardware(root)
+    check_simulated(root, hardware)
+    accelerators: int = pod.values["accelerators"]
+    tl, run = root.table("tl"), root.table("run")
+    run.known("max_cycles")
+    return Scenario(
+        path=root.places.path,
+        pod=_pod(pod),
+        link=_link(root.table("link")),
+        run=Run(max_cycles=run.integer("max_cycles", Run.max_cycles, 1, MOST_CYCLES)),
+        switch=hardware.switch,
+        compression=tl.boolean("compression", True),
+        authentication=tl.boolean("authentication", False),
+        ppm=_ppm(root.table("phy"), hardware.station.phy),
+        cuts=tuple(_cut(table, accelerators, hardware.station.ports) for table in root.tables("cut")),
+        vpods=_vpods(root, accelerators),
+        workloads=tuple(_workload(table) for table in root.tables("workload", required=True)),
+    )
+
+
+def _pod(table: Table) -> Pod:
+    return Pod(
+        accelerators=table.values["accelerators"],
+        bifurcation=table.values.get("bifurcation", Pod.bifurcation),
+        clock_mhz=table.number("clock_mhz", Pod.clock_mhz, 1, 10_000),
+    )
+
+
+def _link(table: Table) -> Link:
+    table.known("latency_cycles", "bit_error_rate", "burst", "drop_rate", "seed")
+    return Link(
+        latency_cycles=table.integer("latency_cycles", 40, 1, 100_000),
+        bit_error_rate=table.number("bit_error_rate", 0.0, 0, 0.5),
+        burst=table.integer("burst", 1, 1, 1000),
+        drop_rate=table.number("drop_rate", 0.0, 0, 0.5),
+        seed=table.integer("seed", 1, 0, (1 << 63) - 1),
+    )
+
+
+def _ppm(table: Table, phy: PhyConfig | None) -> float:
+    ppm = table.number("ppm", 0.0, -MOST_PPM, MOST_PPM)
+    if phy is not None and abs(ppm) > most_ppm(phy):
+        reason = f"is {ppm:g}; with control flits every {phy.control_interval} slots at most {most_ppm(phy)} match"
+        raise table.fail("ppm" if "ppm" in table.values else "", reason)
+    return ppm
+
+
+def _cut(table: Table, accelerators: int, ports: int) -> Cut:
+    table.known("link", "at", "cycles")
+    directions: dict[str, tuple[str, ...]] = {}
+    for acc, switch in Topology(accelerators, ports, ()).links():
+        up, down = f"{acc}>{switch}", f"{switch}>{acc}"
+        directions |= {str(acc): (up, down), str(switch): (up, down), up: (up,), down: (down,)}
+    link = table.values.get("link")
+    if link is None:
+        raise table.fail("link", "is missing")
+    if not isinstance(link, str) or link not in directions:
+        example = f"'{acc}' for both directions, '{up}' for one"
+        raise table.fail("link", f"is {shown(link)}; it must name a link of the pod, such as {example}")
+    return Cut(
+        directions=directions[link],
+        at=table.integer("at", None, 0, MOST_CYCLES),
+        cycles=table.integer("cycles", None, 1, MOST_CYCLES),
+    )
+
+
+def _vpods(root: Table, accelerators: int) -> tuple[tuple[int, ...], ...]:
+    tables = root.tables("vpod")
+    if not tables:
+        return (tuple(range(accelerators)),)
+    vpods, seen = [], set()
+    for table in tables:
+        table.known("members")
+        members = table.values.get("members")
+        if not isinstance(members, list) or not members:
+            raise table.fail("members", f"is {shown(members)}; it must list accelerators")
+        for member in members:
+            if isinstance(member, bool) or not isinstance(member, int):
+                raise table.fail("members", f"{shown(member)} is not an accelerator number")
+            if not 0 <= member < accelerators:
+                raise table.fail(
+                    "members", f"{shown(member)} is outside the pod of accelerators 0 to {accelerators - 1}"
+                )
+            if member in seen:
+                raise table.fail("members", f"{member} is a member already; virtual pods are disjoint")
+            seen.add(member)
+        vpods.append(tuple(members))
+    return tuple(vpods)
+
+
+def _workload(table: Table) -> Workload:
+    kind = table.choice("kind", None, KINDS)
+    if kind == "trace":
+        return _trace(table)
+    table.known("kind", "transactions", "sizes", "mix", "outstanding", "base", "footprint", "seed")
+    sizes = _sizes(table)
+    mix = _mix(table.table("mix")) if "mix" in table.values else Workload.mix
+    if mix.write_full and not any(size % 64 == 0 for size in sizes):
+        raise table.fail("sizes", "write_full needs a size that is a multiple of 64")
+    base = _base(table)
+    footprint = table.integer("footprint", Workload.footprint, BLOCK_BYTES, 1 << ADDRESS_BITS)
+    if base + footprint > 1 << ADDRESS_BITS:
+        raise table.fail("footprint", f"{footprint} bytes at {base:#x} do not fit in {ADDRESS_BITS} bits")
+    return Workload(
+        kind=kind,
+        line=table.line("kind"),
+        transactions=table.integer("transactions", 1000, 1, 10_000_000),
+        sizes=sizes,
+        mix=mix,
+        outstanding=table.integer("outstanding", 64, 1, MAX_OUTSTANDING),
+        base=base,
+        footprint=footprint,
+        seed=table.integer("seed", 1, 0, (1 << 63) - 1),
+    )
+
+
+def _trace(table: Table) -> Workload:
+    table.known("kind", "trace", "outstanding")
+    if "trace" not in table.values:
+        raise table.fail("trace", "is missing")
+    name = table.values["trace"]
+    if not isinstance(name, str) or not name:
+        raise table.fail("trace", f"is {shown(name)}; it must name a file")
+    path = table.places.path.parent / name
+    try:
+        is_file = path.is_file()
+    except OSError as error:
+        raise table.fail("trace", f"{shown(name)} cannot be read: {error.strerror}") from None
+    if not is_file:
+        raise table.fail("trace", f"there is no file {path if str(path).isprintable() else shown(str(path))}")
+    outstanding = table.integer("outstanding", 256, 1, MAX_OUTSTANDING)
+    return Workload(kind="trace", line=table.line("kind"), outstanding=outstanding, trace=path)
+
+
+def _sizes(table: Table) -> tuple[int, ...]:
+    sizes = table.values.get("sizes", list(Workload.sizes))
+    if not isinstance(sizes, list) or not sizes:
+        raise table.fail("sizes", f"is {shown(sizes)}; it must list sizes in bytes")
+    for size in sizes:
+        if isinstance(size, bool) or not isinstance(size, int) or size % 4 or not 4 <= size <= BLOCK_BYTES:
+            raise table.fail("sizes", f"{shown(size)} is not a multiple of 4 from 4 to {BLOCK_BYTES}")
+    return tuple(sizes)
+
+
+def _mix(table: Table) -> Mix:
+    table.known(*OPERATIONS)
+    fractions = {key: table.number(key, 0.0, 0, 1) for key in table.values}
+    if abs(sum(fractions.values()) - 1) > 1e-6:
+        raise table.fail("", f"the fractions add up to {sum(fractions.values()):g}, not to 1")
+    return Mix(**fractions)
+
+
+def _base(table: Table) -> int:
+    value = table.values.get("base", 0)
+    try:
+        base = int(value, 0) if isinstance(value, str) else value
+    except ValueError:
+        base = None
+    if isinstance(base, bool) or not isinstance(base, int) or base < 0 or base >> ADDRESS_BITS or base % BLOCK_BYTES:
+        raise table.fail(
+            "base", f"is {shown(value)}; it must be a {ADDRESS_BITS}-bit address, a multiple of {BLOCK_BYTES}"
+        )
+    return base

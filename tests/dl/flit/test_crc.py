@@ -1,0 +1,209 @@
+"""CRC generator and checker: vectors of the standard's formula, the model, bit errors, stalls."""
+
+import random
+
+import pytest
+from amaranth.sim import Simulator
+
+from ualink.config import ConfigError
+from ualink.dl.flit.crc import CRC_STAGES, FROM_ROOT, CrcAccumulator, crc_field_map
+from ualink.dl.flit.crc_checker import CrcChecker
+from ualink.dl.flit.crc_generator import CrcGenerator
+from ualink.lib.gf2 import LinearMap, crc_advance
+from ualink_sim.model.dl.flit import crc_bytes, crc_ok
+
+POLYNOMIAL = 0x04C11DB7
+ZEROS = bytes(636)
+RAMP = bytes(n % 256 for n in range(636))
+
+
+def with_header(header: str) -> bytes:
+    return bytes(624) + bytes.fromhex(header) + bytes(9)
+
+
+# First 636 bytes, CRC with the zero field covered (A-05) and without.
+VECTORS = [
+    (ZEROS, "d2ee685b", "3aff2e61"),
+    (RAMP, "f2b7e5f8", "9f93b127"),
+    (with_header("00ff01"), "53d47864", "95603148"),
+    (with_header("00ff4f"), "02903dea", "94aedd80"),
+    (with_header("000110"), "297c8f7a", "5dfb5475"),
+]
+
+
+def beats_of(flit: bytes):
+    for n in range(10):
+        yield {
+            "data": int.from_bytes(flit[64 * n : 64 * n + 64].ljust(64, b"\0"), "little"),
+            "first": n == 0,
+            "last": n == 9,
+        }
+
+
+def generate(flits, *, covers_zero_field=True, stages=2, invert=(), seed=None):
+    """Run 636-byte bodies through the generator; returns the flits and the cycle in which each beat left."""
+    dut = CrcGenerator(covers_zero_field, stages)
+    sent, cycles = [], []
+    rng = random.Random(seed)
+    beats = [dict(beat, invert=beat["last"] and k in invert) for k, flit in enumerate(flits) for beat in beats_of(flit)]
+
+    async def source(ctx):
+        for beat in beats:
+            while seed is not None and rng.random() < 0.3:
+                await ctx.tick()
+            ctx.set(dut.beats_in.valid, 1)
+            ctx.set(dut.beats_in.p, beat)
+            await ctx.tick().until(dut.beats_in.ready)
+            ctx.set(dut.beats_in.valid, 0)
+
+    async def sink(ctx):
+        cycle = 0
+        while len(sent) < len(beats):
+            ready = seed is None or rng.random() < 0.7
+            ctx.set(dut.beats_out.ready, ready)
+            *_, valid, beat = await ctx.tick().sample(dut.beats_out.valid, dut.beats_out.p)
+            if ready and valid:
+                assert (beat.first, beat.last) == (len(sent) % 10 == 0, len(sent) % 10 == 9)
+                sent.append(beat.data)
+                cycles.append(cycle)
+            cycle += 1
+
+    sim = Simulator(dut)
+    sim.add_clock(1e-9)
+    sim.add_testbench(source)
+    sim.add_testbench(sink)
+    sim.run()
+    wire = b"".join(beat.to_bytes(64, "little") for beat in sent)
+    return [wire[n : n + 640] for n in range(0, len(wire), 640)], cycles
+
+
+def check(flits, *, covers_zero_field=True, stages=2, gaps=None):
+    """Verdicts of the checker on 640-byte flits, and the cycle in which each came."""
+    dut = CrcChecker(covers_zero_field, stages)
+    rng = random.Random(gaps)
+    verdicts = []
+
+    async def bench(ctx):
+        cycle = 0
+
+        async def step():
+            nonlocal cycle
+            *_, done, good = await ctx.tick().sample(dut.done, dut.good)
+            if done:
+                verdicts.append((bool(good), cycle))
+            cycle += 1
+
+        for flit in flits:
+            for beat in beats_of(flit):
+                while gaps is not None and rng.random() < 0.3:
+                    ctx.set(dut.beat.valid, 0)
+                    ctx.set(dut.beat.p, {"data": rng.getrandbits(512), "first": 1, "last": 1})
+                    await step()
+                ctx.set(dut.beat.valid, 1)
+                ctx.set(dut.beat.p, beat)
+                await step()
+        ctx.set(dut.beat.valid, 0)
+        for _ in range(stages + 2):
+            await step()
+
+    sim = Simulator(dut)
+    sim.add_clock(1e-9)
+    sim.add_testbench(bench)
+    sim.run()
+    return verdicts
+
+
+@pytest.mark.req("DL-004", "DL-012", "DL-033", "DL-034", "DL-035")
+@pytest.mark.parametrize("stages", CRC_STAGES)
+@pytest.mark.parametrize("covers_zero_field", [True, False])
+def test_vectors(covers_zero_field, stages):
+    """One beat a cycle, the first after ``stages`` cycles; verdicts ``stages`` cycles after the last beats."""
+    bodies = [body for body, *_ in VECTORS]
+    flits, cycles = generate(bodies, covers_zero_field=covers_zero_field, stages=stages)
+    for flit, (body, covering, not_covering) in zip(flits, VECTORS, strict=True):
+        assert flit[:636] == body
+        assert flit[636:].hex() == (covering if covers_zero_field else not_covering)
+    assert cycles == list(range(stages, stages + 10 * len(VECTORS)))
+    verdicts = check(flits, covers_zero_field=covers_zero_field, stages=stages)
+    assert verdicts == [(True, 10 * k + 9 + stages) for k in range(len(VECTORS))]
+
+
+@pytest.mark.req("DL-004", "DL-012", "DL-034", "DL-035")
+@pytest.mark.parametrize("stages", CRC_STAGES)
+def test_generator_under_stalls_agrees_with_model(stages):
+    rng = random.Random(7)
+    bodies = [rng.randbytes(636) for _ in range(12)]
+    flits, _ = generate(bodies, stages=stages, seed=11)
+    assert flits == [body + crc_bytes(body) for body in bodies]
+
+
+@pytest.mark.parametrize("stages", CRC_STAGES)
+def test_old_content_of_the_crc_field_is_ignored(stages):
+    flits, _ = generate([RAMP + b"\xff\x12\x34\x56", RAMP + bytes(4)], stages=stages)
+    assert flits[0] == flits[1] == RAMP + crc_bytes(RAMP)
+
+
+@pytest.mark.parametrize("stages", CRC_STAGES)
+def test_inverted_crc_is_rejected(stages):
+    flits, _ = generate([ZEROS, RAMP, RAMP], stages=stages, invert={0, 1})
+    assert [flit[636:].hex() for flit in flits] == ["2d1197a4", "0d481a07", "f2b7e5f8"]
+    assert [good for good, _ in check(flits, stages=stages)] == [False, False, True]
+
+
+@pytest.mark.req("DL-004", "DL-012")
+@pytest.mark.parametrize(("covers_zero_field", "stages"), [(True, n) for n in CRC_STAGES] + [(False, 2), (False, 4)])
+def test_single_and_double_bit_errors_are_found(covers_zero_field, stages):
+    rng = random.Random(13)
+    good = RAMP + crc_bytes(RAMP, covers_zero_field)
+    flits = []
+    for n in range(60):
+        value = int.from_bytes(good, "little")
+        # Every bit of the CRC field first, then bits from anywhere; every third flit is left whole.
+        errors = [] if n % 3 == 2 else [5088 + n % 32] if n < 32 else rng.sample(range(5120), 1 + n % 2)
+        for bit in errors:
+            value ^= 1 << bit
+        flits.append(value.to_bytes(640, "little"))
+    verdicts = [verdict for verdict, _ in check(flits, covers_zero_field=covers_zero_field, stages=stages, gaps=17)]
+    assert verdicts == [flit == good for flit in flits]
+    assert verdicts == [crc_ok(flit, covers_zero_field) for flit in flits]
+
+
+@pytest.mark.parametrize("stages", CRC_STAGES)
+def test_generator_flush_drops_what_is_inside(stages):
+    """Also while the output stalls."""
+    dut = CrcGenerator(stages=stages)
+    out = []
+
+    async def bench(ctx):
+        for n, beat in enumerate([*list(beats_of(ZEROS))[:4], None, *beats_of(RAMP), *[None] * stages]):
+            ctx.set(dut.beats_out.ready, n != 4)
+            ctx.set(dut.beats_in.valid, beat is not None)
+            ctx.set(dut.flush, n == 4)
+            if beat:
+                ctx.set(dut.beats_in.p, beat)
+            *_, valid, leaving = await ctx.tick().sample(dut.beats_out.valid, dut.beats_out.p)
+            if valid and n > 4:
+                out.append(leaving.data.to_bytes(64, "little"))
+
+    sim = Simulator(dut)
+    sim.add_clock(1e-9)
+    sim.add_testbench(bench)
+    sim.run()
+    assert b"".join(out) == RAMP + crc_bytes(RAMP)
+
+
+def test_a_beat_advances_the_root_by_one_step():
+    step, beat = (crc_advance(POLYNOMIAL, 32, bits) for bits in (1, 512))
+    assert FROM_ROOT @ step == beat @ FROM_ROOT
+    assert max(row.bit_count() for row in step.rows) == 2
+
+
+def test_parameters_are_validated():
+    with pytest.raises(ConfigError, match="'yes'"):
+        crc_field_map("yes")
+    for stages in (0, 5, True, "2"):
+        for component in (CrcGenerator, CrcChecker):
+            with pytest.raises(ConfigError, match=f"stages is {stages!r}"):
+                component(True, stages)
+    with pytest.raises(ConfigError, match="latency is 4"):
+        CrcAccumulator(LinearMap.identity(32), 4)

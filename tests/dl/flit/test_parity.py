@@ -1,0 +1,100 @@
+"""Single-bit upsets above the replay function: nothing wrong reaches the TL unmarked (UALink_200 §6.7.3-4)."""
+
+import functools
+import random
+
+import pytest
+
+from support.dl.upset_bench import LoopBench, strike_at
+
+bench = functools.cache(LoopBench)
+
+CONTROL = {
+    ("packer", "state", "q"): "egress",
+    ("packer", "state", "parity"): "egress",
+    ("packer", "beat__valid"): "egress",
+    ("transmit", "state", "q"): "egress",
+    ("transmit", "buffer", "state", "q"): "egress",
+    ("receive_buffer", "state", "q"): "ingress",
+    ("unpacker", "state", "q"): "ingress",
+    ("unpacker", "state", "parity"): "ingress",
+}
+"""Control state and where an upset in it must be found, whichever bit it is."""
+
+DATA = {
+    ("packer", "tail"): "egress",
+    ("packer", "beat__payload"): "egress",
+    ("packer", "writer", "split"): "egress",
+    ("receive_buffer", "storage"): "ingress",
+    ("unpacker", "held"): "ingress",
+    ("unpacker", "part"): "ingress",
+    ("unpacker", "flit"): "ingress",
+    ("unpacker", "flit_message"): "ingress",
+}
+"""What holds bytes for a part of the time only: an upset is found where it is, or does nothing."""
+
+
+@pytest.mark.req("DL-179", "DL-180")
+def test_without_upsets_nothing_is_detected():
+    outcome = bench().run(random.Random(1), lambda ctx, loop: "nothing", cycles=110)
+    assert not outcome.egress and not outcome.ingress and not outcome.marked
+
+
+@pytest.mark.req("DL-179", "DL-181", "DL-182")
+@pytest.mark.parametrize("path", CONTROL, ids=".".join)
+def test_control_state(path):
+    rng = random.Random(".".join(path))
+    for _ in range(3):
+        outcome = bench().run(rng, strike_at(rng, bench().find(*path)))
+        assert getattr(outcome, CONTROL[path]), outcome.where
+
+
+@pytest.mark.req("DL-179", "DL-181", "DL-182")
+@pytest.mark.parametrize("path", DATA, ids=".".join)
+def test_data(path):
+    rng = random.Random(".".join(path))
+    for _ in range(12):
+        outcome = bench().run(rng, strike_at(rng, bench().find(*path)), replays=())
+        assert not getattr(outcome, "egress" if DATA[path] == "ingress" else "ingress"), outcome.where
+        if getattr(outcome, DATA[path]):
+            return
+    pytest.fail("no upset was found")
+
+
+@pytest.mark.req("DL-179", "DL-182")
+@pytest.mark.parametrize("bit", [0, 300, 511, 512, 575])
+def test_flit_that_is_replayed(bit):
+    """An upset in TxReplay behind the first transmission spoils the replay, and nothing before."""
+
+    def strike(ctx, loop):
+        # Row 3 belongs to the first flit, which has just gone; the bench has everything held replayed from cycle 26 on.
+        assert ctx.get(loop.held) == 1
+        place = bench().find("transmit", "buffer", "storage")
+        ctx.set(place.rows[3], ctx.get(place.rows[3]) ^ 1 << bit)
+        return f"row 3 bit {bit}"
+
+    outcome = bench().run(random.Random(bit), strike, at=22)
+    assert outcome.egress and not outcome.ingress
+
+
+@pytest.mark.req("DL-179", "DL-182")
+@pytest.mark.parametrize("field", ["data", "parity", "message", "error", "control_parity"])
+def test_bits_of_a_tl_flit_on_its_way_from_the_tl(field):
+    """A bit that flips on the wires from the TL; the bench sets the next TL flit anew."""
+
+    def strike(ctx, loop):
+        flit = getattr(loop.tx_flit.p, field)
+        ctx.set(flit, ctx.get(flit) ^ 1)
+        return field
+
+    rng = random.Random(field)
+    outcomes = [bench().run(rng, strike, at=at) for at in (24, 25, 26)]
+    assert any(outcome.egress for outcome in outcomes) and not any(outcome.ingress for outcome in outcomes)
+
+
+@pytest.mark.req("DL-179", "DL-181", "DL-182")
+def test_random_upsets():
+    """Any bit that the blocks remember, at any time: found, or without effect."""
+    rng = random.Random(2)
+    outcomes = [bench().run(rng, strike_at(rng, rng.choice(bench().places))) for _ in range(16)]
+    assert any(outcome.egress for outcome in outcomes) and any(outcome.ingress for outcome in outcomes)

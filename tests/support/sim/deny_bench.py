@@ -1,0 +1,76 @@
+"""A pod whose switch denies accelerator 0 the way to accelerator 2, drops what it sends, and then opens the way.
+
+The first ``UALINK_DENIED`` requests of the job go from 0 to 2 and are denied; the others follow once the way is open.
+"""
+
+import json
+import os
+import pickle
+from dataclasses import replace
+from pathlib import Path
+
+import cocotb
+from cocotb.clock import Clock
+from cocotb.triggers import FallingEdge
+
+from ualink_sim.capture.pcapng import CaptureWriter
+from ualink_sim.pod.bench import PodBench, bring_up, program_routes
+from ualink_sim.pod.topology import Topology
+
+PATIENCE = 8_000
+
+
+@cocotb.test()
+async def denied_then_open(dut):
+    path = Path(os.environ["UALINK_JOB"])
+    job, denied = pickle.loads(path.read_bytes()), int(os.environ["UALINK_DENIED"])
+    dut.rst.value = 1
+    for name in ("route_station", "route__index", "route__write_data", "route__write"):
+        getattr(dut, f"sw__{name}").value = 0
+    ends = Topology(job.scenario.pod.accelerators, job.scenario.pod.ports, job.scenario.vpods).links()
+    links = [f"{a}>{b}/{tap}" for acc, sw in ends for a, b in ((acc, sw), (sw, acc)) for tap in ("tx", "rx")]
+    with open(job.capture, "wb") as stream:
+        capture = CaptureWriter(stream, links, job.scenario.pod.clock_mhz, job.scenario.authentication)
+        bench = PodBench(dut, job, capture, path.with_suffix(".stop"))
+        opened = bench.topology
+        bench.topology = replace(opened, vpods=((0, 1, 3), (2,)))
+        Clock(dut.clk, 2, unit="ns").start()
+        fall = FallingEdge(dut.clk)
+        for _ in range(16):
+            await fall
+        dut.rst.value = 0
+        await program_routes(bench, fall)
+        await bring_up(bench, fall)
+        for direction in bench.directions:
+            direction.begin(bench.cycle)
+
+        async def until(condition):
+            for _ in range(PATIENCE):
+                if condition():
+                    return
+                await fall
+                bench.tick()
+
+        log = dut.sw__deny__0__count
+        bench.accelerators[0].give(job.requests[:denied])
+        await until(lambda: int(log.value) == denied)
+        counted = (
+            int(log.value),
+            int(dut.sw__deny__0__src_phys_acc_id.value),
+            int(dut.sw__deny__0__dst_phys_acc_id.value),
+        )
+        answered = len(bench.completed)
+        bench.topology = opened
+        await program_routes(bench, fall)
+        for accelerator in bench.accelerators:
+            accelerator.give(r for r in job.requests[denied:] if r.src == accelerator.number)
+        await until(lambda: len(bench.completed) == len(job.requests) - denied)
+    findings = {
+        "counted": counted,
+        "answered_while_denied": answered,
+        "completed": sorted(bench.completed),
+        "mismatches": [f"{line}: {journey.mismatch}" for line, journey in bench.finished.items() if journey.mismatch],
+        "online": bench.up(),
+        "replays": sum(len(result.result.replays) for result in bench.directions),
+    }
+    path.with_suffix(".found").write_text(json.dumps(findings))

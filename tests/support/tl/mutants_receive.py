@@ -1,0 +1,188 @@
+"""Wrong versions of the receiver."""
+
+from support.tl.mutant import Mutant
+
+__all__ = ["RECEIVE_MUTANTS"]
+
+RX_CACHE = "ualink.tl.cache.rx_address_cache"
+REBUILD = "ualink.tl.receive.request_reconstruction"
+RECEIVE = "ualink.tl.receive.sequence"
+CATCH = "ualink.tl.receive.catch_buffer"
+ASSEMBLER = "ualink.tl.receive.data_assembler"
+BUFFER = "ualink.tl.credit.data_buffer"
+UNLOAD = "ualink.tl.receive.request_unload"
+READ_UNLOAD = "ualink.tl.receive.read_response_unload"
+RESPONSES = "ualink.tl.receive.response_reconstruction"
+
+RECEIVE_MUTANTS = (
+    # Rx Address Cache
+    Mutant(
+        "array before the Address CAM",
+        "TL-143",
+        RX_CACHE,
+        "with m.If(self.last_valid & (self.last_row == self.row)",
+        "with m.If(0 & (self.last_row == self.row)",
+        "cache/test_rx_address_cache.py::test_every_use_sees_the_last_load",
+    ),
+    Mutant(
+        "Address CAM of the wrong way",
+        "TL-120",
+        RX_CACHE,
+        " & (self.last_way == self.way)",
+        "",
+        "cache/test_rx_address_cache.py::test_every_use_sees_the_last_load",
+    ),
+    Mutant(
+        "old entries after a restart",
+        "TL-221",
+        RX_CACHE,
+        "write.data.eq(0), write.en.eq(-1)]",
+        "write.data.eq(0), write.en.eq(0)]",
+        "cache/test_rx_address_cache.py::test_nothing_is_known_after_the_sweep",
+    ),
+    Mutant(
+        "rows of the other end",
+        "TL-118",
+        REBUILD,
+        "at_this_end(self.config, self.is_switch, source, destination)",
+        "at_this_end(self.config, self.is_switch, destination, source)",
+        "receive/test_request_reconstruction.py::test_random_fields",
+    ),
+    Mutant(
+        "rebuilt length one short",
+        "TL-186",
+        REBUILD,
+        "beat.len.eq(Cat(Const(0xF, 4), short.len))",
+        "beat.len.eq(Cat(Const(0xE, 4), short.len))",
+        "receive/test_request_reconstruction.py::test_random_fields",
+    ),
+    # Receiving
+    Mutant(
+        "half-flits of the next field first",
+        "TL-038",
+        RECEIVE,
+        "first.eq(mask & (~mask + 1))",
+        "first.eq(mask & ~(mask >> 1))",
+        "receive/test_grids.py",
+    ),
+    Mutant(
+        "MANDATORY NOP unchecked",
+        "TL-220",
+        RECEIVE,
+        "& ~self.message[1] & ~self.upper_is_zero",
+        "& ~self.message[1] & 0",
+        "receive/test_errors.py",
+    ),
+    Mutant(
+        "poison in the place of byte enables",
+        "TL-063",
+        RECEIVE,
+        "~control_slot & ~self.lower.byte_enables",
+        "~control_slot",
+        "receive/test_errors.py",
+    ),
+    Mutant(
+        "catch buffer turned round",
+        "TL-141",
+        CATCH,
+        "before[n + 1].eq(before[n] + self.valid[n])",
+        "before[n + 1].eq(before[n] + self.valid[-1 - n])",
+        "receive/test_catch_buffer.py::test_fields_leave_in_order_and_the_limit_is_exact",
+    ),
+    Mutant(
+        "halves exchanged",
+        "TL-027",
+        ASSEMBLER,
+        "(slot.half == half)",
+        "(slot.half != half)",
+        "receive/test_grids.py",
+    ),
+    Mutant(
+        "poison of the lower half only",
+        "TL-085",
+        BUFFER,
+        "halves[0].poison | halves[1].poison",
+        "halves[0].poison & halves[1].poison",
+        "receive/test_top.py::test_one_poisoned_half_poisons_the_beat",
+    ),
+    Mutant(
+        "data before they have come",
+        "TL-104",
+        UNLOAD,
+        "brings_data & complete.any() & ~self.busy",
+        "brings_data & ~self.busy",
+        "receive/test_top.py",
+    ),
+    Mutant(
+        "gap in a burst",
+        "TL-210",
+        UNLOAD,
+        "self.busy | (start & ~data_sent)",
+        "(self.busy & self.rx_orig_data.ready & ~index[1]) | (start & ~data_sent)",
+        "receive/test_top.py",
+    ),
+    Mutant(
+        "byte enables of the block's first quarter",
+        "TL-036",
+        UNLOAD,
+        "first_slot + beat_index",
+        "beat_index",
+        "receive/test_top.py",
+    ),
+    Mutant(
+        "command credit not returned",
+        "TL-163",
+        UNLOAD,
+        "self.release_req_cmd.valid.eq(self.request.ready & ~self.flush)",
+        "self.release_req_cmd.valid.eq(started & ~self.flush)",
+        "receive/test_top.py",
+    ),
+    Mutant(
+        "last beat marked late",
+        "TL-210",
+        READ_UNLOAD,
+        "beat.last.eq(final)]",
+        "beat.last.eq(index == 3)]",
+        "receive/test_top.py",
+    ),
+    Mutant(
+        "loads lost with the link",
+        "TL-225",
+        "ualink.tl.receive.top",
+        "part.load.eq(flit_counts)",
+        "part.load.eq(flit_counts & self.online)",
+        "cache/test_rx_stays.py::test_every_load_that_came_before_a_link_down_counts",
+    ),
+    Mutant(
+        "catch buffer emptied with the link",
+        "TL-225",
+        "ualink.tl.receive.requests",
+        "stop = self.halted | (",
+        "stop = self.flush | self.halted | (",
+        "cache/test_rx_stays.py::test_every_load_that_came_before_a_link_down_counts",
+    ),
+    Mutant(
+        "loads behind an error",
+        "TL-225",
+        "ualink.tl.receive.requests",
+        "ResetInserter(stop)",
+        "ResetInserter(0)",
+        "cache/test_rx_stays.py::test_a_load_behind_an_error_does_not_count",
+    ),
+    Mutant(
+        "crossing 256 bytes uncounted",
+        "TL-226",
+        "ualink.tl.receive.top",
+        "Mux(accept & sequence.control, decoded.crossing, 0)",
+        "0",
+        "test_encryption.py::test_crossing_256_bytes_is_counted_and_delivered",
+    ),
+    Mutant(
+        "offset of a single beat lost",
+        "TL-193",
+        RESPONSES,
+        "[read.offset.eq(single.offset), read.last.eq(single.last)]",
+        "read.last.eq(single.last)",
+        "receive/test_top.py",
+    ),
+)

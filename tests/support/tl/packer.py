@@ -1,0 +1,336 @@
+"""Puts fields in front of the packing arbiter and checks every half-flit that it forms against the executable model."""
+
+import functools
+import random
+from dataclasses import dataclass, field, replace
+
+from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.lib import data
+from amaranth.sim import Simulator
+
+from support.tl.stimulus import (
+    COMMANDS,
+    READ,
+    WRITE,
+    WRITE_FULL,
+    read_response,
+    request,
+    request_field,
+    response_field,
+    write_response,
+)
+from ualink.config import TLConfig
+from ualink.tl.control import LIMITS_LAYOUT, NATURAL_LIMITS
+from ualink.tl.credit.rate_limit import REQUEST_LIMIT, RESPONSE_LIMIT, SourceRateLimit
+from ualink.tl.format.half_flits import REQUEST_FIELD_LAYOUT, RESPONSE_FIELD_LAYOUT
+from ualink.tl.pack.packer import Packer
+from ualink_sim.model.tl.compression import compress_request, compress_response
+from ualink_sim.model.tl.credits import check_flow_control
+from ualink_sim.model.tl.fields import (
+    CompressedRequest,
+    Credit,
+    FlowControl,
+    UncompressedResponse,
+    decode_control_half_flit,
+    encode_control_half_flit,
+)
+
+FC = [FlowControl(req_cmd=Credit(n + 1, n - 1 if n else None)) for n in range(5)]
+"""Flow Control fields of which any may share a half-flit."""
+
+NATURAL = tuple(NATURAL_LIMITS.values())
+LIMIT_OF = {
+    name: kind
+    for kind, name in enumerate(
+        ("UncompressedRequest", "CompressedRequest", "UncompressedResponse", "CompressedResponse", "FlowControl")
+    )
+} | {"CompressedReadResponse": 3}
+"""Which of the limits counts a field, by its class."""
+
+
+def compressed_request(cmd=None, *, beats=None, rng=random):
+    """A random Request of Read, Write or WriteFull that a cache hit makes a compressed one."""
+    cmd = rng.choice((READ, WRITE, WRITE_FULL)) if cmd is None else cmd
+    beats = rng.randint(1, 4) if beats is None else beats
+    req, _ = request(
+        cmd,
+        beats=beats,
+        rng=rng,
+        attr=0xFF if cmd == READ else 0,
+        len=16 * beats - 1,
+        addr=rng.getrandbits(37) << 20 | rng.getrandbits(12) << 8 | rng.randint(0, 4 - beats) << 6,
+        meta_data=rng.getrandbits(2),
+    )
+    return compress_request(request_field(req), rng.getrandbits(2))
+
+
+def uncompressed_request(cmd=None, *, beats=None, rng=random):
+    """A random Request of any command."""
+    cmd = rng.choice(COMMANDS) if cmd is None else cmd
+    return request_field(request(cmd, beats=beats or rng.randint(1, 4), rng=rng)[0])
+
+
+def uncompressed_response(beats=None, *, rng=random):
+    """A random Response, of a Write for 0 beats."""
+    beats = rng.randint(0, 4) if beats is None else beats
+    return response_field(read_response(beats, rng=rng) if beats else write_response(rng=rng))
+
+
+def compressed_response(beats=None, *, rng=random):
+    """As ``uncompressed_response``, in its shortest form."""
+    return compress_response(replace(uncompressed_response(beats, rng=rng), status=0))
+
+
+def random_fields(rng, requests, responses, compressed=0.7):
+    """So many Requests and Responses of random form."""
+    made = [
+        (compressed_request if rng.random() < compressed else uncompressed_request)(rng=rng) for _ in range(requests)
+    ]
+    answers = [
+        (compressed_response if rng.random() < compressed else uncompressed_response)(rng=rng) for _ in range(responses)
+    ]
+    return made, answers
+
+
+def is_compressed(control):
+    return isinstance(control, CompressedRequest) or (
+        control.is_response and not isinstance(control, UncompressedResponse)
+    )
+
+
+@dataclass
+class Scene:
+    """What the packer sees. ``fc`` has five fields or None."""
+
+    requests: list = field(default_factory=list)
+    responses: list = field(default_factory=list)
+    fc: list = field(default_factory=lambda: [None] * 5)
+    allowances: tuple = (4, 8)
+    limits: tuple = NATURAL
+    swap: int = 0
+    authentication: int = 0
+    urgent: int = 0
+    complete: int = 0
+    shared_data: int = 0
+
+    def can_go(self):
+        """Some Request, some Response has leave to go."""
+        barred = self.complete or (self.swap and self.authentication)
+        return [
+            bool(fields) and allowance > 0 and not barred
+            for fields, allowance in zip((self.requests, self.responses), self.allowances)
+        ]
+
+
+@dataclass
+class Formed:
+    """A half-flit: its fields by lowest sector, the same by kind, and how many of each kind were taken."""
+
+    placed: list
+    requests: list
+    responses: list
+    fc: list
+
+    @property
+    def counts(self):
+        return len(self.requests), len(self.responses), len(self.fc)
+
+    @property
+    def sectors(self):
+        """{field: "high:low"}, as the tables of the standard name the sectors."""
+        return {
+            control: f"{sector + control.sectors - 1}:{sector}" if control.sectors > 1 else f"{sector}"
+            for sector, control in self.placed
+        }
+
+
+class PackerBench:
+    """Sets the inputs of ``dut`` for a ``Scene`` and checks what it forms; ``rate_limits`` count what is taken."""
+
+    def __init__(self, ctx, dut, inputs, rng):
+        self.ctx, self.dut, self.inputs, self.rng = ctx, dut, inputs, rng
+        self.rate_limits = ()
+        self.tags, self.jobs = {}, {}
+
+    def _entry(self, control):
+        """A field as the intakes give it; whatever else its data job says is handed on as it is."""
+        rng = self.rng
+        job = {
+            "half_flits": control.half_flits(),
+            "source": int(control.is_response),
+            "num_beats": rng.getrandbits(2),
+            "byte_enables": rng.getrandbits(1),
+            "slot": rng.getrandbits(2),
+        }
+        self.tags[id(control)], self.jobs[id(control)] = rng.getrandbits(64), job
+        return {
+            "field": control.encode(),
+            "compressed": is_compressed(control),
+            "auth_tag": self.tags[id(control)],
+            "job": job,
+        }
+
+    def show(self, scene, pack=False):
+        """Drive the inputs, all at once; entries that are not there hold what may not matter."""
+        rng = self.rng
+        self.tags, self.jobs = {}, {}
+
+        def entries(fields, most, width):
+            for n in range(most):
+                stale = {"field": rng.getrandbits(width), "compressed": rng.getrandbits(1), "job": {"half_flits": 8}}
+                yield self._entry(fields[n]) if n < len(fields) else stale
+
+        self.ctx.set(
+            self.inputs,
+            {
+                "pack": pack,
+                "requests": list(entries(scene.requests, 4, 128)),
+                "request_count": min(4, len(scene.requests)),
+                "request_allowance": scene.allowances[0],
+                "responses": list(entries(scene.responses, 8, 64)),
+                "response_count": min(8, len(scene.responses)),
+                "response_allowance": scene.allowances[1],
+                "fc": [control.encode() if control else 0 for control in scene.fc],
+                "fc_valid": sum(1 << n for n, control in enumerate(scene.fc) if control),
+                "fc_urgent": scene.urgent,
+                "limits": dict(zip(NATURAL_LIMITS, scene.limits)),
+                **{name: getattr(scene, name) for name in ("swap", "authentication", "complete", "shared_data")},
+            },
+        )
+
+    async def form(self, scene, pack=True):
+        """Show ``scene``, check the half-flit, and take it in this cycle if ``pack``."""
+        ctx, dut = self.ctx, self.dut
+        self.show(scene, pack)
+        half_flit = ctx.get(dut.formed)
+        wants = any(scene.can_go()) or scene.complete or (scene.urgent and any(scene.fc))
+        assert ctx.get(dut.offered) == bool(wants)
+        taken = ctx.get(dut.request_take), ctx.get(dut.response_take), ctx.get(dut.fc_take)
+        assert ctx.get(dut.complete_taken) == (pack and scene.complete)
+        if scene.complete:
+            formed = self._check_message(scene, half_flit)
+        else:
+            formed = self._check_control(scene, half_flit)
+        mask = sum(1 << scene.fc.index(control) for control in formed.fc)
+        assert taken == ((len(formed.requests), len(formed.responses), mask) if pack else (0, 0, 0))
+        await ctx.tick()
+        return formed
+
+    def _check_message(self, scene, half_flit):
+        assert half_flit.message and half_flit.data == 0x01 | scene.shared_data << 8
+        assert not (half_flit.requests or half_flit.responses or half_flit.half_flits or half_flit.tagged)
+        assert not any(self.ctx.get(job.half_flits) for job in self.dut.jobs)
+        return Formed([], [], [], [])
+
+    def _check_control(self, scene, half_flit):
+        """Every rule for one Control half-flit by itself."""
+        image = half_flit.data.to_bytes(32, "little")
+        placed = decode_control_half_flit(image)  # legal FTYPEs and footprints
+        assert encode_control_half_flit(placed) == image and not half_flit.message
+        sent = [control for _, control in placed]
+        formed = Formed(
+            placed,
+            [control for control in sent if control.is_request],
+            [control for control in sent if control.is_response],
+            [control for control in sent if isinstance(control, FlowControl)],
+        )
+        check_flow_control(sent)
+        # In order, oldest first, each as often as it waits.
+        assert formed.requests == scene.requests[: len(formed.requests)]
+        assert formed.responses == scene.responses[: len(formed.responses)]
+        assert all(control in scene.fc for control in formed.fc)
+        assert (half_flit.requests, half_flit.responses) == formed.counts[:2]
+        assert all(count <= allowance for count, allowance in zip(formed.counts, scene.allowances))
+        used = [0] * 5
+        for control in sent:
+            used[LIMIT_OF[type(control).__name__]] += 1
+        assert all(count <= max(1, limit) for count, limit in zip(used, scene.limits))
+        self._check_jobs(placed, half_flit, scene)
+        if scene.swap and scene.authentication:
+            assert not formed.requests and not formed.responses
+        self._check_tags(scene, half_flit, formed)
+        return formed
+
+    def _entries(self, placed, scene):
+        """(sector, the very field shown) of each Request and Response; equal ones come in the order shown."""
+        queues = iter(scene.requests), iter(scene.responses)
+        for sector, control in placed:
+            if not isinstance(control, FlowControl):
+                yield sector, next(queues[control.is_response])
+
+    def _check_jobs(self, placed, half_flit, scene):
+        expected = {sector: self.jobs[id(control)] for sector, control in self._entries(placed, scene)}
+        for sector, job in enumerate(self.dut.jobs):
+            got = self.ctx.get(job)
+            want = expected.get(sector, {"half_flits": 0})
+            assert all(getattr(getattr(got, name), "value", getattr(got, name)) == want[name] for name in want)
+        assert half_flit.half_flits == sum(control.half_flits() for _, control in placed)
+
+    def _check_tags(self, scene, half_flit, formed):
+        fields = list(self._entries(formed.placed, scene))
+        assert half_flit.tagged == bool(scene.authentication and fields)
+        if scene.authentication:
+            assert len(fields) <= 4
+            tags = [half_flit.tags >> 64 * slot & (1 << 64) - 1 for slot in range(4)]
+            assert tags == [self.tags[id(control)] for _, control in fields] + [0] * (4 - len(fields))
+
+
+INPUTS_LAYOUT = data.StructLayout(
+    {
+        "pack": 1,
+        "requests": data.ArrayLayout(REQUEST_FIELD_LAYOUT, 4),
+        "request_count": 3,
+        "request_allowance": 3,
+        "responses": data.ArrayLayout(RESPONSE_FIELD_LAYOUT, 8),
+        "response_count": 4,
+        "response_allowance": 4,
+        "fc": data.ArrayLayout(32, 5),
+        "fc_valid": 5,
+        "fc_urgent": 1,
+        "limits": LIMITS_LAYOUT,
+        "swap": 1,
+        "authentication": 1,
+        "complete": 1,
+        "shared_data": 1,
+    }
+)
+
+
+@functools.cache
+def _simulator(config):
+    """A simulator of a packer that runs the body in ``job`` and can be run again after a reset."""
+    m = Module()
+    m.submodules.dut = dut = Packer(config)
+    inputs = Signal(INPUTS_LAYOUT)
+    for name, _ in INPUTS_LAYOUT:
+        sink = getattr(dut, name)
+        m.d.comb += (Cat(*sink) if name in ("requests", "responses", "fc") else Value.cast(sink)).eq(inputs[name])
+    # A half-flit taken leaves with a flit in the same cycle.
+    m.submodules.request_limit = request_limit = SourceRateLimit(REQUEST_LIMIT)
+    m.submodules.response_limit = response_limit = SourceRateLimit(RESPONSE_LIMIT)
+    m.d.comb += [
+        request_limit.flit.eq(inputs.pack),
+        request_limit.issued.eq(dut.request_take),
+        response_limit.flit.eq(inputs.pack),
+        response_limit.issued.eq(dut.response_take),
+    ]
+    job = {}
+
+    async def testbench(ctx):
+        bench = PackerBench(ctx, dut, inputs, random.Random(job["seed"]))
+        bench.rate_limits = request_limit, response_limit
+        await job["body"](bench)
+
+    simulator = Simulator(m)
+    simulator.add_clock(1e-9)
+    simulator.add_testbench(testbench)
+    return simulator, job
+
+
+def simulate(body, *, config=None, seed=1):
+    """Run ``await body(bench)`` on a packer that has just been reset."""
+    simulator, job = _simulator(config or TLConfig())
+    if job:
+        simulator.reset()
+    job.update(body=body, seed=seed)
+    simulator.run()

@@ -1,0 +1,370 @@
+"""cocotb side of test_path.py: bus models and monitors at three accelerators of a pod, from one UPLI to the other.
+
+``LINK`` is ``pod`` with a switch between the accelerators, ``direct`` for two without one, or ``ingress`` for two of
+which the second has the transaction layer of a switch; ``AUTHENTICATION`` is 0 or 1.
+"""
+
+import os
+import random
+from functools import partial
+
+import cocotb
+from cocotb.clock import Clock
+from cocotb.triggers import FallingEdge
+
+from support.bfm.requests_at_random import random_response, random_transaction, shuffled
+from support.upli.path_examples import EXAMPLES, PATTERN
+from ualink.config import DLConfig
+from ualink.dl.registers.firmware import DLConfigSignature
+from ualink.tl.control import TLControlSignature
+from ualink_sim.bfm.upli.bus import UPLIBus
+from ualink_sim.bfm.upli.channel import parity_of
+from ualink_sim.bfm.upli.completer import UPLICompleter
+from ualink_sim.bfm.upli.memory_handler import MemoryHandler, to_beat
+from ualink_sim.bfm.upli.monitor import UPLIMonitor
+from ualink_sim.bfm.upli.originator import UPLIOriginator
+from ualink_sim.bfm.upli.transaction import Transaction
+from ualink_sim.model.upli import transactions as upli
+from ualink_sim.model.upli.completer import Completer
+from ualink_sim.pod.bench import program_routes
+from ualink_sim.pod.link import BeatPort
+from ualink_sim.pod.topology import Topology
+from ualink_sim.pod.wire import Wire
+
+LINK = os.environ.get("LINK", "pod")
+DIRECT = LINK != "pod"
+AUTHENTICATION = os.environ.get("AUTHENTICATION") == "1"
+TRANSACTIONS = 150
+DEVICES = (0, 1) if DIRECT else (0, 1, 2)
+
+
+class Device:
+    """Accelerator ``number``: a bus model and a monitor on each UPLI interface of its station.
+
+    ``sent`` and ``received`` are the Response beats that it has sent and received, per channel, in their order;
+    ``overtaking`` the commands of Requests that it has issued in a cycle with data of an earlier one.
+    """
+
+    def __init__(self, dut, number, handler, check_fields=True, **options):
+        outer = UPLIBus.from_prefix(dut, f"acc__{number}__upli_completer")
+        inner = UPLIBus.from_prefix(dut, f"acc__{number}__upli_originator")
+        self.originator = UPLIOriginator(outer)
+        self.completer = UPLICompleter(inner, handler, check_fields=check_fields, **options)
+        self.monitors = [UPLIMonitor(bus, check_fields=check_fields) for bus in (outer, inner)]
+        self.sent = {"rd_rsp": [], "wr_rsp": []}
+        self.received = {"rd_rsp": [], "wr_rsp": []}
+        self.overtaking = set()
+        self.originator.req.drive = partial(self._issue, self.originator.req.drive)
+        for channel in self.sent:
+            sender, receiver = getattr(self.completer, channel), getattr(self.originator, channel)
+            sender.drive = partial(self._send, self.sent[channel], sender.drive)
+            receiver.sample = partial(self._receive, self.received[channel], receiver.sample)
+
+    def _issue(self, drive, beat):
+        if not beat["cmd"] >> 5 and any(self.originator._burst):
+            self.overtaking.add(beat["cmd"])
+        drive(beat)
+
+    @staticmethod
+    def _send(beats, drive, beat):
+        beats.append(beat)
+        drive(beat)
+
+    @staticmethod
+    def _receive(beats, sample, cycle):
+        beat = sample(cycle)
+        if beat is not None:
+            beats.append(beat)
+        return beat
+
+
+class Path:
+    """The pod with ``handler(device, request, data)`` behind the Completer of each device; ``step`` is one cycle."""
+
+    def __init__(self, dut, handler, **options):
+        self.dut = dut
+        self.topology = Topology(4, 1, ((0, 1, 2, 3),))
+        self.fall = FallingEdge(dut.clk)
+        self.devices = {n: Device(dut, n, partial(handler, n), **options) for n in DEVICES}
+        links = [(("acc", 0), ("acc", 1))]
+        if not DIRECT:
+            links = [(("acc", n), ("sw", self.topology.switch_end(n, 0).device)) for n in DEVICES]
+        self.ends, self.sent, self.arrivals = [], {}, {}
+        for pair in links:
+            wires = Wire(10), Wire(10)
+            for (kind, number), out, back in zip(pair, wires, reversed(wires)):
+                self._add(kind, number, out, back)
+
+    def _add(self, kind, device, out, back):
+        """The end of a link at station ``device`` of that kind, which sends on ``out`` and receives from ``back``."""
+        rs, dl, tl, status = (
+            (f"acc__{device}__{name}" if kind == "acc" else f"sw__{name}__{device}")
+            for name in ("rs", "dl_config", "tl_control", "dl_status")
+        )
+        self.ends.append((BeatPort(self.dut, rs), out, back, getattr(self.dut, f"{status}__0__online")))
+        self._configure(f"{dl}__0", DLConfigSignature(DLConfig()), enable=1)
+        is_switch = kind == "sw" or (LINK == "ingress" and device == 1)
+        on = {"is_switch": int(is_switch), "authentication": int(AUTHENTICATION)}
+        self._configure(f"{tl}__0", TLControlSignature(), **on)
+
+    def _configure(self, prefix, signature, **values):
+        for name, member in signature.members.items():
+            getattr(self.dut, f"{prefix}__{name}").value = values.get(name, int(member.init or 0))
+
+    def tick(self):
+        """Everything around the device, on the falling edge."""
+        for port, _, back, _ in self.ends:
+            port.receive(0, self.arrivals.get(back))
+            # Nothing in the first cycle after reset.
+            self.sent[port] = (port.transmitted() or (0,))[1:]
+        for port, out, *_ in self.ends:
+            self.arrivals[out] = out.cycle(*self.sent[port])
+        for device in self.devices.values():
+            device.originator.tick()
+            device.completer.tick()
+
+    async def step(self):
+        await self.fall
+        self.tick()
+
+    async def begin(self):
+        """Reset, routes, links up."""
+        dut = self.dut
+        dut.rst.value = 1
+        for name in ("route_station", "route__index", "route__write_data", "route__write"):
+            getattr(dut, f"sw__{name}").value = 0
+        cocotb.start_soon(Clock(dut.clk, 2, unit="ns").start())
+        for device in self.devices.values():
+            for monitor in device.monitors:
+                cocotb.start_soon(monitor.start(dut.clk, dut.rst))
+        for _ in range(16):
+            await self.fall
+        dut.rst.value = 0
+        if not DIRECT:
+            await program_routes(self, self.fall)
+        for _ in range(5000):
+            if all(int(online.value) for *_, online in self.ends):
+                return
+            await self.step()
+        raise AssertionError("the links do not come up")
+
+    async def finish(self, limit=20_000):
+        """Until everything has completed and every credit is back."""
+        for _ in range(limit):
+            await self.step()
+            if all(device.originator.idle and device.completer.idle for device in self.devices.values()):
+                break
+        for number, device in self.devices.items():
+            assert device.originator.idle, f"{number}: {device.originator.responses.outstanding}"
+        for _ in range(80):
+            await self.step()
+        for device in self.devices.values():
+            for monitor in device.monitors:
+                assert all(not channel.accounts.in_use for channel in monitor.channels.values())
+
+    async def perform(self, source, transaction):
+        """Submit ``transaction`` at ``source`` and wait for its Response."""
+        self.devices[source].originator.submit(transaction)
+        for _ in range(2000):
+            if transaction.done:
+                return
+            await self.step()
+        raise AssertionError(f"no Response to {transaction.request}")
+
+
+def arrives(beat, poison=None):
+    """What arrives of a beat: all but what belongs to one interface alone; of a poisoned one no data (ruling A-44)."""
+    seen = {name: value for name, value in beat.items() if name not in ("port_id", "pool")}
+    if poison and seen[poison]:
+        seen["data"] = 0
+    return seen
+
+
+class Answers:
+    """Handlers that compare what has come with what was sent, and answer at random."""
+
+    def __init__(self, rng):
+        self.rng = rng
+        self.path = None
+        self.given = {}
+        self.order = []
+
+    def __call__(self, number, request, data):
+        source, tag = request["src_phys_acc_id"], request["tag"]
+        issued = self.path.devices[source].originator.issued
+        sent = next(t for t in reversed(issued) if t.request["tag"] == tag)
+        assert sent.request["dst_phys_acc_id"] == number and id(sent) not in self.given
+        assert arrives(request) == arrives(sent.request)
+        assert [arrives(beat) for beat in data] == [arrives(beat, "error") for beat in sent.data]
+        channel, beats = random_response(self.rng, request)
+        # Nothing may depend on where a Response says that it comes from.
+        says = self.rng.choice((number, self.rng.getrandbits(10)))
+        for beat in beats:
+            if "data_error" in beat:
+                beat["data_error"] = int(self.rng.random() < 0.1)
+            beat["auth_tag"] *= AUTHENTICATION
+            beat["src_phys_acc_id"] = says
+        self.given[id(sent)] = channel, beats, self.path.devices[number].completer.cycle
+        self.order.append(sent)
+        return channel, beats
+
+    def check(self, transaction):
+        """The Response is what the Completer gave: its fields, one by one."""
+        channel, beats, cycle = self.given[id(transaction)]
+        got = transaction.response
+        assert transaction.completed > cycle
+        single = channel == "rd_rsp" and len(got) > 1 and not got[0]["num_beats"]
+        if single:
+            assert [beat["last"] for beat in got] == [0] * (len(got) - 1) + [1]
+            got = sorted(got, key=lambda beat: beat["offset"])
+        assert len(got) == len(beats)
+        local = ("src_phys_acc_id", *(("num_beats", "last") if single else ()))
+        for beat, given in zip(got, beats):
+            assert ("offset" in beat) == (channel == "rd_rsp")
+            # The source of a Response is for debugging; who does not carry it drives 0.
+            assert beat["src_phys_acc_id"] in (0, given["src_phys_acc_id"])
+            poison = "data_error" if channel == "rd_rsp" else None
+            seen, expected = arrives(beat, poison), arrives(given, poison)
+            assert {n: v for n, v in seen.items() if n not in local} == {
+                n: v for n, v in expected.items() if n not in local
+            }
+
+
+@cocotb.test()
+async def every_field(dut):
+    """Any Request and any Response that UPLI allows, beats poisoned at random: each field arrives, in order."""
+    rng = random.Random(f"{LINK} {AUTHENTICATION}")
+    answers = Answers(rng)
+    options = {"latency": lambda: rng.choice((0, 1, 2, 60)), "beat_gap": lambda: rng.choice((0, 0, 7))}
+    answers.path = path = Path(dut, answers, single_beat=shuffled(rng), **options)
+    await path.begin()
+    sent = []
+    for _ in range(TRANSACTIONS):
+        source, destination = rng.sample(DEVICES, 2)
+        transaction = random_transaction(rng, 0)
+        transaction.request |= {"src_phys_acc_id": source, "dst_phys_acc_id": destination}
+        transaction.request["auth_tag"] *= AUTHENTICATION
+        for beat in transaction.data:
+            beat["error"] = int(rng.random() < 0.1)
+        path.devices[source].originator.submit(transaction)
+        sent.append(transaction)
+    await path.finish()
+    assert len(answers.given) == len(sent)
+    for transaction in sent:
+        answers.check(transaction)
+    for source in DEVICES:
+        for destination in DEVICES:
+            check_order(path, answers, source, destination)
+    commands = {transaction.request["cmd"] for transaction in sent}
+    assert len(commands) == 12 and sum(len(t.response) > 1 for t in sent) > 30
+    overtaking = set().union(*(device.overtaking for device in path.devices.values()))
+    assert upli.ReqCmd.READ in overtaking and overtaking & {0x08, 0x0F}
+
+
+@cocotb.test()
+async def contradictions(dut):
+    """Writes whose NumBeats does not fit address and length, which no transport may notice: NumBeats alone counts."""
+    rng = random.Random(5)
+    answers = Answers(rng)
+    answers.path = path = Path(dut, answers, check_fields=False)
+    await path.begin()
+    sent = []
+    for number in range(32):
+        transaction = random_transaction(rng, 0)
+        count, length = number % 4 + 1, rng.choice((0, 15, 16, 31, 47, 63))
+        request = {"cmd": 0x28 + number // 4 % 2, "addr": 0x1000, "len": length, "num_beats": count - 1, "meta_data": 0}
+        transaction.request |= request | {"src_phys_acc_id": 0, "dst_phys_acc_id": 1, "auth_tag": 0, "attr": 0}
+        beat = {"byte_en": upli.ALL_LANES, "error": 0, "vc": transaction.request["vc"]}
+        transaction.data = [
+            beat | {"data": rng.getrandbits(512), "offset": n, "last": int(n == count - 1)} for n in range(count)
+        ]
+        path.devices[0].originator.submit(transaction)
+        sent.append(transaction)
+    await path.finish()
+    for transaction in sent:
+        answers.check(transaction)
+
+
+def check_order(path, answers, source, destination):
+    """Requests from ``source`` to ``destination`` arrive as issued, and Responses as sent, per channel."""
+    issued = [t for t in path.devices[source].originator.issued if t.request["dst_phys_acc_id"] == destination]
+    there = [t for t in answers.order if (t.request["src_phys_acc_id"], t.request["dst_phys_acc_id"]) == _pair(issued)]
+    assert list(map(id, there)) == list(map(id, issued))
+    tags = {}
+    for transaction in issued:
+        tags.setdefault(transaction.request["tag"], transaction)
+    for channel in ("rd_rsp", "wr_rsp"):
+        beats = [beat for beat in path.devices[destination].sent[channel] if beat["dst_phys_acc_id"] == source]
+        # A tag is used once in this run, so it tells who answers.
+        back = [beat for beat in path.devices[source].received[channel] if beat["tag"] in tags]
+        assert [_place(beat) for beat in back] == [_place(beat) for beat in beats]
+
+
+def _pair(transactions):
+    request = transactions[0].request if transactions else {}
+    return request.get("src_phys_acc_id"), request.get("dst_phys_acc_id")
+
+
+def _place(beat):
+    return beat["tag"], beat.get("offset"), beat.get("last"), beat.get("num_beats")
+
+
+class Memories:
+    """Handlers with a memory at each device that ends at 10000h; ``came`` is what each was asked, by tag."""
+
+    def __init__(self):
+        self.handlers = {n: MemoryHandler(Completer(size=0x10000)) for n in DEVICES}
+        self.came = {}
+
+    def __call__(self, number, request, data):
+        self.came[request["tag"]] = request, data
+        return self.handlers[number](request, data)
+
+
+@cocotb.test()
+async def examples(dut):
+    """The figures of §2.8 and more, each with literal lanes, enables, offsets and results at either end."""
+    memories = Memories()
+    path = Path(dut, memories)
+    await path.begin()
+    memory = memories.handlers[1].memory
+    sent = []
+    for example in EXAMPLES:
+        memory.write(example.block, PATTERN)
+        request = to_beat(example.request) | {"src_phys_acc_id": 0, "dst_phys_acc_id": 1, "vc": 2}
+        sent.append(Transaction(request, [to_beat(beat) | {"vc": 2} for beat in example.beats]))
+        path.devices[0].originator.submit(sent[-1])
+    await path.finish()
+    for example, transaction in zip(EXAMPLES, sent):
+        example.check(*memories.came[transaction.request["tag"]], transaction.response)
+        assert memory.read(example.block, 256) == example.memory, example.name
+
+
+@cocotb.test()
+async def poisoned_enables(dut):
+    """One beat whose byte enables have wrong parity where they leave the source: nothing of it is written."""
+    memories = Memories()
+    path = Path(dut, memories)
+    await path.begin()
+    for bad in range(4):
+        memories.handlers[1].memory.write(0x1000, PATTERN)
+        request = upli.Request(cmd=upli.ReqCmd.WRITE, addr=0x1000, len=63, num_beats=3)
+        beats = [to_beat(beat) for beat in upli.orig_data(request, bytes(256), bytes([1, 0] * 128))]
+        transaction = Transaction(to_beat(request) | {"dst_phys_acc_id": 1}, beats)
+        sender = path.devices[0].originator.orig_data
+        drive = sender.drive
+        sender.drive = partial(_spoil_enables, sender.bus, drive, bad)
+        path.devices[0].monitors[0].channels["orig_data"]._parities = []
+        await path.perform(0, transaction)
+        sender.drive = drive
+        _, data = memories.came[transaction.request["tag"]]
+        assert [beat["error"] for beat in data] == [int(n == bad) for n in range(4)]
+        assert transaction.status == upli.Status.TARGET_ABORT
+        written = bytes(0 if n % 2 == 0 and n // 64 != bad else byte for n, byte in enumerate(PATTERN))
+        assert memories.handlers[1].memory.read(0x1000, 256) == written
+
+
+def _spoil_enables(bus, drive, bad, beat):
+    drive(beat)
+    if beat["offset"] == bad:
+        bus.parities["byte_en_parity"].value = 1 - parity_of("orig_data", beat | {"pool": 0})["byte_en_parity"]

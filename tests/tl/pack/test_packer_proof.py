@@ -1,0 +1,203 @@
+"""Proofs about the packing decision for every mix of fields, limits and modes: legal sectors, shares, no starvation."""
+
+import pytest
+from amaranth.hdl import Assert, Assume, Cat, Const, Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In
+
+from support.formal import prove
+from ualink.tl.control import LIMITS_LAYOUT
+from ualink.tl.credit.rate_limit import REQUEST_LIMIT, RESPONSE_LIMIT, SourceRateLimit
+from ualink.tl.pack.placement import PackerPlacement
+from ualink.tl.pack.share import PackerShare
+
+INPUTS = {
+    "pack": In(1),
+    "message": In(1),
+    "swap": In(1),
+    "authentication": In(1),
+    "limits": In(LIMITS_LAYOUT),
+    "request_compressed": In(4),
+    "request_count": In(range(5)),
+    "request_allowance": In(range(5)),
+    "response_compressed": In(8),
+    "response_count": In(range(9)),
+    "response_allowance": In(range(9)),
+    "fc_waiting": In(1),
+    "fc_urgent": In(1),
+}
+
+
+class PackerBench(wiring.Component):
+    """Any input in any cycle. The parts that a proof adds see what goes and where it stands."""
+
+    def __init__(self, prove_that):
+        self.prove_that = prove_that
+        super().__init__({**INPUTS, "data_flit": In(1)})
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.share = share = PackerShare()
+        m.submodules.placement = placement = PackerPlacement()
+        m.d.comb += [getattr(share, name).eq(getattr(self, name)) for name in INPUTS]
+        m.d.comb += [
+            placement.request_compressed.eq(self.request_compressed),
+            placement.requests.eq(share.requests),
+            placement.response_compressed.eq(self.response_compressed),
+            placement.candidates.eq(share.candidates),
+            placement.responses.eq(share.responses),
+            placement.layout.eq(share.layout),
+            share.fc_placed.eq(Cat(place[0] for place in placement.fc).any()),
+            Assume(self.request_count <= 4),
+            Assume(self.response_count <= 8),
+        ]
+        self.prove_that(m, self, share, placement)
+        return m
+
+
+def number(bits):
+    return sum(bits, start=Const(0))
+
+
+def leave(bench, kind):
+    """Fields of a kind are there and may go in this half-flit."""
+    barred = bench.message | (bench.swap & bench.authentication)
+    return ~barred & (getattr(bench, f"{kind}_count") != 0) & (getattr(bench, f"{kind}_allowance") != 0)
+
+
+def shares_are_kept(m, bench, share, placement):
+    for kind, goes in (("request", share.requests), ("response", share.responses)):
+        count, allowance = getattr(bench, f"{kind}_count"), getattr(bench, f"{kind}_allowance")
+        compressed = getattr(bench, f"{kind}_compressed")
+        m.d.comb += [
+            Assert((goes & (goes + 1)) == 0),  # the oldest ones
+            Assert(number(goes) <= count),
+            Assert(number(goes) <= allowance),
+        ]
+        for form, those in (("compressed", goes & compressed), ("uncompressed", goes & ~compressed)):
+            limit = bench.limits[f"{form}_{kind}s"]
+            m.d.comb += Assert(number(those) <= Mux(limit == 0, 1, limit))
+    together = number(share.requests) + number(share.responses)
+    m.d.comb += [
+        Assert(~bench.authentication | (together <= 4)),
+        Assert(~((bench.authentication & bench.swap) | bench.message) | (together == 0)),
+        Assert(share.offered == (together != 0)),
+        Assert(share.offered == (leave(bench, "request") | leave(bench, "response"))),
+    ]
+
+
+def sectors_are_legal(m, bench, share, placement):
+    """Each field that goes stands once, whole, in a footprint of its form, above the one before it."""
+    covered = [number(Const(0, 1)) for _ in range(8)]
+    for kind, short, sectors in (("request", bench.request_compressed, 2), ("response", bench.response_compressed, 1)):
+        goes = getattr(share, f"{kind}s")
+        lows, highs = getattr(placement, f"{kind}_low"), getattr(placement, f"{kind}_high")
+        below = Const(0, 8)
+        for n in range(len(goes)):
+            at = Signal(8, name=f"{kind}_{n}_low")
+            above = Signal(8, name=f"{kind}_{n}_high")
+            places = range(0, 8, sectors)
+            m.d.comb += [at[place].eq(lows[k][n]) for k, place in enumerate(places)]
+            m.d.comb += [above[place].eq(highs[k][n]) for k, place in enumerate(places)]
+            aligned = sum(1 << place for place in range(0, 8, 2 * sectors))
+            footprint = Signal(8, name=f"{kind}_{n}_footprint")
+            whole = (1 << sectors) - 1
+            starts = at | above
+            m.d.comb += [
+                footprint.eq(sum((Mux(starts[place], whole << place, 0) for place in places), start=Const(0, 8))),
+                Assert(number(at) == goes[n]),
+                Assert(above == Mux(goes[n] & ~short[n], at << sectors, 0)),
+                Assert(short[n] | ((at & ~aligned) == 0)),
+                Assert(~goes[n] | (below < at)),
+            ]
+            below = Mux(goes[n], footprint, below)
+            covered = [total + footprint[place] for place, total in enumerate(covered)]
+    for n in range(5):
+        places = number(place[n] for place in placement.fc)
+        m.d.comb += Assert(places <= 1)
+    m.d.comb += [Assert(total + number(place) <= 1) for total, place in zip(covered, placement.fc)]
+
+
+def nothing_starves(m, bench, share, placement):
+    """With leave to go: a Request in every half-flit, a Response in every second, Flow Control in every second."""
+    barred = bench.message | (bench.swap & bench.authentication)
+    m.d.comb += Assert(share.requests.any() == leave(bench, "request"))
+    waited, fc_waited = Signal(), Signal()
+    stays_behind = leave(bench, "response") & ~share.responses.any()
+    fc_stays_behind = bench.fc_waiting & ~share.fc_placed
+    m.d.comb += [
+        # What a Response and an FC field gain by having waited; neither is lost while nothing leaves.
+        Assert(~waited | share.responses_turn),
+        Assert(~fc_waited | share.fc_due),
+        Assert(~(waited & stays_behind)),
+        Assert(bench.message | ~(fc_waited & fc_stays_behind)),
+        Assert(bench.message | ~(bench.fc_urgent & fc_stays_behind)),
+        # Neither kind needs the other: alone, some of it goes.
+        Assert(~leave(bench, "response") | leave(bench, "request") | share.responses.any()),
+    ]
+    with m.If(bench.pack & ~barred):
+        m.d.sync += waited.eq(stays_behind)
+    with m.If(bench.pack & ~bench.message):
+        m.d.sync += fc_waited.eq(fc_stays_behind)
+
+
+def tags_follow_the_fields(m, bench, share, placement):
+    """With authentication: the n-th field from below has tag slot n, the slots above have none."""
+    requests = [Signal(range(9), name=f"request_{n}_at") for n in range(4)]
+    responses = [Signal(range(9), name=f"response_{n}_at") for n in range(4)]
+    for n in range(4):
+        m.d.comb += requests[n].eq(number(Mux(place[n], 2 * k + 1, 0) for k, place in enumerate(placement.request_low)))
+        m.d.comb += responses[n].eq(number(Mux(place[n], k + 1, 0) for k, place in enumerate(placement.response_low)))
+    everything = [*requests, *responses]
+    goes = Cat(share.requests, share.responses[:4])
+    for n, at in enumerate(everything):
+        rank = number((other != 0) & (other < at) for other in everything)
+        taken = placement.tag_request if n < 4 else placement.tag_response
+        for slot in range(4):
+            m.d.comb += Assert(~bench.authentication | (taken[slot][n % 4] == (goes[n] & (rank == slot))))
+
+
+def catch_buffers_never_overrun(m, bench, share, placement):
+    """Each half-flit leaves when it is taken, and flits of data in between; the partner's buffers of 4 and 8 hold all
+    that arrives."""
+    for kind, most, goes in (
+        ("request", REQUEST_LIMIT, share.requests),
+        ("response", RESPONSE_LIMIT, share.responses),
+    ):
+        m.submodules[f"{kind}_limit"] = limit = SourceRateLimit(most)
+        fill, after = Signal(8, name=f"{kind}_fill"), Signal(8, name=f"{kind}_after")
+        m.d.comb += [
+            limit.flit.eq(bench.pack | bench.data_flit),
+            limit.issued.eq(Mux(bench.pack, number(goes), 0)),
+            Assume(getattr(bench, f"{kind}_allowance") == limit.allowance),
+            after.eq(Mux(limit.flit, Mux(fill == 0, 0, fill - 1) + limit.issued, fill)),
+            Assert(after <= most),
+            Assert(limit.allowance + Mux(fill == 0, 0, fill - 1) == most),
+            Assert(limit.allowance >= 1),
+        ]
+        m.d.sync += fill.eq(after)
+
+
+@pytest.mark.req("TL-130", "TL-131", "TL-133", "TL-134", "TL-136")
+def test_catch_buffers_of_the_partner_never_overrun():
+    prove(PackerBench(catch_buffers_never_overrun), mode="prove", depth=2)
+
+
+@pytest.mark.req("TL-050", "TL-052", "TL-200", "TL-201", "TL-202", "TL-203")
+def test_never_more_than_allowances_limits_and_tags():
+    prove(PackerBench(shares_are_kept), mode="prove", depth=1)
+
+
+@pytest.mark.req("TL-008", "TL-009", "TL-010", "TL-011", "TL-012", "TL-125", "TL-205")
+def test_fields_stand_whole_in_order_and_alone():
+    prove(PackerBench(sectors_are_legal), mode="prove", depth=1)
+
+
+@pytest.mark.req("TL-051", "TL-215")
+def test_nothing_that_waits_is_passed_over_twice():
+    prove(PackerBench(nothing_starves), mode="prove", depth=2)
+
+
+@pytest.mark.req("TL-053", "TL-054")
+def test_tags_stand_in_the_order_of_the_fields():
+    prove(PackerBench(tags_follow_the_fields), mode="prove", depth=1)

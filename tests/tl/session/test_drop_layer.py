@@ -1,0 +1,102 @@
+"""Two transaction layers of which one enters and leaves Drop Mode again and again: transfers arrive whole or not."""
+
+import random
+
+import pytest
+
+from support.tl.layer import SMALL, Side, arriving, simulate, step, traffic
+
+EPISODES, COUNT = 3, 40
+
+
+def numbered(rng, count):
+    """Traffic whose transfers have their own tags: all beats of one have the same ``tag`` or stand behind it."""
+    stimulus = traffic(rng, count, errors=0.0)
+    for transfers in (stimulus.requests, stimulus.reads, stimulus.writes):
+        for tag, transfer in enumerate(transfers):
+            head = transfer[0] if isinstance(transfer, tuple) else transfer
+            for beat in head if isinstance(head, list) else [head]:
+                beat["tag"] = tag
+    return stimulus
+
+
+def check_whole(got, stimulus):
+    """What came is part of ``stimulus``, in order, and every transfer in it has all of its beats."""
+    tags = [beat["tag"] for beat in got["req"]]
+    assert tags == sorted(set(tags))
+    chosen = [stimulus.requests[tag] for tag in tags]
+    reads = sorted({beat["tag"] for beat in got["rd_rsp"]})
+    writes = [beat["tag"] for beat in got["wr_rsp"]]
+    assert writes == sorted(set(writes))
+    kept = type(stimulus)(chosen, [stimulus.reads[tag] for tag in reads], [stimulus.writes[tag] for tag in writes])
+    for channel, expected in arriving(kept).items():
+        names = expected[0] if expected else ()
+        assert [{name: beat[name] for name in names} for beat in got[channel]] == expected, channel
+    return len(tags), len(reads), len(writes)
+
+
+@pytest.mark.req("TL-216", "RAS-045", "RAS-047", "RAS-052", "RAS-053", "RAS-054", "RAS-055")
+@pytest.mark.parametrize("cause", ["control_error", "link_down"])
+def test_transfers_arrive_whole_or_not_at_all(cause):
+    rng = random.Random(cause)
+    stimuli = [numbered(rng, COUNT) for _ in range(2)]
+    sides = []
+
+    async def body(ctx, link):
+        sides.extend(Side(end, rng, 0.8, 0.8) for end in link.ends)
+        first = sides[0].end
+
+        async def run_for(cycles):
+            for _ in range(cycles):
+                await step(ctx, sides)
+
+        async def link_state(up):
+            for side in sides:
+                ctx.set(side.end.online, up)
+            await run_for(10)
+
+        async def clear(end):
+            ctx.set(end.control.clear_drop, 1)
+            await run_for(1)
+            ctx.set(end.control.clear_drop, 0)
+            await run_for(1)
+
+        for side, stimulus in zip(sides, stimuli):
+            side.waiting = stimulus.beats()
+        await link_state(1)
+        for _ in range(EPISODES):
+            await run_for(rng.randrange(15, 45))
+            if cause == "link_down":
+                await link_state(0)
+                assert ctx.get(first.error), "the link stays down"
+                await link_state(1)
+            else:
+                ctx.set(first.control_error, 1)
+                await run_for(1)
+                ctx.set(first.control_error, 0)
+            await run_for(2)
+            before = sum(map(len, sides[0].waiting.values()))
+            await run_for(10)  # what was on its way, and a transfer that has begun, may still come
+            late = sides[0].count()
+            for _ in range(rng.randrange(5, 20)):
+                await step(ctx, sides)
+                assert ctx.get(first.status.dropping) and not ctx.get(first.tx_flit.valid)
+            assert sides[0].count() == late, "dropped towards UPLI"
+            assert sum(map(len, sides[0].waiting.values())) < before or not before, "accepted from UPLI"
+            await clear(first)
+            assert ctx.get(first.error) and ctx.get(first.status.dropping)
+            await link_state(0)
+            await clear(sides[1].end)
+            assert not ctx.get(first.error) and ctx.get(first.status.dropping), "until the next session"
+            await link_state(1)
+            assert not ctx.get(first.status.dropping)
+        for _ in range(40):
+            await run_for(25)
+            if not any(any(side.waiting.values()) for side in sides):
+                break
+        await run_for(60)
+        assert not any(any(side.waiting.values()) for side in sides), "everything went somewhere"
+
+    simulate(body, SMALL, SMALL)
+    counts = [check_whole(side.got, stimulus) for side, stimulus in zip(sides, stimuli[::-1])]
+    assert 0 < sum(counts[1]) < 3 * COUNT and sum(counts[0])
