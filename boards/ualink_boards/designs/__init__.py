@@ -15,7 +15,7 @@ from ..board import Board
 
 __all__ = ["DESIGNS", "make_design"]
 
-DESIGNS = {"bert": "Bert", "link": "Link", "pair": "Pair"}
+DESIGNS = {"bert": "Bert", "data_link": "DataLinkTest", "link": "Link", "pair": "Pair"}
 """Class of each design; its module has the name of the design."""
 
 

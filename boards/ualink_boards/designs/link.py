@@ -9,21 +9,18 @@ from ualink.csr.console import ConsoleRegisters
 from ualink.csr.design import RegisterDesign
 from ualink.csr.table import BusSignature
 from ualink.dl.registers.block import DLRegisterBlock
-from ualink.phy.pcs.pcs import PCS
-from ualink.phy.reconciliation import Reconciliation
-from ualink.phy.register_block import PhyRegisterBlock
 from ualink.station import Station
 from ualink.tl.registers.block import TLRegisterBlock
 from ualink.traffic.engine import TrafficEngine
 from ualink.upli.agent_registers import AGENT_REGISTERS, AGENTS, AgentRegisterBlock
 
-from ..board import LED_MEANINGS, Board
+from ..board import Board
 from ..frame import FrameSignature
+from .board_phy import BoardPhy
+from .leds import LinkLeds
 from .link_config import LINK_PHY, LINK_STATION, LINK_TRAFFIC
 
 __all__ = ["Link", "lanes_used"]
-
-_SHOWN_BITS = 24
 
 
 class Link(wiring.Component):
@@ -32,9 +29,7 @@ class Link(wiring.Component):
     Two boards, or a board whose lanes are looped back, read and write each other's memory. Registers are on the serial
     line, in the windows ``traffic``, ``dl``, ``tl``, ``upli`` and ``phy``.
 
-    LEDs: *reference*, *signal*, *words* are lit when that is so on every lane, *locked* when the link is up; *traffic*
-    and *error* for a third of a second or so after a Request of the engine was sent and after a flit was lost or
-    damaged; *loopback* when a lane has one.
+    LEDs: as of ``LinkLeds``; *traffic* for Requests of the engine, *error* for flits that were lost or damaged.
 
     Parameters
     ----------
@@ -59,17 +54,11 @@ class Link(wiring.Component):
         self._lanes, self._board = lanes, board
         self._station = Station(LINK_STATION)
         self._traffic = TrafficEngine(LINK_TRAFFIC)
-        self._rs = Reconciliation(phy)
-        self._pcs = PCS(
-            lanes=lanes,
-            width=board.width,
-            marker_blocks=phy.marker_blocks,
-            marker_interval=phy.marker_slots,
-        )
+        self._phy = BoardPhy(phy, lanes=lanes, width=board.width, line_rate=board.line_rate)
+        self._leds = LinkLeds(self._phy)
         self._dl_registers = DLRegisterBlock(LINK_STATION.port_dl)
         self._tl_registers = TLRegisterBlock(LINK_STATION.tl)
         self._agents = AgentRegisterBlock()
-        self._phy = PhyRegisterBlock(phy, lanes=lanes, line_rate=board.line_rate)
         self.registers = RegisterDesign(
             "link",
             board.station_hz,
@@ -90,17 +79,17 @@ class Link(wiring.Component):
         m = Module()
         m.submodules.station = station = self._station
         m.submodules.traffic = traffic = self._traffic
-        m.submodules.rs = rs = self._rs
-        m.submodules.pcs = pcs = self._pcs
+        m.submodules.phy = phy = self._phy
+        m.submodules.leds = leds = self._leds
         windows = self._console.windows if self._console is not None else flipped(self.windows)
         if self._console is not None:
             m.submodules.console = self._console
-        m.submodules.phy_registers = self._phy
         connect(m, traffic.originator, station.upli_completer)
         connect(m, station.upli_originator, traffic.completer)
-        connect(m, station.rs, rs.dl)
-        connect(m, rs.pcs, pcs.blocks)
-        m.d.comb += rs.slot.eq(station.slot)
+        connect(m, station.rs, phy.dl)
+        for number in range(self._lanes):
+            connect(m, phy.lanes[number], flipped(self.frame.lanes[number]))
+            connect(m, flipped(self.frame.status[number]), phy.status[number])
         if self._console is not None:
             m.d.comb += [self._console.rx.eq(self.frame.rx), self.frame.tx.eq(self._console.tx)]
         for name, block in (
@@ -112,8 +101,15 @@ class Link(wiring.Component):
         ):
             connect(m, getattr(windows, name), block.bus)
         self._connect_registers(m)
-        self._connect_lanes(m)
-        self._show(m)
+        lost = station.dl_status[0].crc_errors
+        before = Signal.like(lost)
+        m.d.sync += before.eq(lost)
+        m.d.comb += [
+            leds.online.eq(station.dl_status[0].online),
+            leds.traffic.eq(traffic.originator.req.vld),
+            leds.error.eq(lost != before),
+            self.frame.leds.eq(leds.leds),
+        ]
         return m
 
     def _connect_registers(self, m: Module):
@@ -131,63 +127,6 @@ class Link(wiring.Component):
             m.d.comb += control.clear_errors.eq(getattr(agents, f"{agent}_clear_errors"))
             for name in status.signature.members:
                 m.d.comb += getattr(agents, f"{agent}_{name}").eq(getattr(status, name))
-
-    def _connect_lanes(self, m: Module):
-        pcs, phy, frame = self._pcs, self._phy, self.frame
-        connect(m, self._rs.status[0], phy.rs)
-        m.d.comb += [
-            pcs.ber_monitor.eq(phy.ber_monitor),
-            pcs.clear.eq(phy.clear),
-            phy.aligned.eq(pcs.aligned),
-            phy.hi_ber.eq(pcs.hi_ber),
-            phy.running.eq(pcs.running),
-            phy.underflow.eq(pcs.underflow),
-        ]
-        for number in range(self._lanes):
-            connect(m, pcs.lane[number], phy.lane[number])
-            connect(m, flipped(frame.status[number]), phy.serdes[number])
-            words, lane, settings = pcs.lanes[number], frame.lanes[number], phy.settings[number]
-            m.d.comb += [
-                lane.tx_data.eq(words.tx_data),
-                words.rx_data.eq(lane.rx_data),
-                words.tx_ready.eq(lane.tx_ready),
-                words.rx_ready.eq(lane.rx_ready),
-                lane.loopback.eq(settings.loopback),
-                lane.reset.eq(settings.reset),
-                lane.tx_invert.eq(settings.tx_invert),
-                lane.rx_invert.eq(settings.rx_invert),
-            ]
-
-    def _show(self, m: Module):
-        frame, rs = self.frame, self._rs.status[0]
-        alive, traffic, error = (Signal(_SHOWN_BITS, name=name) for name in ("alive", "traffic_shown", "error_shown"))
-        m.d.sync += alive.eq(alive + 1)
-        request = self._traffic.originator.req
-        lost = self._station.dl_status[0].crc_errors
-        before = Signal.like(lost)
-        m.d.sync += before.eq(lost)
-        for shown, event in ((traffic, request.vld), (error, rs.received_bad | (lost != before))):
-            m.d.sync += shown.eq(shown - shown.any())
-            with m.If(event):
-                m.d.sync += shown.eq(-1)
-
-        lanes = range(self._lanes)
-        reference, signal, words, looped = 1, 1, 1, 0
-        for number in lanes:
-            status = frame.status[number]
-            reference, signal, words = reference & status.pll_locked, signal & status.signal, words & status.ready
-            looped = looped | (self._phy.settings[number].loopback.as_value() != 0)
-        meanings = {
-            "alive": alive[-1],
-            "reference": reference,
-            "signal": signal,
-            "words": words,
-            "locked": self._station.dl_status[0].online,
-            "traffic": traffic.any(),
-            "error": error.any(),
-            "loopback": looped,
-        }
-        m.d.sync += [led.eq(meanings[meaning]) for led, meaning in zip(frame.leds, LED_MEANINGS)]
 
 
 def lanes_used(board: Board) -> int:

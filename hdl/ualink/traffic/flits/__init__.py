@@ -1,0 +1,1 @@
+"""Endless TL flits for a data link alone: made, compared, counted."""
