@@ -8,11 +8,13 @@ from amaranth.sim import Simulator
 import ualink.dl.links
 from support.few_buffers import FEW_BUFFERS
 from support.phy.rs_stream import packed, unpacked
+from ualink import config as configuration
 from ualink.config import PhyConfig, SwitchConfig
 from ualink.dl.layer import DataLink
 from ualink.emit.blackbox import Blackbox
 from ualink.emit.verilog import port_table
 from ualink.phy.interface import SlotStatus
+from ualink.phy.port_rate import PortRate
 from ualink.station import Station
 from ualink.switch.switch import Switch
 from ualink_sim.model.phy import rs_blocks as codes
@@ -53,11 +55,13 @@ class SlotLink(wiring.Component):
 
 @pytest.fixture
 def run(monkeypatch):
-    """``run(ports, clocks, bench)`` simulates ``bench(ctx, station, slot)``; ``slot`` is the port of the cycle."""
+    """``run(ports, clocks, bench)`` simulates ``bench(ctx, station, slot)``; ``slot`` is the port of the cycle, and
+    ``rates`` are those of the ports, if they differ."""
     monkeypatch.setattr(ualink.dl.links, "DataLink", SlotLink)
 
-    def run(ports, clocks, bench):
-        station = Station(CONFIG.replace(ports=ports, separate_upli_clock=clocks == 2))
+    def run(ports, clocks, bench, rates=()):
+        phy = PhyConfig(rates=rates, idle_interval=4) if rates else CONFIG.phy
+        station = Station(CONFIG.replace(ports=ports, separate_upli_clock=clocks == 2, phy=phy))
 
         async def testbench(ctx):
             await bench(ctx, station, station.rs_slot if clocks == 2 else station.slot)
@@ -129,6 +133,35 @@ def test_each_port_has_a_reconciliation_sublayer_of_its_own(run, ports, clocks):
         assert [codes.REMOTE_FAULT in blocks for blocks in sent] == [bool(one) for one in alone]
 
     run(ports, clocks, bench)
+
+
+@pytest.mark.req("PHY-005", "PHY-043")
+def test_software_sets_the_rate_of_each_port(run, monkeypatch):
+    """Markers in 16 slots, eight from each other at 400 Gb/s and four at 200; after reset the rates are the other way
+    round."""
+    for rate, close in ((200, 4), (400, 8)):
+        monkeypatch.setitem(configuration.MARKERS, rate, (configuration.MARKERS[rate][0], close))
+
+    async def bench(ctx, station, slot):
+        ctx.set(station.pcs.tx.ready, 1)
+        for port, rate in enumerate((400, 200)):
+            assert ctx.get(station.rs_rate[port]) == PortRate.of((200, 400)[port])
+            ctx.set(station.rs_rate[port], PortRate.of(rate))
+        markers = [0, 0]
+        for _ in range(160):
+            await ctx.tick().repeat(2)
+            markers = [n + ctx.get(status.sent_marker) for n, status in zip(markers, station.rs_status)]
+        assert markers == [2, 4]
+
+    run(2, 1, bench, rates=(200, 400))
+
+
+@pytest.mark.parametrize(("rates", "shown"), [((200, 400), True), ((200, 200), False)])
+def test_a_switch_has_rates_to_set_where_those_of_its_ports_differ(rates, shown):
+    station = CONFIG.replace(ports=2, phy=PhyConfig(rates=rates))
+    config = SwitchConfig(stations=2, route_entries=8, station=station)
+    names = {row["path"] for row in port_table(Switch(config, lambda _: Blackbox(Station(station), "station")))}
+    assert [f"rs_rate.{number}" in names for number in range(2)] == [shown] * 2
 
 
 @pytest.mark.parametrize("ports", [1, 4])

@@ -270,6 +270,12 @@ class PhyConfig(_Config):
         return self.replace(rate=self.rates[port], rates=()) if self.rates else self
 
     @property
+    def choosable_rates(self) -> tuple[int, ...]:
+        """Rates that software may set a port to: all of ``rates`` if they differ, else none."""
+        found = tuple(sorted(set(self.rates)))
+        return found if len(found) > 1 else ()
+
+    @property
     def control_interval(self) -> int:
         """Flit slots from one that is always a control flit, marker or Idle, to the next."""
         return min(self.idle_interval, self.marker_slots)

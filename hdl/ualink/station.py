@@ -63,7 +63,8 @@ class Station(wiring.Component):
 
     With ``config.separate_upli_clock`` UPLI and TL are in a clock domain of their own, "upli", behind which
     ``SeparateLinks`` stands; the members marked (*) exist only then. With ``config.phy`` the station has a
-    ``Reconciliation`` of all its ports, and ``pcs`` and ``rs_status`` in the place of ``rs``.
+    ``Reconciliation`` of all its ports, and ``pcs`` and ``rs_status`` in the place of ``rs``; ``rs_rate`` too where
+    ``config.phy.choosable_rates`` has any.
 
     Attributes
     ----------
@@ -71,7 +72,7 @@ class Station(wiring.Component):
     upli_originator : the interface to the local UPLI Completer; here stands its Originator.
     rs : the reconciliation sublayer; a beat for port p is taken and given in the cycles of port p.
     pcs : the PCS of each port; a beat for port p is given and taken in the cycles of port p.
-    rs_status : one per port, as of ``Reconciliation``.
+    rs_status, rs_rate : one per port, as of ``Reconciliation``.
     slot : the port that this cycle belongs to.
     rs_slot : (*) the port that this cycle belongs to on the side of the RS.
     dl_uart_tx, dl_uart_rx, dl_config, dl_status : one each per port, as of ``Links``.
@@ -100,6 +101,8 @@ class Station(wiring.Component):
                 "pcs": Out(BlocksSignature(always_ready=False)),
                 "rs_status": Out(ReconciliationStatusSignature()).array(config.ports),
             }
+            if config.phy.choosable_rates:
+                below["rs_rate"] = self._reconciliation.signature.members["rate"]
         super().__init__(
             {
                 "upli_completer": In(UPLISignature()),
@@ -182,6 +185,8 @@ class Station(wiring.Component):
             rs.pcs.rx.p.eq(self.pcs.rx.p),
             self.pcs.rx.ready.eq(1),
         ]
+        if self.config.phy.choosable_rates:
+            m.d.comb += rs.rate.eq(self.rs_rate)
         for number, shown in enumerate(self.rs_status):
             show(m, rs.status[number], shown)
 

@@ -5,12 +5,18 @@ The wires between them are recorded and read with the executable model; what it 
 
 import json
 import os
-from dataclasses import dataclass
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from support.boards.link_capture import Judged, judge
-from support.boards.link_wire import INTERFACES, Wires, read_wires
+from support.boards.link_wire import INTERFACES, Wires, read_wires, write_excerpt
+from support.sim.dissector import assert_dissector_agrees
 from ualink_boards.link_pair import ENDS, PHY, LinkPair, link_pair_model
 from ualink_sim.model.phy.rs_receive import Heard
 
@@ -21,6 +27,9 @@ REQUESTS = 17_000 if WHOLE else 400
 """Of each board, with and without bit errors, and again after the cable was out: 102,000 in all, or a slice."""
 FILL = 64
 """Requests of four lines that fill the 256 lines of a board's memory."""
+UALINK = (sys.executable, "-c", "from ualink.cli import main; main()")
+DISSECTED = {"before": 4_000, "after": 800}
+"""Flits that tshark reads: among bit errors, until the cable goes out, and from when it is back."""
 ERRORS = 1 << 21
 """One word of 40 bits in 2048 has a wrong bit: one flit in 16 or so."""
 PPM = 100
@@ -45,11 +54,13 @@ WRONG = (
 
 @dataclass
 class Told:
-    """Counters of both boards step by step, events by time in us, and what was seen on the wires."""
+    """Counters of both boards step by step, events by time in us, and what was seen on the wires, of which there is a
+    ``capture``."""
 
     steps: dict[str, list[dict[str, float]]]
     events: list[tuple[float, str, int]]
     wires: Wires
+    capture: Path
     judged: Judged
 
     def gained(self, step: str, board: int, name: str) -> float:
@@ -84,10 +95,51 @@ def told(tmp_path_factory):
     (folder / "job.json").write_text(json.dumps(job))
     link_pair_model().run("support.boards.link_pair_bench", environment={"LINK_PAIR": str(folder / "job.json")})
     found = json.loads((folder / "results.json").read_text())
-    wires = read_wires(folder / "wires", folder / "capture.pcapng", PHY)
-    judged = judge(folder / "capture.pcapng")
+    capture = folder / "capture.pcapng"
+    wires = read_wires(folder / "wires", capture, PHY)
     (folder / "wires").unlink()
-    return Told(**found, wires=wires, judged=judged)
+    return Told(**found, wires=wires, capture=capture, judged=judge(capture))
+
+
+class Printed(NamedTuple):
+    """Of a transaction that ``ualink decode`` prints: when it was asked for, and bytes of data each way."""
+
+    requested_ps: int
+    sent: int
+    received: int
+
+
+@dataclass
+class Decoded:
+    """What ``ualink decode`` prints of the capture, told by interface: flits, those with bad CRC, those with another
+    problem, and by direction transactions with a Response."""
+
+    flits: Counter[str] = field(default_factory=Counter)
+    bad_crc: Counter[str] = field(default_factory=Counter)
+    problems: Counter[str] = field(default_factory=Counter)
+    done: dict[str, list[Printed]] = field(default_factory=lambda: defaultdict(list))
+
+    def see(self, row) -> None:
+        """The next line."""
+        if row["type"] == "flit":
+            self.flits[row["interface"]] += 1
+            self.bad_crc[row["interface"]] += not row["crc_ok"]
+            self.problems[row["interface"]] += row["crc_ok"] and bool(row["problems"])
+        elif row["status"] is not None:
+            sizes = (len(bytes.fromhex(row[name])) for name in ("sent", "received"))
+            self.done[row["interface"].partition("/")[0]].append(Printed(row["requested_ps"], *sizes))
+
+
+@pytest.fixture(scope="module")
+def decoded(told):
+    """Line by line, as of a long run there are more than fit into memory."""
+    command = [*UALINK, "decode", "--json", str(told.capture)]
+    found = Decoded()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        for line in process.stdout:
+            found.see(json.loads(line))
+    assert process.returncode == 0
+    return found
 
 
 def sent_by(board):
@@ -214,3 +266,34 @@ def test_the_capture_passes_the_checks_of_every_capture(told, board):
     # One may have been taken in a slot in which the fault of the cable was sent instead.
     assert again["dl.payload_flits_sent"] - check.transmitter.payload_flits in (0, 1)
     assert check.received > 2 * REQUESTS and check.in_flight <= 2
+
+
+def test_the_command_prints_every_flit_that_was_on_the_wires(told, decoded):
+    slots = {name: told.wires.taps[tap].slots for tap, name in INTERFACES.items()}
+    assert decoded.flits == {name: sum(slot.heard is Heard.GOOD for slot in seen) for name, seen in slots.items()}
+    assert not +decoded.problems
+    damaged = {INTERFACES[f"heard_{ENDS[board]}"]: told.steps["again"][board]["dl.crc_errors"] for board in BOARDS}
+    assert +decoded.bad_crc == damaged
+
+
+@pytest.mark.parametrize("board", BOARDS)
+def test_the_command_prints_every_transaction_of_the_engine(told, decoded, board):
+    noisy, pulled, again = (told.steps[step][board] for step in ("noisy", "pulled", "again"))
+    done = decoded.done[sent_by(board)]
+    # The engine forgot what it knew when the cable was out.
+    before = [one for one in done if one.requested_ps < noisy["traffic.us"] * 1e6]
+    after = [one for one in done if one.requested_ps > pulled["traffic.us"] * 1e6]
+    for these, seen in ((before, noisy), (after, again)):
+        assert len(these) == seen["traffic.requests_low"]
+        assert sum(one.sent for one in these) == seen["traffic.bytes_sent_low"]
+        assert sum(one.received for one in these) == seen["traffic.bytes_received_low"]
+
+
+def test_the_dissector_reads_it_alike(told, tmp_path):
+    """Flit by flit, among them damaged ones and those with which the link restarts."""
+    excerpt = tmp_path / "excerpt.pcapng"
+    write_excerpt(told.capture, excerpt, told.event("cut", 1) * 1e6, **DISSECTED)
+    packets = assert_dissector_agrees(excerpt, tmp_path)
+    assert len(packets) == sum(DISSECTED.values())
+    assert any(packet["ualink.state"] == "bad_crc" for packet in packets)
+    assert sum("restart" in packet["ualink.note"] for packet in packets) == len(INTERFACES)

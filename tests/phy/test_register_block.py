@@ -1,5 +1,6 @@
 """The registers of the physical layer of a board's port."""
 
+import pytest
 from amaranth.hdl import Value
 from amaranth.sim import Simulator
 
@@ -76,6 +77,23 @@ def test_what_was_built():
         built = {"lanes": LANES, "line_rate": 5000, "map_version": 1}
         assert {name: await get(ctx, f"capabilities.{name}") for name in built} == built
         assert (await get(ctx, "marker.interval"), await get(ctx, "marker.blocks")) == (1024, 16)
+
+    run(story)
+
+
+@pytest.mark.req("PHY-007")
+def test_the_width_of_a_port_is_fixed_before_its_lanes_are_trained():
+    """Firmware reads it while no lane is ready, and cannot change it then or later."""
+
+    async def story(ctx, block, get, put):
+        for ready in (0, 1):
+            for lane in range(LANES):
+                ctx.set(block.serdes[lane].ready, ready)
+            ctx.set(block.aligned, ready)
+            assert await get(ctx, "capabilities.lanes") == LANES
+            for lanes in (1, 2, 4):
+                assert await put(ctx, "capabilities", lanes=lanes), "nothing there is written"
+                assert await get(ctx, "capabilities.lanes") == LANES
 
     run(story)
 

@@ -218,7 +218,7 @@ class DataLink(wiring.Component):
         events = {
             "crc_errors": receive.bad & ~check.lost,
             "lost_flits": receive.ended & check.lost,
-            "replays_requested": receive.request_replay,
+            "replays_requested": transmit.request_replay,
             "replays_accepted": receive.replay_accepted,
             "dropped_flits": receive.dropped,
             "commands_ignored": receive.command_ignored,

@@ -8,6 +8,7 @@ from ualink.config import PhyConfig
 from ualink.csr.block import RegisterBlock
 from ualink.csr.table import BusSignature
 from ualink.phy.pcs.receive import ReceiveLaneStatus
+from ualink.phy.port_rate import PortRate
 from ualink.phy.reconciliation import ReconciliationStatusSignature
 from ualink.phy.register_map import COUNTERS, phy_registers
 from ualink.phy.serdes.interface import LaneSettingsSignature, LaneStatusSignature
@@ -20,7 +21,7 @@ class PhyRegisterBlock(wiring.Component):
 
     Parameters
     ----------
-    config, lanes, line_rate : as of ``phy_registers``.
+    config, lanes, line_rate, port : as of ``phy_registers``.
 
     Members
     -------
@@ -31,11 +32,19 @@ class PhyRegisterBlock(wiring.Component):
     lane : array of ``ReceiveLaneStatus``, of the PCS.
     serdes : array of ``LaneStatusSignature``, of the lanes.
     settings : array of ``LaneSettingsSignature``, to the lanes.
+    link_down : (*) 1 bit: the data link is in DL Fault or DL Idle.
+    rate : (*) ``PortRate``, 2 bit, to the reconciliation sublayer; reset value of ``config.of_port(port)``. It becomes
+        what was written at the end of a cycle with ``link_down`` only: another distance of markers breaks the
+        alignment of the partner (UALink_200 §7.1, §7.2.7).
+
+    Those marked (*) exist only where ``config.choosable_rates`` has any.
     """
 
-    def __init__(self, config: PhyConfig, *, lanes: int, line_rate: int):
+    def __init__(self, config: PhyConfig, *, lanes: int, line_rate: int, port: int = 0):
         self._lanes = lanes
-        self._block = RegisterBlock(phy_registers(config, lanes, line_rate))
+        self._block = RegisterBlock(phy_registers(config, lanes, line_rate, port))
+        self._sets_rate = bool(config.choosable_rates)
+        rate = PortRate.of(config.of_port(port).rate)
         super().__init__(
             {
                 "bus": In(BusSignature(self._block.registers.address_bits)),
@@ -49,6 +58,7 @@ class PhyRegisterBlock(wiring.Component):
                 "lane": In(ReceiveLaneStatus()).array(lanes),
                 "serdes": In(LaneStatusSignature()).array(lanes),
                 "settings": Out(LaneSettingsSignature()).array(lanes),
+                **({"link_down": In(1), "rate": Out(PortRate, init=rate)} if self._sets_rate else {}),
             }
         )
 
@@ -89,6 +99,10 @@ class PhyRegisterBlock(wiring.Component):
             before = Signal(name=f"{event}_before", init=event == "aligned_lost")
             m.d.sync += before.eq(level)
             m.d.comb += getattr(block.events, event).eq(level & ~before)
+        if self._sets_rate:
+            m.d.comb += block.rate.in_force.eq(self.rate)
+            with m.If(self.link_down):
+                m.d.sync += self.rate.eq(block.rate.wanted)
         for name in COUNTERS:
             count = Signal(32, name=f"{name}_count")
             m.d.sync += count.eq(count + getattr(rs, name))

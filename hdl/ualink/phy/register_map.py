@@ -4,6 +4,7 @@ from ualink.config import PhyConfig
 from ualink.csr.table import Access, Field, Register, RegisterMap
 from ualink.phy.lane_registers import lane_setting_fields, lane_status_fields
 from ualink.phy.link_fault import LinkFault
+from ualink.phy.port_rate import PortRate
 
 __all__ = ["COUNTERS", "EVENTS", "LANES_AT", "LANE_BYTES", "MAP_VERSION", "phy_registers"]
 
@@ -36,12 +37,15 @@ EVENTS = {
 }
 """Sticky events, from bit 0 of ``events`` on; the first is the register block's own."""
 
+RATE_AT = 0x18
+
 _FAULTS = tuple((fault.name.lower(), fault.value) for fault in LinkFault)
 
 
-def phy_registers(config: PhyConfig, lanes: int, line_rate: int) -> RegisterMap:
-    """Registers of a port with ``lanes`` lanes of ``line_rate`` bit/s."""
-    registers = [*_port(config, lanes, line_rate), *_counters()]
+def phy_registers(config: PhyConfig, lanes: int, line_rate: int, port: int = 0) -> RegisterMap:
+    """Registers of port ``port`` with ``lanes`` lanes of ``line_rate`` bit/s; ``rate`` is among them where ``config``
+    has several."""
+    registers = [*_port(config.of_port(port), lanes, line_rate), *_rate(config, port), *_counters()]
     for lane in range(lanes):
         registers += _lane(lane)
     return RegisterMap(
@@ -97,6 +101,30 @@ def _port(config: PhyConfig, lanes: int, line_rate: int) -> tuple[Register, ...]
             0x10,
             tuple(Field(name, str(bit), Access.W1C, 0, doc) for bit, (name, doc) in enumerate(EVENTS.items())),
             "What has happened since it was last cleared.",
+        ),
+    )
+
+
+def _rate(config: PhyConfig, port: int) -> tuple[Register, ...]:
+    choices = tuple(PortRate.of(rate) for rate in config.choosable_rates)
+    if not choices:
+        return ()
+    reset, names = (
+        PortRate.of(config.of_port(port).rate).value,
+        tuple((rate.name.lower(), rate.value) for rate in choices),
+    )
+    allowed = tuple(rate.value for rate in choices)
+    return (
+        Register(
+            "rate",
+            RATE_AT,
+            (
+                Field("wanted", "1:0", Access.RW, reset, "Taken over while the link is down.", allowed, names),
+                Field("in_force", "5:4", Access.RO, reset, "What the port runs at.", values=names),
+            ),
+            "Data rate of the port (§7.1). One written while the data link is in DL NOP or DL Up waits until it is in "
+            "DL Fault or DL Idle. It sets the distance of alignment markers, of which `marker` has that after reset; "
+            "lanes and PCS must run at the same rate.",
         ),
     )
 

@@ -44,7 +44,7 @@ class Switch(wiring.Component):
         self._core = SwitchCore(config)
         members = self._stations[0].signature.members
         self._below = "rs" if config.station.phy is None else "pcs"
-        shown = (*PORT_MEMBERS, *AGENT_MEMBERS, *(() if config.station.phy is None else ("rs_status",)))
+        shown = (*PORT_MEMBERS, *AGENT_MEMBERS, *(name for name in ("rs_status", "rs_rate") if name in members))
         self._core_members = [name for name in self._core.signature.members if not name.startswith(("in_", "out_"))]
         super().__init__(
             {

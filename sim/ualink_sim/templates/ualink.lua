@@ -86,7 +86,7 @@ for ftype = 1, 5 do
     end
   end
 end
-members.credits = ProtoField.string("ualink.tl.credit.credits", "Credits")
+members.credits = ProtoField.string("ualink.tl.credits", "Credits")
 members.command = ProtoField.string("ualink.tl.command", "Command")
 local all = {}
 for _, field in pairs(f) do all[#all + 1] = field end

@@ -150,9 +150,32 @@ def test_asking_for_a_replay_of_what_is_not_missing():
         await inject(bench, ctx, b, InjectionPoint.REPLAY_REQUEST)
         await bench.until(ctx, lambda: len(b.received) == 60)
         assert b.received == a.sent and a.status(ctx, "replays_accepted") >= 1
+        assert b.status(ctx, "replays_requested") >= 1
         assert all(end.status(ctx, "link_downs") == 0 for end in bench.ends)
 
     Bench(latency=20).run(story)
+
+
+@pytest.mark.req("DL-149")
+def test_an_idle_partner_has_nothing_to_replay():
+    """NOP flits have no number of their own. The flit that is asked for has not been sent, before the first payload
+    flit and after it was acknowledged."""
+
+    async def story(bench, ctx):
+        a, b = bench.ends
+        names = ("replays_accepted", "flits_replayed", "protocol_errors", "link_downs", "dropped_flits")
+        await bench.bring_up(ctx)
+        for asked in (1, 2):
+            await inject(bench, ctx, b, InjectionPoint.REPLAY_REQUEST)
+            await bench.step(ctx, 200)
+            assert b.status(ctx, "replays_requested") == asked
+            assert a.status(ctx, "commands_ignored") == 3 * asked
+            for end in bench.ends:
+                assert [end.status(ctx, name) for name in names] == [0] * len(names)
+            await bench.exchange(ctx, 8)
+        assert a.status(ctx, "replays_requested") == b.status(ctx, "commands_ignored") == 0
+
+    Bench(latency=5).run(story)
 
 
 @pytest.mark.req("DL-179", "DL-182", "DL-177")

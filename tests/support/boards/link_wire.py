@@ -1,6 +1,7 @@
 """What was recorded of the wires between two boards, read with the executable model of the physical layer."""
 
 import struct
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,11 +9,11 @@ from typing import NamedTuple
 
 from ualink.config import PhyConfig
 from ualink_boards.link_pair import ENDS
-from ualink_sim.capture.pcapng import CaptureWriter
+from ualink_sim.capture.pcapng import CapturedFlit, CaptureWriter, read_capture
 from ualink_sim.model.phy.rs_receive import Heard
 from ualink_sim.model.phy.wire import WireReader
 
-__all__ = ["INTERFACES", "RECORD", "TAPS", "Slot", "Tap", "Wires", "read_wires"]
+__all__ = ["INTERFACES", "RECORD", "TAPS", "Slot", "Tap", "Wires", "read_wires", "write_excerpt"]
 
 RECORD = struct.Struct("<BQ")
 """Of a record: place of the tap in ``TAPS``, time in ps of its last bit; the bits follow, the first one lowest."""
@@ -91,3 +92,20 @@ def read_wires(path: Path, capture: Path, phy: PhyConfig) -> Wires:
                     flips = (bits[f"sent_{sender}"] ^ record).bit_count()
                     wires.flipped[receiver].append((time_ps, flips))
     return wires
+
+
+def write_excerpt(capture: Path, excerpt: Path, time_ps: float, before: int, after: int) -> None:
+    """A new capture ``excerpt`` with the last ``before`` flits of ``capture`` until a time and the first ``after``
+    later."""
+    kept: deque[CapturedFlit] = deque(maxlen=before + after)
+    late = 0
+    for packet in read_capture(capture):
+        late += packet.time_ps > time_ps
+        if late > after:
+            break
+        kept.append(packet)
+    names = list(INTERFACES.values())
+    with excerpt.open("wb") as stream:
+        writer = CaptureWriter(stream, names, PICOSECONDS)
+        for packet in kept:
+            writer.write(names.index(packet.interface), packet.time_ps, packet.flit, packet.lost)

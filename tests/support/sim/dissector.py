@@ -42,7 +42,7 @@ def joined(values):
 
 def assert_dissector_agrees(path, tmp_path, alike=None, preferences=()):
     """Compare every field of every packet of a capture without broken rules with what the decoder says of it, or of
-    one that is ``alike``."""
+    one that is ``alike``. No packet is malformed. Returns the fields by name, packet by packet."""
     rows = [row for row in decoded_rows(alike or path) if row["type"] == "flit"]
     names = [
         "crc_ok",
@@ -69,8 +69,9 @@ def assert_dissector_agrees(path, tmp_path, alike=None, preferences=()):
     ]
     names += ["tl.command", "tl.status", "tl.poisoned", "tl.message", "tl.auth_tag"]
     fields = [f"ualink.{name}" for name in names]
-    seen = tshark(path, tmp_path, fields, preferences)
+    seen = tshark(path, tmp_path, [*fields, "_ws.malformed"], preferences)
     assert len(seen) == len(rows)
+    assert not [line for line in seen if line["_ws.malformed"]]
     for row, line in zip(rows, seen):
         get = {name: line[f"ualink.{name}"] for name in names}
         assert (get["crc_ok"] in TRUE) == row["crc_ok"]
@@ -105,3 +106,4 @@ def assert_dissector_agrees(path, tmp_path, alike=None, preferences=()):
         assert sum(value in TRUE for value in get["tl.poisoned"].split(";")) == len(halves) - len(good)
         assert bool(get["tl.credits"]) == any(control["field"] == "FlowControl" for control in found)
         assert get["problem"] == "" and not row["problems"]
+    return seen

@@ -17,7 +17,9 @@ class InjectionPoint(enum.Enum, shape=4):
     RECEIVED_CRC: the next DL flit received counts as one with bad CRC; this side asks for a replay.
     INGRESS_DATA: flip a data bit of the next TL flit unpacked, but not its parity: ingress containment on this side.
     INGRESS_CONTROL: report a parity fault of the receiving control path: ingress containment on this side.
-    REPLAY_REQUEST: ask for a replay of what comes next though nothing is missing. A partner that has sent it replays.
+    REPLAY_REQUEST: ask for a replay of the payload flit that comes next though nothing is missing. A partner that has
+        sent that flit replays from there on. One that has nothing on the way, as on an idle link, counts the three
+        Replay Requests as commands ignored (UALink_200 §6.6.6.3).
     """
 
     SENT_CRC = 0
