@@ -11,6 +11,7 @@ from ualink.dl.registers.map import dl_registers
 from ualink.phy.register_map import phy_registers
 from ualink.tl.registers.map import tl_registers
 from ualink.traffic.config import TrafficConfig
+from ualink.traffic.flits.register_map import flit_registers
 from ualink.traffic.register_map import traffic_registers
 from ualink.upli.agent_registers import AGENT_REGISTERS
 
@@ -58,6 +59,7 @@ def register_maps() -> tuple[RegisterMap, ...]:
         tl_registers(TLConfig()),
         AGENT_REGISTERS,
         traffic_registers(TrafficConfig()),
+        flit_registers(),
         phy_registers(PhyConfig(), LANES, LINE_RATE),
     )
 

@@ -1,13 +1,13 @@
 """``ualink board`` on the design ``link``, whose RTL is simulated behind a pseudo-terminal with a loopback plug."""
 
 import json
-import time
 
 import pytest
 from click.testing import CliRunner
 
+from support.boards.waiting import TIMEOUT, until
 from ualink.cli import main
-from ualink_boards.console import actions, readings
+from ualink_boards.console import actions
 from ualink_boards.console.board import open_board
 from ualink_boards.console.serial_bus import SerialBus
 from ualink_boards.console.simulated import simulated_board
@@ -15,9 +15,6 @@ from ualink_boards.console.simulated import simulated_board
 pytestmark = pytest.mark.xdist_group("link_pair")
 
 REST_AFTER = 40_000
-TIMEOUT = 60
-"""Seconds for an answer: a thousand cycles take a tenth of one, where nothing else runs."""
-PATIENCE = 300
 BLOCKS = 16
 FILL = ("identity.own=1", "destination.first=1", "region=4", "new_seed=5", "old_seed=5", "mix=0", "mode=0")
 """Settings of a run that writes the first blocks of the board's own memory."""
@@ -39,13 +36,6 @@ def board(port):
         actions.poke(board, ["dl.link_control.enable=1"])
         until(board, "tl.status.credits_ready")
         yield board
-
-
-def until(board, name, value=1):
-    """Wait until a field is as named; simulated time goes on with every request."""
-    end = time.monotonic() + PATIENCE
-    while (found := readings.peek(board, name)[0].value) != value:
-        assert time.monotonic() < end, f"{name} is {found}"
 
 
 def traffic(board, *settings):

@@ -244,10 +244,10 @@ def test_bit_errors_of_simulated_lanes_are_counted():
 def test_a_design_that_is_not_there_cannot_be_simulated(arguments):
     result = CliRunner().invoke(main, ["board", *arguments])
     assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr == "ualink: no design is called 'pear'; there are bert, demo, link, pair\n"
+    assert result.stderr == "ualink: no design is called 'pear'; there are bert, data_link, demo, link, pair\n"
 
 
 def test_a_design_without_hardware_of_its_own_cannot_be_simulated():
     result = CliRunner().invoke(main, ["board", "simulate", "pair"])
     assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr == "ualink: design pair cannot be simulated; these can: bert, demo, link\n"
+    assert result.stderr == "ualink: design pair cannot be simulated; these can: bert, data_link, demo, link\n"

@@ -140,7 +140,7 @@ def test_poke(board, assignments, written):
         ("log", "Missing option '--csv'."),
         ("watch --every 0", "Invalid value for '--every': 0"),
         ("dance", "No such command 'dance'."),
-        ("--design half status", "no design is called 'half'; there are bert, demo, full, link"),
+        ("--design half status", "no design is called 'half'; there are bert, data_link, demo, full, link"),
         ("--design demo status", " runs design full, not demo"),
         ("--registers nowhere.json status", "nowhere.json: No such file or directory"),
         ("--registers there.csv status", "there.csv: it is not the registers.json of a design"),

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 
 from ualink.config import ConfigError
 from ualink.csr.design import RegisterDesign
@@ -56,9 +57,29 @@ def _built_variants(name: str) -> Callable[[int], Iterable[RegisterDesign]]:
 
 
 def _bert_hardware() -> Hardware:
-    from .looped import LoopedBert
+    from ..designs.bert import Bert
+    from .looped import Looped
 
-    return hardware_of("bert", LoopedBert)
+    return hardware_of("bert", partial(Looped, Bert))
+
+
+def _data_link_hardware() -> Hardware:
+    """With so many markers that the link comes up in a millisecond."""
+    from ..designs.data_link import DataLinkTest
+    from ..link_pair import PHY
+    from .looped import Looped
+
+    return hardware_of("data_link", partial(Looped, partial(DataLinkTest, phy=PHY)), minutes=2)
+
+
+def _data_link_variants(clock_hz: int) -> Iterable[RegisterDesign]:
+    yield from _built_variants("data_link")(clock_hz)
+    from ..boards import find_board
+    from ..designs.data_link import DataLinkTest
+    from ..link_pair import PHY
+    from .looped import BOARD
+
+    yield replace(DataLinkTest(find_board(BOARD), PHY).registers, clock_hz=clock_hz)
 
 
 def _link_variants(clock_hz: int) -> Iterable[RegisterDesign]:
@@ -87,6 +108,9 @@ def _link_hardware() -> Hardware:
 
 DESIGNS: dict[str, Design] = {
     "bert": Design("the lanes of a board alone: bit-error test", _built_variants("bert"), _bert_hardware),
+    "data_link": Design(
+        "a data link alone with endless TL flits, and its physical layer", _data_link_variants, _data_link_hardware
+    ),
     "demo": Design("registers, link states and error injection of a data link", _demo_variants, _demo_hardware),
     "link": Design("traffic engine, station and physical layer of one port", _link_variants, _link_hardware),
     "pair": Design("two links in one device that talk with each other", _built_variants("pair")),

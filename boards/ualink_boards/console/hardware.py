@@ -43,7 +43,7 @@ class Hardware:
         }
 
 
-def hardware_of(name: str, make_top: Callable[[int, int], Any]) -> Hardware:
+def hardware_of(name: str, make_top: Callable[[int, int], Any], minutes: int = 1) -> Hardware:
     """Of a component with the members ``rx`` and ``tx`` that ``make_top`` makes for a clock in Hz and a baud rate."""
 
     def model() -> "Model":
@@ -53,7 +53,7 @@ def hardware_of(name: str, make_top: Callable[[int, int], Any]) -> Hardware:
         top = f"board_{name}"
         return build_once(lambda: {f"{top}.v": to_verilog(make_top(CLOCK_HZ, SIMULATED_BAUD), top)}, top, _own_code())
 
-    return Hardware(model=model, minutes=1)
+    return Hardware(model=model, minutes=minutes)
 
 
 def _own_code() -> str:

@@ -1,5 +1,6 @@
-"""The bit-error test on simulated lanes, for trying it without hardware."""
+"""A design on simulated lanes, for trying it without hardware."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from amaranth.hdl import ClockDomain, ClockSignal, DomainRenamer, Module, ResetSignal
@@ -9,28 +10,33 @@ from amaranth.lib.wiring import In, Out, connect
 from ualink.phy.serdes.interface import Loopback
 from ualink_sim.serdes_cable import SerdesCable
 
+from ..board import Board
 from ..boards import find_board
-from ..designs.bert import Bert
 
-__all__ = ["BOARD", "LoopedBert"]
+__all__ = ["BOARD", "Looped"]
 
 BOARD = "ecp5_5g_evn"
 """Whose registers and lanes it has."""
 
 
-class LoopedBert(wiring.Component):
-    """Design ``bert`` of ``BOARD`` with a cable whose far end sends back what it hears, at another phase of the words.
+class Looped(wiring.Component):
+    """A design on ``BOARD`` with a cable whose far end sends back what it hears, at another phase of the words.
 
     Words have the clock of the registers, and all clocks and resets are those of the domain ``sync``.
+
+    Parameters
+    ----------
+    make_design : the design for a board.
+    clock_hz, baud : what the design believes.
 
     Members
     -------
     rx, tx : the serial line.
     """
 
-    def __init__(self, clock_hz: int, baud: int):
-        self._board = replace(find_board(BOARD), sync_hz=clock_hz, baud=baud)
-        self._design = Bert(self._board)
+    def __init__(self, make_design: Callable[[Board], wiring.Component], clock_hz: int, baud: int):
+        self._board = replace(find_board(BOARD), sync_hz=clock_hz, station_hz=clock_hz, baud=baud)
+        self._design = make_design(self._board)
         super().__init__({"rx": In(1, init=1), "tx": Out(1, init=1)})
 
     def elaborate(self, platform):

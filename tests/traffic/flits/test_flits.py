@@ -78,6 +78,7 @@ def test_source_begins_anew_after_the_link_was_down():
         ctx.set(source.flit.ready, 1)
         await ctx.tick().repeat(9)
         assert ctx.get(source.flit.valid) and ctx.get(source.flit.p.data) in [content(n)[0] for n in range(5, 9)]
+        ctx.set(source.flit.ready, 0)
         ctx.set(source.online, 0)
         await ctx.tick()
         assert not ctx.get(source.flit.valid)
@@ -85,6 +86,7 @@ def test_source_begins_anew_after_the_link_was_down():
         await ctx.tick().repeat(2)
         assert ctx.get(source.flit.valid) and ctx.get(source.flit.p.data) == content(0)[0]
         ctx.set(source.enable, 0)
+        ctx.set(source.flit.ready, 1)
         await ctx.tick().repeat(2)
         assert not ctx.get(source.flit.valid)
 
@@ -211,6 +213,7 @@ def test_firmware_sees_what_was_sent_what_came_and_what_was_wrong():
         assert (wrong, damaged) == (3, 5) and received < first
         assert await read("events", "wrong") == await read("events", "damaged") == 1
         await write("control", enable=1, pace=0xFFFF, clear=1)
+        await ctx.tick()
         assert await read("first_wrong", "number") == 0
         await write("control", enable=0, pace=0xFFFF, clear=0)
         await ctx.tick().repeat(5)
