@@ -1,6 +1,10 @@
 """A component shared by contexts in turn against copies of it that stand still when it is not their turn."""
 
+import ast
 import random
+import re
+from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 from amaranth.hdl import Array, Cat, EnableInserter, Module, ResetInserter, Signal
@@ -8,6 +12,7 @@ from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
 
+import ualink
 from ualink.config import ConfigError
 from ualink.lib.interleave import NEVER_MEET, Interleaver
 from ualink.lib.queue import Queue
@@ -147,3 +152,26 @@ def test_one_context_costs_nothing():
 def test_other_numbers_of_contexts_are_refused(contexts):
     with pytest.raises(ConfigError, match=f"contexts is {contexts!r}"):
         Interleaver(contexts, Signal(2))
+
+
+CHECKED = ("0.5.10",)
+"""Versions of Amaranth whose private modules have been read for what ``Interleaver`` makes of them."""
+PRIVATE = {
+    "amaranth.hdl._ast": {"Assign", "Concat", "Operator", "Part", "Property", "Slice", "Switch", "SwitchValue"},
+    "amaranth.hdl._ir": {"Fragment", "Instance"},
+    "amaranth.hdl._mem": {"MemoryData", "MemoryInstance"},
+    "amaranth.hdl._xfrm": {"FragmentTransformer", "LHSMaskCollector"},
+}
+
+
+def test_private_modules_of_amaranth_are_those_that_were_read():
+    """A new version is tried by adding it to ``CHECKED``, once its statements, values and memories are seen to be what
+    the transformer knows; nothing else of the hardware rests on private names."""
+    found = {}
+    for file in Path(ualink.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.ImportFrom) and re.match(r"amaranth\b.*\._", node.module or ""):
+                assert file.name == "interleave.py", f"{file} imports {node.module}"
+                found.setdefault(node.module, set()).update(name.name for name in node.names)
+    assert found == PRIVATE
+    assert version("amaranth") in CHECKED
