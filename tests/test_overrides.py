@@ -2,8 +2,8 @@
 
 import pytest
 
+from ualink.description.error import ScenarioError
 from ualink.description.file import parse_description
-from ualink.description.table import ScenarioError
 from ualink_sim.pod.scenario import parse_scenario
 
 TEXT = """\

@@ -10,9 +10,9 @@ from pathlib import Path
 import click
 
 from ualink import config as configuration
+from ualink.description.error import ScenarioError
 from ualink.description.file import load_description, parse_description
 from ualink.description.hardware import read_hardware
-from ualink.description.table import ScenarioError
 
 __all__ = ["main"]
 

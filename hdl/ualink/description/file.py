@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from .error import ScenarioError
 from .lines import DEEPEST, KeyLines
 from .overrides import parse_override
-from .table import Places, ScenarioError, Table
+from .table import Places, Table
 
 __all__ = ["load_description", "parse_description", "read_text"]
 

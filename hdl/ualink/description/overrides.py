@@ -6,8 +6,8 @@ from typing import Any
 
 from ualink.wording import named
 
+from .error import ScenarioError
 from .lines import KeyLines
-from .table import ScenarioError
 
 __all__ = ["Override", "parse_override"]
 

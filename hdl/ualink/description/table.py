@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING, Any
 from ualink.config import ConfigError, from_dict
 from ualink.wording import named, shown
 
+from .error import ScenarioError
 from .lines import KeyLines
 
 if TYPE_CHECKING:
     from .overrides import Override
 
-__all__ = ["Places", "ScenarioError", "Table"]
-
-
-class ScenarioError(ValueError):
-    """A scenario or trace cannot be used; the message is one line, ``file:line: key: reason``."""
+__all__ = ["Places", "Table"]
 
 
 class Places:

@@ -5,9 +5,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ualink.config import PhyConfig, StationConfig, SwitchConfig
+from ualink.description.error import ScenarioError
 from ualink.description.file import load_description, parse_description
 from ualink.description.hardware import BIFURCATIONS, TABLES, check_simulated, read_hardware
-from ualink.description.table import ScenarioError, Table
+from ualink.description.table import Table
 from ualink.wording import shown
 
 from ..model.upli.memory import ADDRESS_BITS
