@@ -262,7 +262,15 @@ def build(
     "liberties",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     multiple=True,
-    help="File of a standard-cell library for the rows of area; may be given several times.",
+    help="File of a standard-cell library for rows of area and timing; several times, or several files at the end.",
+)
+@click.option(
+    "--period",
+    "period_ps",
+    type=click.IntRange(1),
+    default=640,
+    show_default=True,
+    help="Clock period for the rows of silicon, in ps.",
 )
 @click.option(
     "--write",
@@ -270,19 +278,31 @@ def build(
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Also put the values into the tables of this Markdown page.",
 )
-def bench(names: tuple[str, ...], as_json: bool, only_list: bool, liberties: tuple[Path, ...], page: Path | None):
+def bench(
+    names: tuple[str, ...],
+    as_json: bool,
+    only_list: bool,
+    liberties: tuple[Path, ...],
+    period_ps: int,
+    page: Path | None,
+):
     """Measure the numbers of docs/performance.md: all of them, or the rows whose names are NAME or begin with it.
 
     Simulated rows compile their model first; rows that need place and route take minutes each. What a row needs and
-    does not find leaves it without a value.
+    does not find leaves it without a value. "silicon" and blocks of it (dl1 dl4 tl_tx tl_rx station1 station4; without
+    any, the fast ones) are timed with Yosys and OpenSTA in the library of --liberty.
     """
     _simulation_product()
     from ualink_sim.bench.registry import UnknownName, run, select
     from ualink_sim.bench.rows import Options, Unavailable
     from ualink_sim.bench.show import show_rows, update_page
 
+    files = tuple(name for name in names if name.endswith((".lib", ".lib.gz")))
+    names = tuple(name for name in names if name not in files)
     try:
-        benches = select(names, Options(liberties))
+        benches = select(names, Options((*liberties, *map(Path, files)), period_ps), slow=only_list)
+        for chosen in benches if names and not only_list else ():
+            chosen.ready()
     except (UnknownName, Unavailable) as error:
         raise _Refusal(str(error)) from None
     if only_list:

@@ -5,12 +5,19 @@ from dataclasses import replace
 
 from .dl import benches as dl_benches
 from .rows import Bench, Options, Row, take
+from .silicon.blocks import BLOCKS
+from .silicon.rows import benches as silicon_benches
 from .tl import benches as tl_benches
 from .wire import benches as wire_benches
 
 __all__ = ["GROUPS", "UnknownName", "run", "select"]
 
-GROUPS: dict[str, Callable[[Options], list[Bench]]] = {"dl": dl_benches, "tl": tl_benches, "wire": wire_benches}
+GROUPS: dict[str, Callable[[Options], list[Bench]]] = {
+    "dl": dl_benches,
+    "tl": tl_benches,
+    "wire": wire_benches,
+    "silicon": silicon_benches,
+}
 """The first word of the names of a group's rows, and what makes its benchmarks."""
 
 
@@ -18,23 +25,26 @@ class UnknownName(ValueError):
     """No row has this name or one that begins with it."""
 
 
-def select(names: Iterable[str], options: Options) -> list[Bench]:
+def select(names: Iterable[str], options: Options, *, slow: bool = False) -> list[Bench]:
     """The benchmarks whose rows ``names`` mean, with those rows alone; all of them if there are no names.
 
-    A name means the row of that name and all whose names go on from it with a dot.
+    A name means the row of that name and all whose names go on from it with a dot. After ``silicon``, its blocks need
+    no more than their own names. Slow benchmarks have to be meant by more than their group, unless ``slow``.
     """
     benches = [bench for make in GROUPS.values() for bench in make(options)]
-    names = tuple(names)
+    names = _in_full(tuple(names))
     for name in names:
         if not any(_means(name, row) for bench in benches for row in bench.rows):
             raise UnknownName(f"there is no row {name!r}; groups are {', '.join(GROUPS)}")
-    if not names:
-        return benches
-    chosen = [
-        replace(bench, rows=tuple(row for row in bench.rows if any(_means(name, row) for name in names)))
-        for bench in benches
-    ]
-    return [bench for bench in chosen if bench.rows]
+    chosen = []
+    for bench in benches:
+        asking = names if slow or not bench.slow else tuple(name for name in names if name not in GROUPS)
+        wanted = tuple(row for row in bench.rows if any(_means(name, row) for name in asking))
+        if not names:
+            wanted = () if bench.slow and not slow else bench.rows
+        if wanted:
+            chosen.append(replace(bench, rows=wanted))
+    return chosen
 
 
 def run(benches: Sequence[Bench], progress: Callable[[str], None] = lambda _: None) -> Iterator[Row]:
@@ -46,3 +56,11 @@ def run(benches: Sequence[Bench], progress: Callable[[str], None] = lambda _: No
 
 def _means(name: str, row: Row) -> bool:
     return row.name == name or row.name.startswith(f"{name}.")
+
+
+def _in_full(names: tuple[str, ...]) -> tuple[str, ...]:
+    blocks = tuple(name for name in names if name in BLOCKS)
+    if "silicon" not in names or not blocks:
+        return names
+    others = tuple(name for name in names if name not in blocks and name != "silicon")
+    return (*others, *(f"silicon.{name}" for name in blocks))

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-__all__ = ["Bench", "Options", "Row", "Unavailable", "take"]
+__all__ = ["Bench", "Options", "Row", "Told", "Unavailable", "take"]
 
 
 class Unavailable(Exception):
@@ -34,18 +34,35 @@ class Row:
 
 
 @dataclass(frozen=True)
+class Told:
+    """A value, and what is to be said of it in front of the row's ``how``."""
+
+    value: float
+    story: str
+
+
+@dataclass(frozen=True)
 class Bench:
-    """Rows that are measured together; ``measure()`` returns values by name and raises ``Unavailable``."""
+    """Rows that are measured together.
+
+    ``measure()`` returns values by name and raises ``Unavailable``. ``ready()`` raises it before anything is measured,
+    where a row that is asked for by name has no way to a value. A ``slow`` benchmark is measured only where a name
+    goes further than its group.
+    """
 
     rows: tuple[Row, ...]
-    measure: Callable[[], Mapping[str, float]]
+    measure: Callable[[], Mapping[str, float | Told]]
+    ready: Callable[[], object] = lambda: None
+    slow: bool = False
 
 
 @dataclass(frozen=True)
 class Options:
-    """What the user gave: ``liberties``, the files of one standard-cell library."""
+    """What the user gave: ``liberties``, the files of one standard-cell library, and the clock period that it is to
+    reach."""
 
     liberties: tuple[Path, ...] = ()
+    period_ps: int = 640
 
 
 def take(bench: Bench) -> list[Row]:
@@ -54,4 +71,10 @@ def take(bench: Bench) -> list[Row]:
         values = bench.measure()
     except Unavailable as reason:
         return [replace(row, how=f"not measured: {reason}") for row in bench.rows]
-    return [replace(row, value=values[row.name]) for row in bench.rows]
+    return [_with_value(row, values[row.name]) for row in bench.rows]
+
+
+def _with_value(row: Row, value: float | Told) -> Row:
+    if isinstance(value, Told):
+        return replace(row, value=value.value, how=f"{value.story}; {row.how}")
+    return replace(row, value=value)

@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 from amaranth.lib import wiring
 
-from . import ecp5, silicon
+from . import ecp5, library_area
+from .liberty import library_name
 from .rows import Bench, Options, Row, Unavailable
 
 __all__ = ["SIZES", "in_library", "on_ecp5"]
@@ -47,12 +48,12 @@ def on_ecp5(prefix: str, sizes: tuple[str, ...], what: str, make: Callable[[], w
 
 def in_library(prefix: str, what: str, make: Callable[[], wiring.Component], options: Options) -> Bench:
     """Area in the library of ``options``, whose name takes the place of ``{}`` in ``prefix``."""
-    prefix = prefix.format(silicon.library_name(options.liberties[0]) if options.liberties else "library")
+    prefix = prefix.format(library_name(options.liberties[0]) if options.liberties else "library")
 
     def measure() -> dict[str, float]:
         if not options.liberties:
             raise Unavailable("give the files of a standard-cell library with --liberty")
-        found = silicon.figures(make(), prefix, options.liberties)
+        found = library_area.figures(make(), prefix, options.liberties)
         return {f"{prefix}.{kind}": value for kind, value in found.items()}
 
     row = Row(name=f"{prefix}.area", unit="area of the library", how=f"{what}, {_PRELAYOUT}")

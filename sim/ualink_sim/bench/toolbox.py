@@ -12,13 +12,18 @@ from pathlib import Path
 from ..simulator import build_root
 from .rows import Unavailable
 
-__all__ = ["kept", "run_tool"]
+__all__ = ["kept", "run_tool", "tool_there"]
+
+
+def tool_there(package: str) -> bool:
+    """Whether the command of PyPI package ``package`` is installed."""
+    return Path(sysconfig.get_path("scripts"), package).exists()
 
 
 def run_tool(package: str, arguments: list[str], folder: Path) -> str:
     """What the command of PyPI package ``package`` prints; Unavailable when it is not installed or fails."""
     command = Path(sysconfig.get_path("scripts"), package)
-    if not command.exists():
+    if not tool_there(package):
         raise Unavailable(f"{package} is not installed; run: pip install {package}")
     run = subprocess.run([str(command), *arguments], cwd=folder, capture_output=True, text=True)
     if run.returncode:

@@ -1,6 +1,5 @@
 """Area of a component in a standard-cell library, before layout, by Yosys and ABC."""
 
-import gzip
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,13 +8,13 @@ from amaranth.lib import wiring
 
 from ualink.emit.verilog import to_rtlil
 
+from .liberty import liberty_text
 from .rows import Unavailable
 from .scan import Scan
 from .toolbox import kept, run_tool
 
-__all__ = ["figures", "library_name"]
+__all__ = ["figures"]
 
-_LIBRARY = re.compile(r"^\s*library\s*\(\s*\"?(\w+)", re.MULTILINE)
 _AREA = re.compile(r"Chip area for (?:top )?module '\\top__part': ([\d.]+)")
 
 # Memories stay what they are: a macro's area is not this library's to tell.
@@ -33,24 +32,9 @@ tee -o area.txt stat {liberties} top__part
 """
 
 
-def _text(file: Path) -> str:
-    try:
-        return gzip.decompress(file.read_bytes()).decode() if file.suffix == ".gz" else file.read_text()
-    except (OSError, UnicodeDecodeError, EOFError) as error:
-        raise Unavailable(f"{file} cannot be read: {error}") from None
-
-
-def library_name(liberty: Path) -> str:
-    """The first word of the library's name, lower case: ``sg13g2`` of ``sg13g2_stdcell_typ_1p20V_25C``."""
-    found = _LIBRARY.search(_text(liberty))
-    if found is None:
-        raise Unavailable(f"{liberty} is not a liberty file")
-    return found[1].lower().split("_")[0]
-
-
 def figures(component: wiring.Component, name: str, liberties: Sequence[Path]) -> dict[str, float]:
     """``area`` in the library's unit, mostly square micrometres, without memories: mapped for 640 ps, no layout."""
-    inputs = {f"{number}.lib": _text(file) for number, file in enumerate(liberties)}
+    inputs = {f"{number}.lib": liberty_text(file) for number, file in enumerate(liberties)}
     options = " ".join(f"-liberty {file}" for file in inputs)
     inputs |= {"top.il": to_rtlil(Scan(component), "top"), "synthesis.ys": _SYNTHESIS.format(liberties=options)}
 

@@ -1,0 +1,28 @@
+"""The blocks that are measured."""
+
+from collections.abc import Callable
+from functools import partial
+
+from amaranth.lib import wiring
+
+from ualink.config import StationConfig, TLConfig
+from ualink.station import Station
+from ualink.tl.receive import Receive
+from ualink.tl.transmit import Transmit
+
+from ..data_links import DataLinks
+
+__all__ = ["BLOCKS", "FAST"]
+
+BLOCKS: dict[str, tuple[str, Callable[[], wiring.Component]]] = {
+    "dl1": ("data link of a station with 1 port", partial(DataLinks, 1)),
+    "tl_tx": ("transmit half of the transaction layer", lambda: Transmit(TLConfig())),
+    "tl_rx": ("receive half of the transaction layer", lambda: Receive(TLConfig())),
+    "dl4": ("data link of a station with 4 ports", partial(DataLinks, 4)),
+    "station1": ("station with 1 port", lambda: Station(StationConfig(ports=1))),
+    "station4": ("station with 4 ports", lambda: Station(StationConfig(ports=4))),
+}
+"""What each block is, and what makes it."""
+
+FAST = ("dl1", "tl_tx", "tl_rx")
+"""Those that take minutes each; the others take up to half an hour and have to be named."""
