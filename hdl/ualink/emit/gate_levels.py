@@ -3,7 +3,20 @@
 from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
-from amaranth.hdl import _nir as nir
+from amaranth.hdl._nir import (
+    AssignmentList,
+    AsyncReadPort,
+    Cell,
+    FlipFlop,
+    Instance,
+    Matches,
+    Net,
+    Netlist,
+    Operator,
+    Part,
+    PriorityMatch,
+    SyncReadPort,
+)
 from amaranth.utils import ceil_log2
 
 __all__ = ["MEMORY_GATES", "Arrivals", "Cone"]
@@ -28,7 +41,7 @@ _REGISTER = Cone(0, 0, _NEVER)
 _MEMORY = Cone(0, MEMORY_GATES, _NEVER)
 
 
-class Part(Protocol):
+class KnownPart(Protocol):
     """A cell that stands for a component: the cone of each bit of its outputs, and where the bits of each input start
     in their masks."""
 
@@ -46,17 +59,17 @@ class Arrivals:
     their type.
     """
 
-    def __init__(self, netlist: nir.Netlist, starts: Mapping[str, int], parts: Mapping[str, Part]):
+    def __init__(self, netlist: Netlist, starts: Mapping[str, int], parts: Mapping[str, KnownPart]):
         self._cells = netlist.cells
         self._parts = parts
         self._cones: dict[int, Cone] = {}
         for name, (first, width) in netlist.top.ports_i.items():
             for bit in range(width):
                 inputs = 1 << (starts[name] + bit) if name in starts else 0
-                self._cones[nir.Net.from_cell(0, first + bit)] = Cone(inputs, _NEVER, 0) if inputs else _CONSTANT
-        self._outputs: dict[int, list[tuple[Cone, list[nir.Net]]]] = {}
+                self._cones[Net.from_cell(0, first + bit)] = Cone(inputs, _NEVER, 0) if inputs else _CONSTANT
+        self._outputs: dict[int, list[tuple[Cone, list[Net]]]] = {}
 
-    def cone(self, net: nir.Net) -> Cone:
+    def cone(self, net: Net) -> Cone:
         """The cone of one net."""
         open_nets = [net]
         while open_nets:
@@ -72,49 +85,49 @@ class Arrivals:
                 self._cones[node] = self._join(node, [self._cones[self._node(source)] for source in sources])
         return self._cones[self._node(net)]
 
-    def _node(self, net: nir.Net) -> nir.Net:
+    def _node(self, net: Net) -> Net:
         """One net for all bits of a cell that depend on the same."""
         if net.is_const or net.cell == 0:
             return net
         cell = self._cells[net.cell]
-        together = isinstance(cell, (nir.Part, nir.Matches, nir.FlipFlop, nir.SyncReadPort, nir.AsyncReadPort)) or (
-            isinstance(cell, nir.Operator) and cell.operator not in _BITWISE
+        together = isinstance(cell, (Part, Matches, FlipFlop, SyncReadPort, AsyncReadPort)) or (
+            isinstance(cell, Operator) and cell.operator not in _BITWISE
         )
-        return nir.Net.from_cell(net.cell, 0) if together else net
+        return Net.from_cell(net.cell, 0) if together else net
 
-    def _sources(self, net: nir.Net) -> list[nir.Net]:
+    def _sources(self, net: Net) -> list[Net]:
         if net.is_const:
             return []
         cell = self._cells[net.cell]
-        if isinstance(cell, nir.Instance):
+        if isinstance(cell, Instance):
             return self._part(net)[1]
-        if isinstance(cell, (nir.FlipFlop, nir.SyncReadPort)):
+        if isinstance(cell, (FlipFlop, SyncReadPort)):
             return []
-        if isinstance(cell, nir.AssignmentList):
+        if isinstance(cell, AssignmentList):
             value, choices = _choices(cell, net.bit)
             return [value, *(choice for pair in choices for choice in pair)]
         return [source for source, _ in cell.comb_edges_to(net.bit)]
 
-    def _join(self, net: nir.Net, sources: list[Cone]) -> Cone:
+    def _join(self, net: Net, sources: list[Cone]) -> Cone:
         if net.is_const:
             return _CONSTANT
         cell = self._cells[net.cell]
-        if isinstance(cell, nir.FlipFlop):
+        if isinstance(cell, FlipFlop):
             return _REGISTER
-        if isinstance(cell, nir.SyncReadPort):
+        if isinstance(cell, SyncReadPort):
             return _MEMORY
         inputs, settled, through = 0, _NEVER, _NEVER
         for source in sources:
             inputs |= source.inputs
             settled = max(settled, source.settled)
             through = max(through, source.through)
-        if isinstance(cell, nir.Instance):
+        if isinstance(cell, Instance):
             own = self._part(net)[0]
             return Cone(inputs, max(own.settled, _after(settled, own.through)), _after(through, own.through))
         gates = _gates(cell, net.bit)
         return Cone(inputs, _after(settled, gates), _after(through, gates))
 
-    def _part(self, net: nir.Net) -> tuple[Cone, list[nir.Net]]:
+    def _part(self, net: Net) -> tuple[Cone, list[Net]]:
         """An output bit of an instance: its cone in the component, and the nets at the inputs that act on it."""
         if net.cell not in self._outputs:
             cell = self._cells[net.cell]
@@ -122,7 +135,7 @@ class Arrivals:
             wires = {
                 part.starts[name] + bit: wire for name, value in cell.ports_i.items() for bit, wire in enumerate(value)
             }
-            bits: dict[int, tuple[Cone, list[nir.Net]]] = {}
+            bits: dict[int, tuple[Cone, list[Net]]] = {}
             for name, (start, _) in cell.ports_o.items():
                 for bit, cone in enumerate(part.cones[name]):
                     bits[start + bit] = cone, [wires[index] for index in _ones(cone.inputs)]
@@ -144,45 +157,45 @@ def _ones(mask: int):
         mask ^= lowest
 
 
-def _choices(cell: nir.AssignmentList, bit: int) -> tuple[nir.Net, list[tuple[nir.Net, nir.Net]]]:
+def _choices(cell: AssignmentList, bit: int) -> tuple[Net, list[tuple[Net, Net]]]:
     """What a bit is where no condition holds, and the conditions and values that come after it."""
     value = cell.default[bit]
-    choices: list[tuple[nir.Net, nir.Net]] = []
+    choices: list[tuple[Net, Net]] = []
     for assignment in cell.assignments:
         if assignment.start <= bit < assignment.start + len(assignment.value):
             given = assignment.value[bit - assignment.start]
-            if assignment.cond == nir.Net.from_const(1):
+            if assignment.cond == Net.from_const(1):
                 value, choices = given, []
             else:
                 choices.append((assignment.cond, given))
     return value, choices
 
 
-def _gates(cell: nir.Cell, bit: int) -> int:
+def _gates(cell: Cell, bit: int) -> int:
     """Two-input gates in a row of one cell, built as a tree; an inverter is none."""
     match cell:
-        case nir.Operator(operator="~"):
+        case Operator(operator="~"):
             return 0
-        case nir.Operator(operator="&" | "|" | "^" | "m"):
+        case Operator(operator="&" | "|" | "^" | "m"):
             return 1
-        case nir.Operator(operator="b" | "r&" | "r|" | "r^"):
+        case Operator(operator="b" | "r&" | "r|" | "r^"):
             return ceil_log2(len(cell.inputs[0]))
-        case nir.Operator(operator="<<" | "u>>" | "s>>"):
+        case Operator(operator="<<" | "u>>" | "s>>"):
             return len(cell.inputs[1])
-        case nir.Operator(operator="==" | "!="):
+        case Operator(operator="==" | "!="):
             return ceil_log2(len(cell.inputs[0])) + (not any(value.is_const for value in cell.inputs))
-        case nir.Operator():
+        case Operator():
             return 1 + ceil_log2(len(cell.inputs[0]))
-        case nir.Part():
+        case Part():
             return len(cell.offset)
-        case nir.Matches():
+        case Matches():
             tested = max((len(pattern) - pattern.count("-") for pattern in cell.patterns), default=0)
             return _tree(tested) + _tree(len(cell.patterns))
-        case nir.PriorityMatch():
+        case PriorityMatch():
             return _tree(sum(not net.is_const for net in (cell.en, *cell.inputs[: bit + 1])))
-        case nir.AssignmentList():
+        case AssignmentList():
             return _tree(len(_choices(cell, bit)[1]) + 1)
-        case nir.AsyncReadPort():
+        case AsyncReadPort():
             return len(cell.addr)
     return 0
 
