@@ -24,6 +24,8 @@ MODULES = (
 def load(mutant=None, **shape: int) -> SimpleNamespace:
     """Modules of the replay of their own, with narrow beats (``shape`` as of ``narrow``) and what ``mutant`` (of
     ``support.dl.mutants``) changes. ``replay_buffer`` is the module ``replay.buffer``, and so on."""
+    if mutant and mutant.module not in MODULES:
+        raise ValueError(f"mutant {mutant.name!r} is of {mutant.module}, which is none of {', '.join(MODULES)}")
     folder = Path(next(iter(dl.__path__)))
     copies = SimpleNamespace()
     with _imports_restored():
