@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from ualink.config import ConfigError
+from ualink.checks import ConfigError, check_integer
 from ualink.emit.memories import free_collisions, prefer_block_rams
 
 from .board import Board, Ecp5Board, GtyBoard
@@ -49,8 +49,7 @@ def build(
     """
     board = find_board(board_name)
     design = make_design(design_name, board)
-    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 1 << 31:
-        raise ConfigError(f"seed is {seed!r}; it must be a whole number from 0 to {(1 << 31) - 1}")
+    check_integer("seed", seed, 0, (1 << 31) - 1)
     if program and not place:
         raise ConfigError("there is nothing to program without place and route")
     name = f"{board.name}-{design_name}"

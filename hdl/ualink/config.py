@@ -7,6 +7,7 @@ belongs to. Uncertain readings of the standard that are build choices are here t
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self, get_args, get_type_hints
 
+from ualink.checks import ConfigError, check_integer
 from ualink.wording import shown
 
 __all__ = [
@@ -20,15 +21,6 @@ __all__ = [
     "TLConfig",
     "UPLIConfig",
 ]
-
-
-class ConfigError(ValueError):
-    """A configuration value is out of range; the message names the key, the value and the range."""
-
-
-def _check_range(owner: str, key: str, value: Any, low: int, high: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise ConfigError(f"{owner}.{key} is {shown(value)}; it must be a whole number from {low} to {high}")
 
 
 def _check_choice(owner: str, key: str, value: Any, choices: tuple) -> None:
@@ -50,11 +42,11 @@ class Credits(_Config):
     vc: tuple[int, int, int, int] = (0, 0, 0, 0)
 
     def __post_init__(self):
-        _check_range("credits", "pool", self.pool, 0, 1023)
+        check_integer("credits.pool", self.pool, 0, 1023)
         if not isinstance(self.vc, tuple) or len(self.vc) != 4:
             raise ConfigError(f"credits.vc is {shown(self.vc)}; it must hold four counts, one per VC")
         for n, count in enumerate(self.vc):
-            _check_range("credits", f"vc[{n}]", count, 0, 1023)
+            check_integer(f"credits.vc[{n}]", count, 0, 1023)
 
     @property
     def total(self) -> int:
@@ -78,7 +70,7 @@ class UPLIConfig(_Config):
     init_done_qualification: int = 2
 
     def __post_init__(self):
-        _check_range("upli", "init_done_qualification", self.init_done_qualification, 2, 16)
+        check_integer("upli.init_done_qualification", self.init_done_qualification, 2, 16)
         for channel, least in (("req", 1), ("orig_data", 4), ("rd_rsp", 4), ("wr_rsp", 1)):
             if getattr(self, channel).total < least:
                 raise ConfigError(
@@ -97,8 +89,8 @@ class AddressCacheConfig(_Config):
     ways: int = 4
 
     def __post_init__(self):
-        _check_range("address cache", "rows", self.rows, 0, 1024)
-        _check_range("address cache", "ways", self.ways, 1, 4)
+        check_integer("address cache.rows", self.rows, 0, 1024)
+        check_integer("address cache.ways", self.ways, 1, 4)
 
 
 LARGEST_TRANSFER = 4
@@ -147,9 +139,9 @@ class TLConfig(_Config):
         _check_choice("tl", "byte_enable_slots", self.byte_enable_slots, ("address", "beat"))
         _check_choice("tl", "authentication", self.authentication, (False, True))
         _check_choice("tl", "shared_data_buffer", self.shared_data_buffer, (False, True))
-        _check_range("tl", "credit_return_delay", self.credit_return_delay, 1, 255)
-        _check_range("tl", "cmd_counter_bits", self.cmd_counter_bits, 4, 16)
-        _check_range("tl", "data_counter_bits", self.data_counter_bits, 4, 16)
+        check_integer("tl.credit_return_delay", self.credit_return_delay, 1, 255)
+        check_integer("tl.cmd_counter_bits", self.cmd_counter_bits, 4, 16)
+        check_integer("tl.data_counter_bits", self.data_counter_bits, 4, 16)
         for name, least in (("req_cmd", 1), ("rsp_cmd", 1), ("req_data", 4), ("rsp_data", 4)):
             credits = getattr(self, name)
             bits = self.cmd_counter_bits if name.endswith("cmd") else self.data_counter_bits
@@ -204,15 +196,15 @@ class DLConfig(_Config):
     partner_replay_depth: int = 64
 
     def __post_init__(self):
-        _check_range("dl", "replay_depth", self.replay_depth, 2, 255)
-        _check_range("dl", "explicit_cadence", self.explicit_cadence, 1, 7)
-        _check_range("dl", "crc_stages", self.crc_stages, 1, 4)
-        _check_range("dl", "idle_flit_times", self.idle_flit_times, 4, 255)
-        _check_range("dl", "rx_replay_limit", self.rx_replay_limit, 1, 255)
-        _check_range("dl", "tx_ack_time_out", self.tx_ack_time_out, 0, (1 << 24) - 1)
-        _check_range("dl", "uart_tx_dwords", self.uart_tx_dwords, 1, 4095)
-        _check_range("dl", "partner_replay_depth", self.partner_replay_depth, 0, 255)
-        _check_range("dl", "uart_rx_dwords", self.uart_rx_dwords, 1, 4095)
+        check_integer("dl.replay_depth", self.replay_depth, 2, 255)
+        check_integer("dl.explicit_cadence", self.explicit_cadence, 1, 7)
+        check_integer("dl.crc_stages", self.crc_stages, 1, 4)
+        check_integer("dl.idle_flit_times", self.idle_flit_times, 4, 255)
+        check_integer("dl.rx_replay_limit", self.rx_replay_limit, 1, 255)
+        check_integer("dl.tx_ack_time_out", self.tx_ack_time_out, 0, (1 << 24) - 1)
+        check_integer("dl.uart_tx_dwords", self.uart_tx_dwords, 1, 4095)
+        check_integer("dl.partner_replay_depth", self.partner_replay_depth, 0, 255)
+        check_integer("dl.uart_rx_dwords", self.uart_rx_dwords, 1, 4095)
 
 
 MARKERS = {100: (20, 4096), 200: (16, 4096), 400: (32, 8192), 800: (64, 16384)}
@@ -244,11 +236,11 @@ class PhyConfig(_Config):
             raise ConfigError(f"phy.rates is {shown(self.rates)}; it must hold none, or those of 1, 2 or 4 ports")
         for port, rate in enumerate(self.rates):
             _check_choice("phy", f"rates[{port}]", rate, tuple(MARKERS))
-        _check_range("phy", "idle_interval", self.idle_interval, 4, 1024)
-        _check_range("phy", "control_flit_blocks", self.control_flit_blocks, 256, 320)
+        check_integer("phy.idle_interval", self.idle_interval, 4, 1024)
+        check_integer("phy.control_flit_blocks", self.control_flit_blocks, 256, 320)
         if self.control_flit_blocks % 4:
             raise ConfigError(f"phy.control_flit_blocks is {self.control_flit_blocks}; it must be a multiple of 4")
-        _check_range("phy", "marker_interval", self.marker_slots, 4, MARKERS[self.rate][1])
+        check_integer("phy.marker_interval", self.marker_slots, 4, MARKERS[self.rate][1])
         if self.marker_slots > self.idle_interval and self.marker_slots % self.idle_interval:
             raise ConfigError(
                 f"phy.marker_interval is {self.marker_slots}; it must be a multiple of phy.idle_interval, which is "
@@ -324,10 +316,10 @@ class SwitchConfig(_Config):
         return self.station.replace(tl=self.station.tl.replace(device="switch"))
 
     def __post_init__(self):
-        _check_range("switch", "stations", self.stations, 2, 256)
+        check_integer("switch.stations", self.stations, 2, 256)
         if self.station.separate_upli_clock:
             raise ConfigError("switch.station.separate_upli_clock is True; a switch has one clock, at full rate")
-        _check_range("switch", "route_entries", self.route_entries, 4, 1024)
+        check_integer("switch.route_entries", self.route_entries, 4, 1024)
         if self.route_entries < self.stations * 4:
             raise ConfigError(
                 f"switch.route_entries is {self.route_entries}; it must cover the {self.stations * 4} ports that the "

@@ -9,7 +9,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ualink.emit.memories import drop_zero_contents, free_collisions, prefer_block_rams
-from ualink.lib.interleave import NEVER_MEET
+from ualink.lib.memory_marks import NEVER_MEET
 
 
 class Tables(wiring.Component):

@@ -14,7 +14,8 @@ from amaranth.sim import Simulator
 
 import ualink
 from ualink.config import ConfigError
-from ualink.lib.interleave import NEVER_MEET, Interleaver
+from ualink.lib.interleave import Interleaver
+from ualink.lib.memory_marks import NEVER_MEET
 from ualink.lib.queue import Queue
 
 

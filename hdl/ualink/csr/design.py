@@ -4,7 +4,7 @@ import hashlib
 import json
 from dataclasses import dataclass
 
-from ualink.config import ConfigError
+from ualink.checks import ConfigError, check_integer
 from ualink.csr.table import WORD_BYTES, Access, Field, Register, RegisterMap
 from ualink.csr.text import to_dict
 
@@ -36,8 +36,7 @@ class RegisterDesign:
     def __post_init__(self):
         if not (self.name and self.name.isascii() and self.name.isprintable() and len(self.name) <= NAME_BYTES):
             raise ConfigError(f"the design is called {self.name!r}; a name has 1 to {NAME_BYTES} characters of ASCII")
-        if isinstance(self.clock_hz, bool) or not isinstance(self.clock_hz, int) or not 0 < self.clock_hz < 1 << 32:
-            raise ConfigError(f"clock_hz is {self.clock_hz!r}; it must be a whole number from 1 to 4,294,967,295")
+        check_integer("clock_hz", self.clock_hz, 1, (1 << 32) - 1)
         names = [DESCRIPTION, *(name for name, _ in self.windows)]
         if len(set(names)) != len(names) or not all(name.isidentifier() and name.islower() for name in names):
             raise ConfigError(f"windows are called {', '.join(names)}; each needs a lower case name of its own")

@@ -5,7 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.crc.catalog import CRC16_IBM_3740
 from amaranth.lib.wiring import In, Out
 
-from ualink.config import ConfigError
+from ualink.checks import check_integer
 from ualink.csr.table import BusSignature
 from ualink.lib.serial_line import BitClock, SerialReceiver, SerialTransmitter
 
@@ -84,8 +84,7 @@ class SerialRegisters(wiring.Component):
 
     def __init__(self, address_bits: int, clock_hz: int, baud: int, *, time_out: int = 4096, gap_bits: int = GAP_BITS):
         for name, value, least in (("time_out", time_out, 2), ("gap_bits", gap_bits, 20)):
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise ConfigError(f"{name} is {value!r}; it must be a whole number of {least} or more")
+            check_integer(name, value, least)
         self._receiver = SerialReceiver(clock_hz, baud)
         self._transmitter = SerialTransmitter(clock_hz, baud)
         self._gap_clock = BitClock(clock_hz, baud)

@@ -12,7 +12,7 @@ from enum import StrEnum
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ualink.config import ConfigError
+from ualink.checks import ConfigError, check_integer
 
 __all__ = ["WORD_BITS", "Access", "BusSignature", "Field", "Register", "RegisterMap"]
 
@@ -240,8 +240,7 @@ class BusSignature(wiring.Signature):
     """
 
     def __init__(self, address_bits: int):
-        if isinstance(address_bits, bool) or not isinstance(address_bits, int) or not 1 <= address_bits <= 30:
-            raise ConfigError(f"address_bits is {address_bits!r}; it must be a whole number from 1 to 30")
+        check_integer("address_bits", address_bits, 1, 30)
         self.address_bits = address_bits
         super().__init__(
             {

@@ -4,7 +4,7 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ualink.config import ConfigError
+from ualink.checks import check_integer
 from ualink.csr.table import BusSignature
 
 __all__ = ["RegisterWindows"]
@@ -27,8 +27,7 @@ class RegisterWindows(wiring.Component):
     """
 
     def __init__(self, address_bits: int, windows: int):
-        if isinstance(windows, bool) or not isinstance(windows, int) or windows < 1:
-            raise ConfigError(f"windows is {windows!r}; it must be a whole number of 1 or more")
+        check_integer("windows", windows, 1)
         self._address_bits = address_bits
         super().__init__(
             {

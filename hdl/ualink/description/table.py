@@ -4,7 +4,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ualink.config import ConfigError, from_dict
+from ualink.checks import ConfigError, is_integer
+from ualink.config import from_dict
 from ualink.wording import named, shown
 
 from .error import ScenarioError
@@ -93,7 +94,7 @@ class Table:
     def integer(self, key: str, default: int | None, low: int, high: int) -> int:
         """A whole number; ``default`` None means that the key is needed."""
         value = self._value(key, default)
-        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        if not is_integer(value, low, high):
             raise self.fail(key, f"is {shown(value)}; it must be a whole number from {low} to {high}")
         return value
 

@@ -2,10 +2,7 @@
 
 import re
 
-__all__ = ["BLOCK_RAM", "drop_zero_contents", "free_collisions", "prefer_block_rams"]
-
-BLOCK_RAM = {"ram_style": "block"}
-"""Attribute of a memory that is to be made of block RAMs where there are some."""
+__all__ = ["drop_zero_contents", "free_collisions", "prefer_block_rams"]
 
 _CONTENTS = re.compile(r"^ *cell \$meminit_v2 \S+\n(?: +(?:parameter|connect) .*\n)+ *end\n", re.MULTILINE)
 _MODULE = re.compile(r"^module .*?^end\n", re.MULTILINE | re.DOTALL)

@@ -13,12 +13,10 @@ from amaranth.hdl._mem import MemoryData, MemoryInstance
 from amaranth.hdl._xfrm import FragmentTransformer, LHSMaskCollector
 from amaranth.utils import ceil_log2
 
-from ualink.config import ConfigError
+from ualink.checks import check_choice
+from ualink.lib.memory_marks import NEVER_MEET
 
-__all__ = ["NEVER_MEET", "Interleaver"]
-
-NEVER_MEET = {"reads_and_writes_never_meet": 1}
-"""Attribute of a memory of which no read whose data counts asks for a row that is written in the same cycle."""
+__all__ = ["Interleaver"]
 
 
 class Interleaver(FragmentTransformer):
@@ -36,8 +34,7 @@ class Interleaver(FragmentTransformer):
     """
 
     def __init__(self, contexts: int, context: Value, domain: str = "sync"):
-        if contexts not in (1, 2, 4) or isinstance(contexts, bool):
-            raise ConfigError(f"contexts is {contexts!r}; it must be 1, 2 or 4")
+        check_choice("contexts", contexts, (1, 2, 4))
         self._contexts = contexts
         self._context = context[: ceil_log2(contexts)]
         self._domain = domain

@@ -7,7 +7,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ualink.config import ConfigError
+from ualink.checks import check_integer
 
 __all__ = ["RoundRobinArbiter"]
 
@@ -32,8 +32,7 @@ class RoundRobinArbiter(wiring.Component):
     """
 
     def __init__(self, count: int):
-        if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-            raise ConfigError(f"round_robin.count is {count!r}; it must be a whole number of 1 or more")
+        check_integer("round_robin.count", count, 1)
         self.count = count
         super().__init__(
             {

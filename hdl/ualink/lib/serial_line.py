@@ -7,7 +7,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.cdc import FFSynchronizer
 from amaranth.lib.wiring import In, Out
 
-from ualink.config import ConfigError
+from ualink.checks import ConfigError, check_integer
 
 __all__ = ["LEAST_CYCLES_PER_BIT", "BitClock", "SerialReceiver", "SerialTransmitter"]
 
@@ -34,8 +34,7 @@ class BitClock(wiring.Component):
 
     def __init__(self, clock_hz: int, baud: int, *, first: float = 1):
         for name, value in (("clock_hz", clock_hz), ("baud", baud)):
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise ConfigError(f"{name} is {value!r}; it must be a whole number of 1 or more")
+            check_integer(name, value, 1)
         if clock_hz < LEAST_CYCLES_PER_BIT * baud:
             raise ConfigError(
                 f"baud is {baud:,}; with a clock of {clock_hz:,} Hz it may be {clock_hz // LEAST_CYCLES_PER_BIT:,} "

@@ -4,7 +4,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ualink.config import ConfigError
+from ualink.checks import ConfigError, check_integer
 from ualink.lib.gf2 import LinearMap
 
 __all__ = ["LOCK_WORDS", "LOSS_WINDOW", "LOSS_WORDS", "PRBS_TAPS", "PRBSChecker", "PRBSGenerator"]
@@ -33,8 +33,7 @@ def _steps(order: int, width: int) -> LinearMap:
 def _check(order: int, width: int) -> None:
     if order not in PRBS_TAPS:
         raise ConfigError(f"order is {order!r}; it must be one of {', '.join(map(str, PRBS_TAPS))}")
-    if isinstance(width, bool) or not isinstance(width, int) or width < 1:
-        raise ConfigError(f"width is {width!r}; it must be a whole number of 1 or more")
+    check_integer("width", width, 1)
 
 
 def _newest(state, word, order: int):

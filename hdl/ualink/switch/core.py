@@ -6,7 +6,8 @@ from amaranth.hdl import Array, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ualink.config import ConfigError, SwitchConfig, UPLIConfig
+from ualink.checks import check_integer
+from ualink.config import SwitchConfig, UPLIConfig
 from ualink.switch.deny_log import DenyLog, DenyStatusSignature
 from ualink.switch.request_plane import RequestPlane
 from ualink.switch.response_plane import ResponsePlane
@@ -29,8 +30,7 @@ class QueueDepths:
     def __post_init__(self):
         for channel, least in (("req", 1), ("orig_data", MAX_BEATS), ("rd_rsp", MAX_BEATS), ("wr_rsp", 1)):
             depth = getattr(self, channel)
-            if isinstance(depth, bool) or not isinstance(depth, int) or depth < least:
-                raise ConfigError(f"voq_depth.{channel} is {depth!r}; it must be a whole number of {least} or more")
+            check_integer(f"voq_depth.{channel}", depth, least)
 
     @classmethod
     def of_credits(cls, upli: UPLIConfig) -> "QueueDepths":

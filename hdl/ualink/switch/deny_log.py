@@ -4,7 +4,7 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import enum, wiring
 from amaranth.lib.wiring import In, Out
 
-from ualink.config import ConfigError
+from ualink.checks import check_integer
 
 __all__ = ["DenialSignature", "DeniedKind", "DenyLog", "DenyStatusSignature"]
 
@@ -68,8 +68,7 @@ class DenyLog(wiring.Component):
     """
 
     def __init__(self, counter_bits: int = 16):
-        if isinstance(counter_bits, bool) or not isinstance(counter_bits, int) or counter_bits < 2:
-            raise ConfigError(f"deny_log.counter_bits is {counter_bits!r}; it must be a whole number of 2 or more")
+        check_integer("deny_log.counter_bits", counter_bits, 2)
         self.counter_bits = counter_bits
         super().__init__(
             {

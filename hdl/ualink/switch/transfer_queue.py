@@ -4,7 +4,7 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ualink.config import ConfigError
+from ualink.checks import check_integer
 from ualink.lib.queue import Queue
 from ualink.switch.transfer import MAX_BEATS
 
@@ -27,8 +27,7 @@ class TransferQueue(wiring.Component):
     """
 
     def __init__(self, layout, depth: int):
-        if isinstance(depth, bool) or not isinstance(depth, int) or depth < MAX_BEATS:
-            raise ConfigError(f"transfer_queue.depth is {depth!r}; it must be a whole number of {MAX_BEATS} or more")
+        check_integer("transfer_queue.depth", depth, MAX_BEATS)
         self.layout = layout
         self.depth = depth
         super().__init__({"input": In(stream.Signature(layout)), "output": Out(stream.Signature(layout))})

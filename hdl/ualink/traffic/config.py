@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from ualink.config import ConfigError, Credits, UPLIConfig
+from ualink.checks import ConfigError, check_choice, is_integer
+from ualink.config import Credits, UPLIConfig
 
 __all__ = ["TrafficConfig"]
 
@@ -26,12 +27,6 @@ class TrafficConfig:
     def __post_init__(self):
         for key, low, high in (("tags", 2, 2048), ("memory_lines", 4, 1 << 20)):
             value = getattr(self, key)
-            if (
-                isinstance(value, bool)
-                or not isinstance(value, int)
-                or not low <= value <= high
-                or value.bit_count() != 1
-            ):
+            if not is_integer(value, low, high) or value.bit_count() != 1:
                 raise ConfigError(f"traffic.{key} is {value!r}; it must be a power of two from {low} to {high}")
-        if isinstance(self.ports, bool) or self.ports not in (1, 2, 4):
-            raise ConfigError(f"traffic.ports is {self.ports!r}; it must be 1, 2 or 4")
+        check_choice("traffic.ports", self.ports, (1, 2, 4))

@@ -4,7 +4,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
-from ualink.lib.interleave import NEVER_MEET
+from ualink.lib.memory_marks import NEVER_MEET
 from ualink.traffic.request_rules import RequestRules
 from ualink.upli.channels import beat_stream
 from ualink.upli.commands import Status, has_orig_data

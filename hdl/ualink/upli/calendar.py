@@ -4,15 +4,14 @@ from amaranth.hdl import Const, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ualink.config import ConfigError
+from ualink.checks import check_choice
 
 __all__ = ["Calendar", "CalendarCheck", "check_ports"]
 
 
 def check_ports(owner: str, ports: int) -> int:
     """``ports`` when it is a bifurcation of a station, ConfigError naming ``owner`` otherwise."""
-    if isinstance(ports, bool) or ports not in (1, 2, 4):
-        raise ConfigError(f"{owner}.ports is {ports!r}; it must be 1, 2 or 4")
+    check_choice(f"{owner}.ports", ports, (1, 2, 4))
     return ports
 
 

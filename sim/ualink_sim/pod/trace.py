@@ -20,6 +20,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from ualink.checks import is_integer
 from ualink.description.file import read_text
 from ualink.wording import named, shown
 
@@ -114,7 +115,7 @@ class _Line:
 
     def _integer(self, key: str, default: int | None, low: int, high: int) -> int:
         value = self._given(key) if default is None else self.values.get(key, default)
-        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        if not is_integer(value, low, high):
             raise self.fail(f"{key}: is {shown(value)}; it must be a whole number from {low} to {high}")
         return value
 

@@ -7,7 +7,7 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ualink.config import ConfigError
+from ualink.checks import ConfigError, check_choice
 from ualink.dl.flit.format import BEAT_BYTES
 from ualink.lib.gf2 import LinearMap, crc_advance, crc_input, crc_square
 
@@ -56,8 +56,7 @@ def accumulator_latency(stages: int) -> int:
     1 stage: all in one cycle; 2: a register behind the XOR of 512 bits; 3: another behind the result; 4: another within
     the XOR of 512 bits.
     """
-    if isinstance(stages, bool) or stages not in CRC_STAGES:
-        raise ConfigError(f"stages is {stages!r}; it must be one of {', '.join(map(str, CRC_STAGES))}")
+    check_choice("stages", stages, tuple(CRC_STAGES))
     return CRC_STAGES[stages]
 
 
@@ -84,8 +83,7 @@ class CrcAccumulator(wiring.Component):
     def __init__(self, field: LinearMap, latency: int = 2):
         if (field.inputs, field.outputs) != (CRC_BITS, CRC_BITS):
             raise ConfigError(f"the map of the CRC field is {field.inputs}x{field.outputs} bits; it must be 32x32")
-        if isinstance(latency, bool) or latency not in (1, 2, 3):
-            raise ConfigError(f"latency is {latency!r}; it must be 1, 2 or 3")
+        check_choice("latency", latency, (1, 2, 3))
         self._field = TO_ROOT @ field
         self._latency = latency
         super().__init__(

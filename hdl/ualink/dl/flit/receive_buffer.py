@@ -4,8 +4,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, ResetInserter
 from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ualink.emit.memories import BLOCK_RAM
-from ualink.lib.interleave import NEVER_MEET
+from ualink.lib.memory_marks import BLOCK_RAM, NEVER_MEET
 from ualink.lib.parity import ProtectedRegister, byte_parity
 from ualink.phy.interface import BEATS_PER_FLIT, RX_BEAT_LAYOUT
 

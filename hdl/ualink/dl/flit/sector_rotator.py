@@ -4,7 +4,7 @@ from amaranth.hdl import Cat, Module, Mux
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ualink.config import ConfigError
+from ualink.checks import ConfigError, is_integer
 from ualink.dl.flit.half_segment import FRAME_BITS, FRAME_SECTOR_BITS
 
 __all__ = ["SectorRotator"]
@@ -21,7 +21,7 @@ class SectorRotator(wiring.Component):
     """
 
     def __init__(self, stages: int = 4):
-        if isinstance(stages, bool) or stages not in range(1, 5):
+        if not is_integer(stages, 1, 4):
             raise ConfigError(f"a sector rotator has {stages!r} stages; it must have 1 to 4")
         self._stages = stages
         super().__init__({"sectors": In(FRAME_BITS), "amount": In(stages), "rotated": Out(FRAME_BITS)})

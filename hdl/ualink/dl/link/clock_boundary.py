@@ -25,7 +25,7 @@ from amaranth.lib.cdc import FFSynchronizer
 from amaranth.lib.fifo import AsyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
 
-from ualink.config import ConfigError
+from ualink.checks import ConfigError, check_integer, is_integer
 from ualink.dl.interface import TL_FLIT_LAYOUT, tl_flit_signature
 
 __all__ = ["RX_DEPTH", "ClockBoundary", "required_depth"]
@@ -37,8 +37,7 @@ QUIET_CYCLES = 4
 
 def required_depth(replay_depth: int) -> int:
     """Least power of two that holds what a partner with a TxReplay of ``replay_depth`` DL flits can cause."""
-    if isinstance(replay_depth, bool) or not isinstance(replay_depth, int) or not 0 <= replay_depth <= 255:
-        raise ConfigError(f"replay_depth is {replay_depth!r}; it must be a whole number from 0 to 255")
+    check_integer("replay_depth", replay_depth, 0, 255)
     return 1 << (UNREPLAYED_DEPTH + replay_depth - 1).bit_length()
 
 
@@ -96,7 +95,7 @@ class ClockBoundary(wiring.Component):
 
     def __init__(self, *, rx_depth: int = RX_DEPTH, tx_depth: int = 16):
         for name, depth, least in (("rx_depth", rx_depth, 16), ("tx_depth", tx_depth, 4)):
-            if isinstance(depth, bool) or not isinstance(depth, int) or depth < least or depth & (depth - 1):
+            if not is_integer(depth, least) or depth & (depth - 1):
                 raise ConfigError(f"{name} is {depth!r}; it must be a power of two, {least} or more")
         self._rx_depth = rx_depth
         self._tx_depth = tx_depth

@@ -4,7 +4,7 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ualink.config import ConfigError
+from ualink.checks import check_integer
 from ualink.dl.interface import LinkState
 from ualink.phy.interface import SlotStatus, TxKind
 
@@ -48,8 +48,7 @@ class LinkStateMachine(wiring.Component):
     """
 
     def __init__(self, idle_flit_times: int = 16):
-        if isinstance(idle_flit_times, bool) or not isinstance(idle_flit_times, int) or not 4 <= idle_flit_times <= 255:
-            raise ConfigError(f"idle_flit_times is {idle_flit_times!r}; it must be a whole number from 4 to 255")
+        check_integer("idle_flit_times", idle_flit_times, 4, 255)
         self._idle_flit_times = idle_flit_times
         super().__init__(
             {

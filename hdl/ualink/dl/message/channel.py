@@ -4,7 +4,7 @@ from amaranth.hdl import Const, Module, Mux, Signal
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ualink.config import ConfigError
+from ualink.checks import check_choice
 from ualink.dl.message.format import ControlType, MessageClass
 from ualink.lib.queue import Queue
 
@@ -98,8 +98,7 @@ class Channel(wiring.Component):
     """
 
     def __init__(self, channel: int = 0):
-        if channel not in (0, 4) or isinstance(channel, bool):
-            raise ConfigError(f"channel is {channel!r}; it must be 0 or 4")
+        check_choice("channel", channel, (0, 4))
         self._channel = channel
         super().__init__(
             {

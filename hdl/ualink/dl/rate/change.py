@@ -4,7 +4,7 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import enum, wiring
 from amaranth.lib.wiring import In, Out
 
-from ualink.config import ConfigError
+from ualink.checks import check_choice
 from ualink.dl.rate.announcement import RateAnnouncement
 from ualink.dl.rate.pacer import REFERENCE_RATE
 from ualink.dl.registers.firmware import FULL_RATE
@@ -68,8 +68,7 @@ class RateChange(wiring.Component):
     """
 
     def __init__(self, ports: int = 1):
-        if ports not in (1, 2, 4) or isinstance(ports, bool):
-            raise ConfigError(f"ports is {ports!r}; it must be 1, 2 or 4")
+        check_choice("ports", ports, (1, 2, 4))
         self._ports = ports
         super().__init__(
             {

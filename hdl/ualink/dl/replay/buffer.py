@@ -4,9 +4,9 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
-from ualink.config import ConfigError
+from ualink.checks import check_integer
 from ualink.dl.replay.sequence import RESET_SEQ, SEQ_BITS, is_held, next_seq, seq_distance
-from ualink.lib.interleave import NEVER_MEET
+from ualink.lib.memory_marks import NEVER_MEET
 from ualink.lib.parity import ProtectedRegister
 from ualink.phy.interface import BEATS_PER_FLIT
 
@@ -48,8 +48,7 @@ class ReplayBuffer(wiring.Component):
     """
 
     def __init__(self, depth: int, beats: int = BEATS_PER_FLIT, data_bits: int = 512):
-        if isinstance(depth, bool) or not isinstance(depth, int) or not 2 <= depth <= 255:
-            raise ConfigError(f"replay_depth is {depth!r}; it must be a whole number from 2 to 255")
+        check_integer("replay_depth", depth, 2, 255)
         self.depth = depth
         self._beats = beats
         self._data_bits = data_bits

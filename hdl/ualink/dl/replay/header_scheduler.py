@@ -4,7 +4,7 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ualink.config import ConfigError
+from ualink.checks import check_integer
 from ualink.dl.flit.format import FlitOp
 from ualink.dl.replay.sequence import RESET_SEQ, SEQ_BITS, next_seq
 
@@ -38,12 +38,7 @@ class HeaderScheduler(wiring.Component):
     """
 
     def __init__(self, explicit_cadence: int = 7):
-        if (
-            isinstance(explicit_cadence, bool)
-            or not isinstance(explicit_cadence, int)
-            or not 1 <= explicit_cadence <= 7
-        ):
-            raise ConfigError(f"explicit_cadence is {explicit_cadence!r}; it must be a whole number from 1 to 7")
+        check_integer("explicit_cadence", explicit_cadence, 1, 7)
         self._cadence = explicit_cadence
         super().__init__(
             {

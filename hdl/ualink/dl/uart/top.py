@@ -4,7 +4,7 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from ualink.config import ConfigError
+from ualink.checks import check_integer
 from ualink.dl.interface import MESSAGE_DWORD_LAYOUT
 from ualink.dl.message.decoder import TRANSPORT_PAYLOAD_LAYOUT
 from ualink.dl.message.format import TRANSPORT_HEADER_LAYOUT, MessageClass, UARTType
@@ -52,8 +52,7 @@ class Uart(wiring.Component):
 
     def __init__(self, tx_dwords: int = 128, rx_dwords: int = 128):
         for name, dwords in (("tx_dwords", tx_dwords), ("rx_dwords", rx_dwords)):
-            if isinstance(dwords, bool) or not isinstance(dwords, int) or not 1 <= dwords <= 4095:
-                raise ConfigError(f"uart.{name} is {dwords!r}; it must be a whole number from 1 to 4095")
+            check_integer(f"uart.{name}", dwords, 1, 4095)
         self._tx_dwords = tx_dwords
         self._rx_dwords = rx_dwords
         super().__init__(

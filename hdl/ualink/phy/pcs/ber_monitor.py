@@ -4,7 +4,7 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ualink.config import ConfigError
+from ualink.checks import ConfigError, is_integer
 from ualink.phy.blocks import BLOCKS_PER_BEAT
 
 __all__ = ["BER_LIMIT", "BER_WINDOW_SECONDS", "BitErrorRateMonitor"]
@@ -34,7 +34,7 @@ class BitErrorRateMonitor(wiring.Component):
     """
 
     def __init__(self, *, window: int):
-        if isinstance(window, bool) or not isinstance(window, int) or window < 128 or window % BLOCKS_PER_BEAT:
+        if not is_integer(window, 128) or window % BLOCKS_PER_BEAT:
             raise ConfigError(f"window is {window!r}; it must be a multiple of 8 blocks, 128 or more")
         self._beats = window // BLOCKS_PER_BEAT
         super().__init__({"enable": In(1), "bad": In(BLOCKS_PER_BEAT), "valid": In(1), "hi_ber": Out(1)})

@@ -2,7 +2,7 @@
 
 from amaranth.lib import data, stream
 
-from ualink.config import ConfigError
+from ualink.checks import ConfigError, check_integer
 from ualink.phy.blocks import BLOCK_BITS, BLOCKS_PER_BEAT
 from ualink.phy.serdes.interface import check_width
 
@@ -38,5 +38,4 @@ def check_framing(*, lanes: int = 1, width: int = 20, marker_blocks: int = 16, m
     check_width(width)
     if marker_blocks not in (16, 20, 32, 64):
         raise ConfigError(f"marker_blocks is {marker_blocks!r}; it must be 16, 20, 32 or 64 (UALink_200 §7.2.4.6)")
-    if isinstance(marker_interval, bool) or not isinstance(marker_interval, int) or marker_interval < 2:
-        raise ConfigError(f"marker_interval is {marker_interval!r}; it must be a whole number of 2 or more")
+    check_integer("marker_interval", marker_interval, 2)

@@ -6,7 +6,7 @@ from amaranth.lib.cdc import FFSynchronizer
 from amaranth.lib.fifo import AsyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
 
-from ualink.config import ConfigError
+from ualink.checks import ConfigError, check_integer
 from ualink.phy.blocks import BLOCKS_PER_BEAT, BLOCKS_PER_FLIT
 from ualink.phy.pcs.block_lock import BlockLock
 from ualink.phy.pcs.interface import check_framing, lane_word_layout
@@ -25,8 +25,7 @@ def receive_patience(*, lanes: int, max_skew: int, marker_interval: int) -> int:
     """Beats that a lane waits for one that is ``max_skew`` blocks later; ``ConfigError`` where half an interval is
     not longer, since then two markers in a row cannot be told apart."""
     check_framing(lanes=lanes, marker_interval=marker_interval)
-    if isinstance(max_skew, bool) or not isinstance(max_skew, int) or max_skew < 0:
-        raise ConfigError(f"max_skew is {max_skew!r}; it must be a whole number of 0 or more")
+    check_integer("max_skew", max_skew, 0)
     if lanes == 1:
         return _JITTER
     skew = -(-max_skew * lanes // BLOCKS_PER_BEAT)

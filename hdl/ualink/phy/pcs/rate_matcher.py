@@ -5,7 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.fifo import AsyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
 
-from ualink.config import ConfigError
+from ualink.checks import ConfigError, is_integer
 from ualink.phy.blocks import BLOCK_BITS
 from ualink.phy.pcs.idle_deletion import IdleDeletion
 from ualink.phy.pcs.idle_insertion import IdleInsertion
@@ -45,7 +45,7 @@ class RateMatcher(wiring.Component):
 
     def __init__(self, *, blocks: int = 1, depth: int = 64):
         check_blocks(blocks)
-        if isinstance(depth, bool) or not isinstance(depth, int) or depth < 16 or depth & (depth - 1):
+        if not is_integer(depth, 16) or depth & (depth - 1):
             raise ConfigError(f"depth is {depth!r}; it must be a power of two, 16 or more")
         self._blocks, self._depth = blocks, depth
         width = BLOCK_BITS * blocks

@@ -2,7 +2,7 @@
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 
-from ualink.config import ConfigError
+from ualink.checks import check_choice
 from ualink.phy.blocks import BLOCK_BITS, BLOCKS_PER_FLIT, CONTROL_SYNC, DATA_SYNC, IDLE_BLOCK, ORDERED_SET_TYPE
 
 __all__ = ["FlitPosition", "blocks_left", "check_blocks", "is_idle", "is_ordered_set", "last_block"]
@@ -10,8 +10,7 @@ __all__ = ["FlitPosition", "blocks_left", "check_blocks", "is_idle", "is_ordered
 
 def check_blocks(blocks: int) -> None:
     """``ConfigError`` unless words are of one block, of four or of eight."""
-    if blocks not in (1, 4, 8) or isinstance(blocks, bool):
-        raise ConfigError(f"blocks is {blocks!r}; it must be 1, 4 or 8")
+    check_choice("blocks", blocks, (1, 4, 8))
 
 
 def is_idle(word: Value) -> Value:

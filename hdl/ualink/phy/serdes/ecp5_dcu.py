@@ -5,7 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.cdc import FFSynchronizer, ResetSynchronizer
 from amaranth.lib.wiring import In, Out
 
-from ualink.config import ConfigError
+from ualink.checks import ConfigError, check_integer, is_integer
 
 from .ecp5_parameters import channel_parameters, unit_parameters
 from .ecp5_rate import Ecp5Rate
@@ -85,8 +85,7 @@ class Ecp5Dcu(wiring.Component):
             raise ConfigError(f"channels is {channels!r}; a unit has channels 0 and 1")
         if width not in (10, 20, 40):
             raise ConfigError(f"width is {width!r}; a dual-channel unit has words of 10, 20 or 40 bits")
-        if isinstance(first_lane, bool) or not isinstance(first_lane, int) or first_lane < 0:
-            raise ConfigError(f"first_lane is {first_lane!r}; it must be a whole number")
+        check_integer("first_lane", first_lane, 0)
         self._unit, self._channels, self._rate, self._width, self._times = unit, channels, rate, width, times
         self._first_lane = first_lane
         super().__init__(
@@ -233,6 +232,6 @@ def _clock(domain: str) -> Signal:
 
 
 def _checked_unit(unit: int) -> int:
-    if isinstance(unit, bool) or unit not in (0, 1):
+    if not is_integer(unit, 0, 1):
         raise ConfigError(f"unit is {unit!r}; a device has dual-channel units 0 and 1")
     return unit

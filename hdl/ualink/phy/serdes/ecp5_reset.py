@@ -10,7 +10,7 @@ from amaranth.lib import wiring
 from amaranth.lib.cdc import FFSynchronizer
 from amaranth.lib.wiring import In, Out
 
-from ualink.config import ConfigError
+from ualink.checks import ConfigError, is_integer
 
 from .interface import RETRIES_BITS
 
@@ -35,7 +35,7 @@ class Ecp5ResetTimes:
     def __post_init__(self):
         for field in fields(self):
             value = getattr(self, field.name)
-            if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < 1 << 24:
+            if not is_integer(value, 1, (1 << 24) - 1):
                 raise ConfigError(f"{field.name} is {value!r}; it must be 1 to {(1 << 24) - 1} cycles")
 
     @classmethod

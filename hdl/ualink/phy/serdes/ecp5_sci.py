@@ -7,7 +7,7 @@ from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ualink.config import ConfigError
+from ualink.checks import ConfigError, is_integer
 
 from .interface import Loopback
 
@@ -63,7 +63,7 @@ class Ecp5LoopbackWriter(wiring.Component):
     """
 
     def __init__(self, channels: int):
-        if isinstance(channels, bool) or channels not in (1, 2):
+        if not is_integer(channels, 1, 2):
             raise ConfigError(f"channels is {channels!r}; a unit has 1 or 2")
         self._channels = channels
         super().__init__(

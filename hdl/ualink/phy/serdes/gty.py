@@ -9,7 +9,7 @@ from amaranth.lib import wiring
 from amaranth.lib.cdc import FFSynchronizer, ResetSynchronizer
 from amaranth.lib.wiring import In, Out
 
-from ualink.config import ConfigError
+from ualink.checks import ConfigError, is_integer
 
 from .interface import LaneStatusSignature, Loopback, SerdesLaneSignature
 
@@ -48,9 +48,9 @@ class GtyLanes(wiring.Component):
     """
 
     def __init__(self, *, lanes: int, width: int, line_rate: int):
-        if isinstance(lanes, bool) or lanes not in (1, 2, 3, 4):
+        if not is_integer(lanes, 1, 4):
             raise ConfigError(f"lanes is {lanes!r}; a quad has 1 to 4")
-        if isinstance(width, bool) or width not in (32, 64):
+        if not is_integer(width, 32, 64) or width not in (32, 64):
             raise ConfigError(f"width is {width!r}; a GTY has words of 32 or 64 bits here")
         self._width, self._line_rate, self._count = width, line_rate, lanes
         self.pins: dict[str, IOValue] = {}

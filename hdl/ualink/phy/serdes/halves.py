@@ -5,7 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.cdc import FFSynchronizer
 from amaranth.lib.wiring import In, Out
 
-from ualink.config import ConfigError
+from ualink.checks import ConfigError, is_integer
 
 __all__ = ["JoinHalves", "SplitWords"]
 
@@ -98,5 +98,5 @@ def _place(m: Module, flag, domain: str, *, bits: int, then: int):
 
 
 def _check(width: int) -> None:
-    if isinstance(width, bool) or not isinstance(width, int) or width < 2 or width % 2:
+    if not is_integer(width, 2) or width % 2:
         raise ConfigError(f"width is {width!r}; it must be an even number of 2 or more")

@@ -3,7 +3,7 @@
 from amaranth.lib import enum, wiring
 from amaranth.lib.wiring import In, Out
 
-from ualink.config import ConfigError
+from ualink.checks import check_choice
 
 __all__ = [
     "LANE_WIDTHS",
@@ -32,8 +32,7 @@ class Loopback(enum.Enum, shape=2):
 
 def check_width(width: int) -> None:
     """``ConfigError`` unless lane words may have ``width`` bits."""
-    if isinstance(width, bool) or width not in LANE_WIDTHS:
-        raise ConfigError(f"width is {width!r}; it must be one of {', '.join(map(str, LANE_WIDTHS))}")
+    check_choice("width", width, LANE_WIDTHS)
 
 
 class LaneWordsSignature(wiring.Signature):

@@ -3,7 +3,7 @@
 from amaranth.hdl import Cat, Value
 from amaranth.lib import data
 
-from ualink.config import ConfigError
+from ualink.checks import check_integer
 from ualink.lib.parity import even_parity
 
 __all__ = ["REGION_BITS", "check_geometry", "entry_layout", "has_mismatch", "make_entry"]
@@ -15,8 +15,7 @@ REGION_BITS = 37
 def check_geometry(cache: str, rows: int, ways: int, region_bits: int) -> None:
     """Raise ConfigError for what is no Address Cache (UALink_200 §5.5: up to 1024 rows of up to 4 ways)."""
     for name, value, most in (("rows", rows, 1024), ("ways", ways, 4), ("region_bits", region_bits, REGION_BITS)):
-        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-            raise ConfigError(f"{cache}.{name} is {value!r}; it must be a whole number from 1 to {most}")
+        check_integer(f"{cache}.{name}", value, 1, most)
 
 
 def entry_layout(region_bits: int, **more) -> data.StructLayout:

@@ -4,7 +4,7 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
-from ualink.lib.interleave import NEVER_MEET
+from ualink.lib.memory_marks import NEVER_MEET
 
 from .address_entry import REGION_BITS, check_geometry, entry_layout, has_mismatch, make_entry
 
