@@ -1,11 +1,8 @@
 """Sets of the eight blocks of a beat, bit n for block n."""
 
-from functools import reduce
-from operator import or_
-
 from amaranth.hdl import Cat, Value
 
-__all__ = ["after", "at_or_after", "before_first", "chosen", "first_of", "index_of", "last_of"]
+__all__ = ["after", "at_or_after", "before_first", "first_of", "index_of", "last_of"]
 
 
 def first_of(blocks: Value) -> Value:
@@ -37,10 +34,3 @@ def index_of(one: Value) -> Value:
     """The number of the one bit that is set; 0 if there is none."""
     bits = max(1, (len(one) - 1).bit_length())
     return Cat(Cat(one[n] for n in range(len(one)) if n >> bit & 1).any() for bit in range(bits))
-
-
-def chosen(one: Value, values: list) -> Value:
-    """That of ``values`` which belongs to the one bit that is set; 0 if there is none. No value goes through another's
-    choice, as it would through a chain of conditions."""
-    values = [Value.cast(value) for value in values]
-    return reduce(or_, (value & one[n].replicate(len(value)) for n, value in enumerate(values)))

@@ -5,8 +5,8 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.config import PhyConfig
+from ualink.lib.select import select_one
 from ualink.phy.alignment_span import AlignmentSpan
-from ualink.phy.block_mask import chosen
 from ualink.phy.blocks import BLOCKS_PER_BEAT
 from ualink.phy.interface import BLOCKS_LAYOUT, RX_BEAT_LAYOUT, SlotStatus
 from ualink.phy.link_fault import LinkFault, LinkFaultMachine
@@ -111,7 +111,7 @@ class RSReceive(wiring.Component):
             m.d.sync += [newest.eq(held), before.eq(newest)]
         whole = Signal(64 * BLOCKS_PER_BEAT, reset_less=True)
         shifted = (Cat(before, newest)[64 * n :][: len(newest)] for n in range(1, BLOCKS_PER_BEAT))
-        m.d.sync += whole.eq(chosen(self.slots.offset, [newest, *shifted]))
+        m.d.sync += whole.eq(select_one(self.slots.offset, [newest, *shifted]))
         m.d.comb += self.beat.p.data.eq(whole)
 
     def _control_flit(self, m):

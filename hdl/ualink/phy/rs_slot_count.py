@@ -5,7 +5,8 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.config import PhyConfig
-from ualink.phy.block_mask import after, chosen, index_of
+from ualink.lib.select import select_one
+from ualink.phy.block_mask import after, index_of
 from ualink.phy.blocks import BLOCKS_PER_BEAT, BLOCKS_PER_FLIT
 
 __all__ = ["SlotCount"]
@@ -52,7 +53,7 @@ class SlotCount(wiring.Component):
         moved = Signal(range(BLOCKS_PER_FLIT + BLOCKS_PER_BEAT))
         starts, passes, in_control_slot = Signal(), Signal(), Signal()
         # Does the count pass to the following place before the first start, or within the beat?
-        before_start = chosen(self.first_start, [blocks >= BLOCKS_PER_FLIT - n for n in range(BLOCKS_PER_BEAT)])
+        before_start = select_one(self.first_start, [blocks >= BLOCKS_PER_FLIT - n for n in range(BLOCKS_PER_BEAT)])
         first_behind = (self.first_start & after(self.marker)).any()
         last_behind = (self.last_start & after(self.marker)).any()
         m.d.comb += [

@@ -4,7 +4,8 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, enum, wiring
 from amaranth.lib.wiring import In, Out
 
-from ualink.phy.block_mask import after, at_or_after, before_first, chosen, first_of, last_of
+from ualink.lib.select import select_one
+from ualink.phy.block_mask import after, at_or_after, before_first, first_of, last_of
 from ualink.phy.blocks import BLOCKS_PER_BEAT
 from ualink.phy.interface import BEATS_PER_FLIT
 
@@ -124,7 +125,7 @@ class SlotFinder(wiring.Component):
             with m.Default():
                 m.d.comb += origin.eq(Mux(aborts, cut, Mux(ends_inside, place, 0)))
         scan = Signal(SCAN_LAYOUT)
-        m.d.comb += scan.as_value().eq(chosen(origin, [scans[n] for n in range(BLOCKS_PER_BEAT)]))
+        m.d.comb += scan.as_value().eq(select_one(origin, [scans[n] for n in range(BLOCKS_PER_BEAT)]))
 
         starts, replaced, ended, goes_on = Signal(), Signal(), Signal(), Signal()
         m.d.comb += [

@@ -5,7 +5,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.lib.round_robin import RoundRobinArbiter
-from ualink.switch.select import select_one
+from ualink.lib.select import select_one
 from ualink.switch.transfer import transfer_layout
 from ualink.upli.channels import CHANNEL_LAYOUTS, beat_stream
 

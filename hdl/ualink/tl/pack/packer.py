@@ -8,6 +8,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.config import TLConfig
+from ualink.lib.select import select_one
 from ualink.tl.control import LIMITS_LAYOUT
 from ualink.tl.credit.release import FC_FIELDS
 from ualink.tl.format.fields import FLOW_CONTROL, MessageType
@@ -135,7 +136,7 @@ class Packer(wiring.Component):
                 earlier = sum(self.fc_valid[:k], start=Const(0))
                 m.d.comb += chosen[k].eq(allowed & self.fc_valid[k] & (earlier == n))
             field = Signal(FLOW_CONTROL.size, name=f"fc_field_{n}")
-            m.d.comb += field.eq(_choose(chosen, [field.as_value() for field in self.fc]))
+            m.d.comb += field.eq(select_one(chosen, [field.as_value() for field in self.fc]))
             ranked.append(field)
             placed |= chosen & Cat(place[n] for place in placement.fc).any().replicate(FC_FIELDS)
         return ranked, placed
@@ -149,15 +150,15 @@ class Packer(wiring.Component):
             # At least one sector for each Response before it.
             answers = self.responses[: sector + 1]
             words = [
-                _choose(request_low, [request.field[:64][half] for request in self.requests]),
-                _choose(request_high, [request.field[64:][half] for request in self.requests]),
-                _choose(placement.response_low[sector], [answer.field[:32] for answer in answers]),
-                _choose(placement.response_high[sector], [answer.field[32:] for answer in answers]),
-                _choose(placement.fc[sector], flow_control),
+                select_one(request_low, [request.field[:64][half] for request in self.requests]),
+                select_one(request_high, [request.field[64:][half] for request in self.requests]),
+                select_one(placement.response_low[sector], [answer.field[:32] for answer in answers]),
+                select_one(placement.response_high[sector], [answer.field[32:] for answer in answers]),
+                select_one(placement.fc[sector], flow_control),
             ]
-            jobs = [_choose(placement.response_low[sector], [answer.job.as_value() for answer in answers])]
+            jobs = [select_one(placement.response_low[sector], [answer.job.as_value() for answer in answers])]
             if sector % 2 == 0:
-                jobs.append(_choose(request_low, [request.job.as_value() for request in self.requests]))
+                jobs.append(select_one(request_low, [request.job.as_value() for request in self.requests]))
             if sector == 0:
                 words.append(Mux(self.complete, message, 0))
             m.d.comb += [
@@ -168,8 +169,8 @@ class Packer(wiring.Component):
     def _fill_tags(self, m, placement):
         for slot in range(TAGS):
             m.d.comb += self.formed.tags[64 * slot : 64 * slot + 64].eq(
-                _choose(placement.tag_request[slot], [request.auth_tag for request in self.requests])
-                | _choose(placement.tag_response[slot], [response.auth_tag for response in self.responses[:TAGS]])
+                select_one(placement.tag_request[slot], [request.auth_tag for request in self.requests])
+                | select_one(placement.tag_response[slot], [response.auth_tag for response in self.responses[:TAGS]])
             )
 
     def _count(self, m, share):
@@ -184,22 +185,13 @@ class Packer(wiring.Component):
                 total = Signal.like(self.formed.half_flits, name=f"owed_{k}_{n}")
                 m.d.comb += total.eq(request_owes[k] + more)
                 mixes.append(total)
-            owed.append(_choose(requests, mixes))
+            owed.append(select_one(requests, mixes))
         m.d.comb += [
-            self.formed.requests.eq(_choose(requests, range(REQUESTS_IN_SIGHT + 1))),
-            self.formed.responses.eq(_choose(responses, range(RESPONSES_IN_SIGHT + 1))),
-            self.formed.half_flits.eq(_choose(responses, owed)),
+            self.formed.requests.eq(select_one(requests, range(REQUESTS_IN_SIGHT + 1))),
+            self.formed.responses.eq(select_one(responses, range(RESPONSES_IN_SIGHT + 1))),
+            self.formed.half_flits.eq(select_one(responses, owed)),
             self.formed.message.eq(self.complete),
         ]
-
-
-def _choose(selects, values):
-    """The value whose select is set, or 0; at most one is."""
-    terms = []
-    for select, value in zip(selects, values):
-        value = Const(value) if isinstance(value, int) else value
-        terms.append(select.replicate(len(value)) & value)
-    return reduce(or_, terms)
 
 
 def _totals(m, values, name):

@@ -7,6 +7,7 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from ualink.lib.select import select_one
 from ualink.tl.format.fields import MessageType
 
 from .control_decoder import DATA_FIELD_LAYOUT
@@ -112,9 +113,7 @@ class ReceiveSequence(wiring.Component):
             mask.eq(Mux(self.control, self.data_fields, pending)),
             fields.eq(Mux(self.control, self.data_field, pending_field)),
             first.eq(mask & (~mask + 1)),
-            next_field.eq(
-                reduce(or_, (first[n].replicate(DATA_FIELD_LAYOUT.size) & fields[n].as_value() for n in range(8)))
-            ),
+            next_field.eq(select_one(first, [fields[n] for n in range(8)])),
         ]
 
         lower_taken, lower_ends = Signal(), Signal()
