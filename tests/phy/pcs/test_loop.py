@@ -23,7 +23,7 @@ def model():
 
 
 def run(model, stories: str, story: str, lanes: str = "1,4") -> None:
-    model.run(f"phy.pcs.loop_{stories}", testcase=story, environment={"LANES": lanes})
+    model.run(f"support.phy.pcs.loop_{stories}", testcase=story, environment={"LANES": lanes})
 
 
 @pytest.mark.req("PHY-018", "PHY-031", "PHY-045", "PHY-051", "PHY-053")
