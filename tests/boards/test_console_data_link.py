@@ -8,7 +8,7 @@ from ualink_boards.console.board import open_board
 from ualink_boards.console.serial_bus import SerialBus
 from ualink_boards.console.simulated import simulated_board
 
-pytestmark = pytest.mark.xdist_group("data_link")
+pytestmark = pytest.mark.xdist_group("data_link_board")
 
 REST_AFTER = 40_000
 
