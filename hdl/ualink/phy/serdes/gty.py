@@ -50,7 +50,7 @@ class GtyLanes(wiring.Component):
     def __init__(self, *, lanes: int, width: int, line_rate: int):
         if not is_integer(lanes, 1, 4):
             raise ConfigError(f"lanes is {lanes!r}; a quad has 1 to 4")
-        if not is_integer(width, 32, 64) or width not in (32, 64):
+        if width not in (32, 64):
             raise ConfigError(f"width is {width!r}; a GTY has words of 32 or 64 bits here")
         self._width, self._line_rate, self._count = width, line_rate, lanes
         self.pins: dict[str, IOValue] = {}
