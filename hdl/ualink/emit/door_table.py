@@ -136,7 +136,6 @@ def _write_counts(page: Path, lines: list[str]) -> None:
 
 def main(arguments: list[str]) -> int:
     """The command."""
-    sys.setrecursionlimit(100_000)
     found = station_doors()
     lines = differences(read_table(TABLE.read_text()) if TABLE.exists() else {}, found)
     for line in lines:
