@@ -88,7 +88,7 @@ def test_saturated_rate():
 
 
 def test_latency():
-    """Three cycles from TL to wire; five from the last beat on the wire to the first TL flit."""
+    """Three cycles from TL to wire; seven from the last beat on the wire to the first TL flit."""
 
     async def story(bench, ctx):
         await bench.bring_up(ctx)
@@ -105,7 +105,7 @@ def test_latency():
         assert slot.start == taken + 3
         assert slot.data[0:2] == b"\x34\x12"
         await bench.until(ctx, lambda: b.received)
-        assert bench.cycle - 1 == slot.start + 9 + bench.latency + 5
+        assert bench.cycle - 1 == slot.start + 9 + bench.latency + 7
 
     Bench().run(story)
 
@@ -200,6 +200,7 @@ def test_one_side_loses_patience(latency):
             end.received.clear()
             end.to_send.extend((n, 2) for n in range(1000))
         await bench.until(ctx, lambda: a.status(ctx, "link_state") == LinkState.IDLE)
+        await bench.step(ctx)
         assert ctx.get(a.link.status.link_downs) == 1
         await bench.until(ctx, lambda: b.status(ctx, "link_state") == LinkState.IDLE)
         assert b.received == a.sent[: len(b.received)]

@@ -36,7 +36,9 @@ PHASES = [
     },
     # Losses, bursts, everything forged that may be.
     {
-        "settings": USUAL | {"seed": 2, "loss": 2000, "burst": 500, "forgery": 3000, "spoil": 800, "offer": 50000},
+        "settings": USUAL
+        | {"seed": 2, "loss": 2000, "burst": 500, "forgery": 3000, "spoil": 800, "offer": 50000}
+        | {"judge": 2},
         "slots": 2500,
     },
     {

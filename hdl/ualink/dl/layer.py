@@ -32,7 +32,7 @@ class DataLink(wiring.Component):
     """Data link of one port: TL flits on one side, ten-beat flit slots of 64 bytes a cycle on the other.
 
     Latency, with ``crc_stages`` 2: a TL flit taken in cycle t is in the beat offered on ``tx`` from cycle t + 3. The
-    first TL flit of an accepted payload flit whose last beat arrives in cycle t leaves ``rx_flit`` in cycle t + 5, one
+    first TL flit of an accepted payload flit whose last beat arrives in cycle t leaves ``rx_flit`` in cycle t + 7, one
     more flit per cycle after it.
 
     While the link is not Up, and again while channel 0 is offline, TL flits are neither taken nor delivered. What was
@@ -139,13 +139,14 @@ class DataLink(wiring.Component):
             m.d.comb += [watcher.rx.valid.eq(self.rx.valid), watcher.rx.p.eq(self.rx.p)]
         connect(m, buffer.beat, unpacker.beat)
         connect(m, unpacker.flit, blocks.containment.received)
+        connect(m, unpacker.message, blocks.containment.received_message)
+        connect(m, blocks.containment.message, blocks.messages.received)
         m.d.comb += [
             receive.ended.eq(check.ended & link.flits & (check.status != SlotStatus.CONTROL)),
             receive.good.eq(check.status == SlotStatus.GOOD),
             receive.header.eq(check.header),
             receive.rx_replay_limit.eq(self.config.rx_replay_limit),
-            receive.tx_last_seq.eq(blocks.transmit.tx_last_seq),
-            buffer.ended.eq(check.ended),
+            receive.held.eq(blocks.transmit.held),
             buffer.accept.eq(receive.accept),
             blocks.containment.fault.eq(buffer.fault | unpacker.fault),
             self.rx_flit.valid.eq(blocks.containment.flit.valid & blocks.messages.receive),
@@ -158,8 +159,6 @@ class DataLink(wiring.Component):
         connect(m, flipped(self.uart_tx), messages.uart_tx)
         connect(m, messages.uart_rx, flipped(self.uart_rx))
         m.d.comb += [
-            messages.received.valid.eq(blocks.unpacker.message.valid & ~blocks.containment.containment),
-            messages.received.payload.eq(blocks.unpacker.message.payload),
             messages.flush.eq(link.flush),
             messages.slot_end.eq(blocks.transmit.slot_end),
             messages.flit_sent.eq(blocks.transmit.flit_sent),

@@ -1,6 +1,6 @@
 """DL messages of one port: what alternative sectors carry, and what becomes of what they brought (UALink_200 §6.4)."""
 
-from amaranth.hdl import Module, ResetInserter
+from amaranth.hdl import Module, ResetInserter, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -45,6 +45,10 @@ class MessageStatusSignature(wiring.Signature):
 
 class MessageService(wiring.Component):
     """Basic messages, negotiation of channels 0 and 4, and UART, behind one decoder and one arbiter.
+
+    The dword that goes next waits in a register for the packer: what a segment sends was decided in the segment before.
+    No segment goes empty for it, as segments take two cycles or more. TL flits do not overtake a message of channel 0
+    that waits there.
 
     Members
     -------
@@ -103,9 +107,20 @@ class MessageService(wiring.Component):
         connect(m, basic.message, arbiter.basic)
         connect(m, control.message, arbiter.control)
         connect(m, uart.message, arbiter.uart)
-        connect(m, arbiter.message, flipped(self.message))
         connect(m, flipped(self.uart_tx), uart.tx)
         connect(m, uart.rx, flipped(self.uart_rx))
+
+        negotiates_0 = Signal()
+        with m.If(self.message.valid):
+            m.d.sync += self.message.valid.eq(~self.message.ready)
+        with m.Else():
+            m.d.sync += [
+                self.message.valid.eq(arbiter.message.valid),
+                self.message.payload.eq(arbiter.message.payload),
+                negotiates_0.eq(control.message.ready & control.is_of_0),
+            ]
+        with m.If(self.flush):
+            m.d.sync += self.message.valid.eq(0)
 
         config = self.config
         m.d.comb += [
@@ -120,7 +135,8 @@ class MessageService(wiring.Component):
             control.may_request.eq(config.may_request_channels),
             control.time_out_flits.eq(config.channel_time_out),
             control.slot_end.eq(self.slot_end),
-            self.transmit.eq(control.transmit_0),
+            arbiter.message.ready.eq(~self.message.valid),
+            self.transmit.eq(control.transmit_0 & ~(self.message.valid & negotiates_0)),
             self.receive.eq(control.receive_0),
             arbiter.uart_may_start.eq(control.transmit_4),
             uart.channel_transmit.eq(control.transmit_4),

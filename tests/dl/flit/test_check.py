@@ -16,7 +16,7 @@ GOOD, BAD, CONTROL = SlotStatus.GOOD, SlotStatus.BAD, SlotStatus.CONTROL
 @pytest.mark.req("DL-004", "DL-012", "DL-123", "DL-132", "DL-133", "DL-180")
 @pytest.mark.parametrize(("covers_zero_field", "stages"), [(True, n) for n in CRC_STAGES] + [(False, 2)])
 def test_verdicts(covers_zero_field, stages):
-    """``stages`` cycles after the last beat: flits with their header; a wrong bit, inverted CRC, lost slots are bad."""
+    """``stages`` cycles after the last beat, but two at least, and the header two before that."""
     dut = FlitCheck(covers_zero_field, stages)
     rng = random.Random(3)
 
@@ -34,7 +34,7 @@ def test_verdicts(covers_zero_field, stages):
             for beat in range(10):
                 while rng.random() < (n % 2) * 0.2:
                     ctx.set(dut.rx.valid, 0)
-                    await ctx.tick()
+                    await tick(ctx, cycle)
                     cycle += 1
                     seen += watch(ctx, cycle, expected)
                 ctx.set(dut.rx.valid, 1)
@@ -43,16 +43,22 @@ def test_verdicts(covers_zero_field, stages):
                 ctx.set(dut.rx.p.last, beat == 9)
                 ctx.set(dut.rx.p.status, status)
                 if beat == 9:
-                    expected[cycle + stages] = (verdict, case == 3, header)
-                await ctx.tick()
+                    expected[cycle + max(stages, 2)] = (verdict, case == 3, header)
+                await tick(ctx, cycle)
                 cycle += 1
                 seen += watch(ctx, cycle, expected)
         ctx.set(dut.rx.valid, 0)
-        for _ in range(stages):
-            await ctx.tick()
+        for _ in range(max(stages, 2)):
+            await tick(ctx, cycle)
             cycle += 1
             seen += watch(ctx, cycle, expected)
         assert seen == 40
+
+    headers = {}
+
+    async def tick(ctx, cycle):
+        headers[cycle] = ctx.get(dut.header)
+        await ctx.tick()
 
     def watch(ctx, cycle, expected):
         assert ctx.get(dut.ended) == (cycle in expected)
@@ -60,7 +66,7 @@ def test_verdicts(covers_zero_field, stages):
             verdict, lost, header = expected[cycle]
             assert (ctx.get(dut.status), ctx.get(dut.lost)) == (verdict, lost)
             if verdict == GOOD:
-                assert ctx.get(dut.header) == header
+                assert headers[cycle - 2] == header
         return cycle in expected
 
     sim = Simulator(dut)

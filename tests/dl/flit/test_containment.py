@@ -31,16 +31,21 @@ def test_first_bad_flit_is_marked_and_the_last(field):
                 if n == bad_at and field != "fault":
                     sent[field] ^= 1 << rng.randrange(TL_FLIT_LAYOUT[field].width)
                 ctx.set(dut.received.p, sent)
+                ctx.set(dut.received_message.valid, 1)
+                ctx.set(dut.received_message.payload, n)
                 ctx.set(dut.fault, n == bad_at and field == "fault")
+                await ctx.tick()
+                assert ctx.get(dut.message.valid) == (n < bad_at)
+                assert ctx.get(dut.message.payload) == n
                 assert ctx.get(dut.flit.valid) == (n <= bad_at)
                 assert ctx.get(dut.containment) == (n >= bad_at) and ctx.get(dut.found) == (n == bad_at)
                 flit = ctx.get(dut.flit.p)
                 assert flit.error == (n == bad_at) or n > bad_at
                 if n < bad_at:
                     assert (flit.data, flit.message) == (sent["data"], sent["message"]) and tl_flit_good(flit)
-                await ctx.tick()
             ctx.set(dut.fault, 0)
             ctx.set(dut.received.valid, 0)
+            ctx.set(dut.received_message.valid, 0)
             await ctx.tick().repeat(3)
             assert ctx.get(dut.containment)
             ctx.set(dut.flush, 1)
@@ -72,7 +77,9 @@ class AnyFlits(wiring.Component):
             dut.flush.eq(self.flush),
         ]
         spoilt = Signal()
+        faulty = Signal()
         flit = dut.flit.p
+        m.d.sync += faulty.eq(self.fault)
         with m.If(dut.containment):
             m.d.sync += spoilt.eq(1)
         with m.If(self.flush):
@@ -83,7 +90,7 @@ class AnyFlits(wiring.Component):
             m.d.comb += [
                 Assert(flit.parity == byte_parity(flit.data)),
                 Assert(~even_parity(flit.message, flit.error, flit.control_parity)),
-                Assert(~self.fault),
+                Assert(~faulty),
             ]
         with m.If(dut.flit.valid & flit.error):
             m.d.comb += Assert(dut.found)

@@ -39,9 +39,8 @@ def test_random(delay, gaps):
                     verdicts[cycle + delay] = rng.random() < 0.7
                     if verdicts[cycle + delay]:
                         for n, beat in enumerate(slot):
-                            expected[cycle + delay + 1 + n] = (beat, n == 0, n == 9)
+                            expected[cycle + delay + 2 + n] = (beat, n == 0, n == 9)
                     slot = []
-            ctx.set(dut.ended, cycle in verdicts)
             ctx.set(dut.accept, verdicts.get(cycle, 0))
             assert ctx.get(dut.beat.valid) == (cycle in expected)
             if cycle in expected:
@@ -68,10 +67,10 @@ def test_flush_and_broken_slots():
             ctx.set(dut.rx.valid, 0)
 
         async def judge():
-            ctx.set(dut.ended, 1)
             ctx.set(dut.accept, 1)
             await ctx.tick()
-            ctx.set(dut.ended, 0)
+            ctx.set(dut.accept, 0)
+            await ctx.tick()
 
         await beats(range(10))
         await judge()

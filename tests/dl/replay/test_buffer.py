@@ -12,6 +12,7 @@ from support.formal import prove
 from ualink.config import ConfigError
 from ualink.dl.replay.buffer import ReplayBuffer
 from ualink.dl.replay.sequence import ack_in_range, is_held, next_seq
+from ualink.dl.replay.sequence import seq_distance as distance
 from ualink_sim.model.dl.sequence import seq_advance, seq_distance
 
 pytestmark = pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
@@ -55,12 +56,13 @@ class Slots(wiring.Component):
         replaying = Signal(9)
         room = Signal()
         slot_end = beat & ~self.stall
+        held = distance(rx_last_ack, buffer.tx_last_seq)
         starts_replay = slot_end & self.next_replay & buffer.tx_replay
         m.d.comb += [
-            Assume(ack_in_range(self.ack, rx_last_ack, buffer.tx_last_seq)),
+            Assume(ack_in_range(distance(rx_last_ack, self.ack), held)),
             Assume(self.ack != 0),
             Assume(~self.replay | (self.replay_from != 0)),
-            Assume(~self.replay | is_held(self.replay_from, rx_last_ack, buffer.tx_last_seq)),
+            Assume(~self.replay | is_held(distance(rx_last_ack, self.replay_from), held)),
             Assume(~self.store | room | (not self._careful)),
             buffer.rx_last_ack.eq(rx_last_ack),
             # A slot that is neither a new flit nor a replayed one carries none.

@@ -22,7 +22,8 @@ NEWEST_AFTER_RESET = 511
 class Order(wiring.Component):
     """A sender with all of its replay, a receiver that sends NOP flits only; flits of three beats.
 
-    What a slot sent is judged in cycle ``judged`` of the next slot. The solver chooses which new flits have payload and
+    What a slot sent has its header read in cycle ``judged`` of the next slot and is judged two cycles later. The
+    solver chooses which new flits have payload and
     which flits of either direction are lost, all of them reported. ``depth`` flits fit into TxReplay.
     """
 
@@ -71,7 +72,7 @@ class Order(wiring.Component):
             transmit.rx_last_ack.eq(commands.rx_last_ack),
             transmit.replay.eq(commands.replay_accepted),
             transmit.replay_from.eq(commands.ack_req_seq),
-            commands.tx_last_seq.eq(transmit.tx_last_seq),
+            commands.held.eq(transmit.held),
         ]
         with m.If(packed.ready):
             m.d.sync += made.eq(Mux(packed.p.last, 0, made + 1))
@@ -88,7 +89,6 @@ class Order(wiring.Component):
             scheduler.rx_last_seq_calc.eq(receive.rx_last_seq_calc),
             scheduler.codeword_group.eq(self._group),
             receive.rx_replay_limit.eq(self._limit),
-            receive.tx_last_seq.eq(NEWEST_AFTER_RESET),
         ]
 
         # The wires.
@@ -108,18 +108,25 @@ class Order(wiring.Component):
                 command_good.eq(~self.command_lost),
             ]
         m.d.comb += [
-            commands.ended.eq(arrived & judged),
-            commands.good.eq(command_good),
             commands.header.eq(command_header),
-            receive.ended.eq(arrived & judged),
-            receive.good.eq(data_good),
             receive.header.eq(data_header),
+        ]
+        verdict = Cat(arrived & judged, command_good, data_good, tag)
+        for n in range(2):
+            later = Signal(len(verdict), name=f"verdict_{n}")
+            m.d.sync += later.eq(verdict)
+            verdict = later
+        m.d.comb += [
+            commands.ended.eq(verdict[0]),
+            receive.ended.eq(verdict[0]),
+            commands.good.eq(verdict[1]),
+            receive.good.eq(verdict[2]),
         ]
 
         expected = Signal(TAG_BITS)
         with m.If(receive.accept):
             m.d.sync += expected.eq(expected + 1)
-            m.d.comb += Assert(tag == expected)
+            m.d.comb += Assert(verdict[3:] == expected)
         m.d.comb += Assert(~transmit.buffer.fault & (transmit.held <= self._depth))
         m.d.comb += Assert(~(transmit.slot_fresh & (transmit.slot_beat == 0) & transmit.tx_replay))
         return m

@@ -35,14 +35,18 @@ class Receiver:
         """Give out ``flits`` more numbers."""
         for _ in range(flits):
             self.commands.transmit(1, "payload")
-        self.ctx.set(self.dut.tx_last_seq, self.commands.tx_last_seq)
+        self.ctx.set(self.dut.held, len(self.commands.tx_replay_buffer))
 
     async def flit(self, header=None, raw=None):
         """``header`` of the model, None for bad CRC; ``raw``: a header with a reserved op, which it cannot express."""
         ctx, dut, commands = self.ctx, self.dut, self.commands
+        ctx.set(dut.header, raw if raw is not None else header.encode() if header else random.getrandbits(24))
+        ctx.set(dut.held, len(commands.tx_replay_buffer))
+        await ctx.tick()
+        ctx.set(dut.header, random.getrandbits(24))
+        await ctx.tick()
         ctx.set(dut.ended, 1)
         ctx.set(dut.good, header is not None or raw is not None)
-        ctx.set(dut.header, raw if raw is not None else header.encode() if header else random.getrandbits(24))
         last_ack, ignored = commands.rx_last_ack, commands.rx_replay_ignore_count
         commands.receive(header)
         verdict = self.model.receive(header)

@@ -66,7 +66,8 @@ def _printed(last_ack, seq, newest, least):
 def _windows(m, a, b, c):
     last_ack, seq, newest = a, b, c
     held = seq_distance(last_ack, newest)
-    ack, request = ack_in_range(seq, last_ack, newest), is_held(seq, last_ack, newest)
+    distance = seq_distance(last_ack, seq)
+    ack, request = ack_in_range(distance, held), is_held(distance, held)
     m.d.comb += [
         Assume(held <= 255),
         Assert(~ack | _printed(last_ack, seq, newest, 0)),

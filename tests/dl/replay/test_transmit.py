@@ -12,7 +12,7 @@ from amaranth.sim import Simulator
 from support.formal import prove
 from support.tl.flits import byte_parity
 from ualink.config import DLConfig
-from ualink.dl.replay.sequence import ack_in_range, is_held
+from ualink.dl.replay.sequence import ack_in_range, is_held, seq_distance
 from ualink.dl.replay.transmit import ReplayTransmit
 from ualink.phy.interface import TxKind
 from ualink_sim.model.dl.header import ExplicitHeader, decode_header
@@ -59,9 +59,12 @@ class AnyPacker(wiring.Component):
             transmit.replay.eq(self.replay),
             transmit.replay_from.eq(self.replay_from),
             Assume(self.ack != 0),
-            Assume(ack_in_range(self.ack, rx_last_ack, transmit.tx_last_seq)),
+            Assume(ack_in_range(seq_distance(rx_last_ack, self.ack), seq_distance(rx_last_ack, transmit.tx_last_seq))),
             Assume(~self.replay | (self.replay_from != 0)),
-            Assume(~self.replay | is_held(self.replay_from, rx_last_ack, transmit.tx_last_seq)),
+            Assume(
+                ~self.replay
+                | is_held(seq_distance(rx_last_ack, self.replay_from), seq_distance(rx_last_ack, transmit.tx_last_seq))
+            ),
         ]
         # Like the packer: a beat is made when there is none or the last is taken; ``accept`` is sampled with beat 0.
         next_beat = Signal(4)

@@ -24,22 +24,22 @@ MUTANTS = (
     Mutant(
         "511 is followed by 0", "DL-143", SEQUENCE, "Mux(seq == RESET_SEQ, 1, seq + 1)", "Mux(seq == 511, 0, seq + 1)"
     ),
-    Mutant("distance modulo 512", "DL-143", SEQUENCE, "(end - start - (end < start))", "(end - start)"),
+    Mutant("distance modulo 512", "DL-143", SEQUENCE, "Mux(end < start, end + ~start, end - start)", "(end - start)"),
     Mutant(
         "Ack of the newest refused",
         "DL-150",
         SEQUENCE,
-        "ack) <= seq_distance(last_ack, newest)",
-        "ack) < seq_distance(last_ack, newest)",
+        "return Value.cast(distance) <= held",
+        "return Value.cast(distance) < held",
     ),
-    Mutant("Ack of any number allowed", "DL-150", SEQUENCE, "seq_distance(last_ack, ack) <= ", "0 <= "),
+    Mutant("Ack of any number allowed", "DL-150", SEQUENCE, "return Value.cast(distance) <= held", "return 0 <= held"),
     Mutant("request for an acked number heeded", "DL-149", SEQUENCE, "(distance != 0) & ", ""),
     Mutant(
         "request for a number not sent yet heeded",
         "DL-149",
         SEQUENCE,
-        "(distance <= seq_distance(last_ack, newest))",
-        "(distance <= seq_distance(last_ack, newest) + 1)",
+        "(distance <= held)",
+        "(distance <= held + 1)",
     ),
     Mutant("NOP flit reads as eight on", "DL-136", SEQUENCE, "(delta_lo == 0) & payload", "delta_lo == 0"),
     Mutant(
@@ -80,8 +80,8 @@ MUTANTS = (
         "lost flits are not counted",
         "DL-146",
         RECEIVE,
-        "self.ended & ~(self.good & (explicit | command))",
-        "self.ended & self.good & ~(explicit | command)",
+        "self.ended & ~(self.good & weighed.known)",
+        "self.ended & self.good & ~weighed.known",
     ),
     Mutant(
         "reserved op is an explicit flit",
@@ -174,7 +174,9 @@ MUTANTS = (
         "[self.rx_replay.eq(1), self.rx_unexpected_count.eq(0)]",
         "self.rx_unexpected_count.eq(0)",
     ),
-    Mutant("number 0 is not dropped", "DL-147", RECEIVE, "(explicit | command) & ~number_zero", "(explicit | command)"),
+    Mutant(
+        "number 0 is not dropped", "DL-147", RECEIVE, "(explicit | command) & ~read.number_zero", "(explicit | command)"
+    ),
     Mutant("Ack out of range frees", "DL-150", RECEIVE, "self.acked.eq(ack & ack_legal & ", "self.acked.eq(ack & "),
     Mutant(
         "Replay Request frees",
@@ -183,7 +185,13 @@ MUTANTS = (
         "with m.If(self.acked):",
         "with m.If(self.acked | self.replay_accepted):",
     ),
-    Mutant("Replay Request is an Ack", "DL-125", RECEIVE, "usable & command & (op == FlitOp.ACK)", "usable & command"),
+    Mutant(
+        "Replay Request is an Ack",
+        "DL-125",
+        RECEIVE,
+        "usable & weighed.ack",
+        "usable & (weighed.ack | weighed.request)",
+    ),
     # Headers
     Mutant(
         "first replayed flit is not explicit",

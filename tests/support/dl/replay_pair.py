@@ -1,7 +1,8 @@
 """The replay machines of two data links alone, with six narrow beats to a flit: many pairs fit into one simulation.
 
 Everything goes in step: slots of all ends begin in the same cycle, and what a slot sent ``LATENCY`` slots ago is judged
-in beat ``judge`` of the slot after the one in which it arrives. All pairs of one simulation see the same losses.
+in beat ``judge`` of the slot after the one in which it arrives. Slots arrive two beats ahead of those that are sent,
+as a header comes two cycles before its verdict. All pairs of one simulation see the same losses.
 """
 
 from types import SimpleNamespace
@@ -117,7 +118,7 @@ class End(wiring.Component):
             transmit.request_replay.eq(receive.request_replay),
             transmit.replay.eq(receive.replay_accepted),
             transmit.replay_from.eq(receive.ack_req_seq),
-            receive.tx_last_seq.eq(transmit.tx_last_seq),
+            receive.held.eq(transmit.held),
             receive.rx_replay_limit.eq(self.rx_replay_limit),
             progress.slot_end.eq(transmit.slot_end),
             progress.waiting.eq(transmit.held != 0),
@@ -128,7 +129,7 @@ class End(wiring.Component):
             self.tx_inverted.eq(transmit.beat.p.invert | (transmit.beat.p.kind != TxKind.DATA)),
         ]
         self._source(m, transmit)
-        self._sink(m, receive, transmit, last)
+        self._sink(m, receive, transmit)
 
         timed_out = Signal()
         with m.If(last):
@@ -169,15 +170,18 @@ class End(wiring.Component):
                     number.eq(number + (payload & ~error)),
                 ]
 
-    def _sink(self, m, receive, transmit, last):
-        """Judges a slot when the next one has begun."""
+    def _sink(self, m, receive, transmit):
+        """Judges a slot when the next one has begun; the verdict is due two cycles after the header."""
+        beat = Signal(range(BEATS))
+        m.d.comb += beat.eq(Mux(self.beat >= BEATS - 2, self.beat - (BEATS - 2), self.beat + 2))
+        last = beat == BEATS - 1
         number, consistent = Signal(24), Signal()
         came, came_consistent, came_header = Signal(24), Signal(), Signal(24)
         came_good, arrived = Signal(), Signal()
         expected = Signal(24)
         body = self.rx_data[24:]
-        same = body == _content(number, self.beat)[24:]
-        with m.If(self.beat == 0):
+        same = body == _content(number, beat)[24:]
+        with m.If(beat == 0):
             m.d.sync += [number.eq(body[:24]), consistent.eq(body == _content(body[:24], Const(0, 3))[24:])]
         with m.Elif(last):
             m.d.sync += [
@@ -215,13 +219,17 @@ class End(wiring.Component):
             with m.Case(Forgery.RESERVED):
                 m.d.comb += header.eq(came_header | 1 << 23)
         m.d.comb += [
-            receive.ended.eq(arrived & (self.beat == self.judge)),
-            receive.good.eq(came_good),
             receive.header.eq(header),
         ]
+        verdict = Cat(arrived & (beat == self.judge), came_good, came_consistent, came)
+        for n in range(2):
+            later = Signal(len(verdict), name=f"verdict_{n}")
+            m.d.sync += later.eq(verdict)
+            verdict = later
+        m.d.comb += [receive.ended.eq(verdict[0]), receive.good.eq(verdict[1])]
         with m.If(receive.accept):
             m.d.sync += [expected.eq(expected + 1), self.record.delivered.eq(self.record.delivered + 1)]
-            with m.If(~came_consistent | (came != expected)):
+            with m.If(~verdict[2] | (verdict[3:] != expected)):
                 m.d.sync += self.record.mismatched.eq(1)
 
 
@@ -331,8 +339,9 @@ class Farm(wiring.Component):
         return Cat(end.record for end in ends)
 
     def _wire(self, m, near, far):
-        """A beat comes out ``LATENCY`` slots after it went in: a ring, read just before it is written."""
-        rows = BEATS * LATENCY - 1
+        """A beat comes out two cycles less than ``LATENCY`` slots after it went in: a ring, read just before it is
+        written."""
+        rows = BEATS * LATENCY - 3
         m.submodules += (ring := memory.Memory(shape=DATA_BITS + 1, depth=rows, init=[]))
         write, read = ring.write_port(), ring.read_port()
         row = Signal(range(rows))

@@ -132,7 +132,6 @@ class Loop(wiring.Component):
             verdict.invert.eq(transmit.beat.p.invert),
             verdict.header.eq(transmit.beat.p.data[bit : bit + 24]),
             verdict.seq.eq(seq),
-            buffer.ended.eq(verdict.judged),
             buffer.accept.eq(verdict.accept),
             containment.fault.eq(buffer.fault | unpacker.fault),
             self.held.eq(transmit.held),
@@ -179,7 +178,7 @@ class LoopBench:
         """The register or memory with these names."""
         return next(place for place in self.places if place.path == path)
 
-    def run(self, rng: random.Random, strike, *, cycles=70, at=None, replays=(26, 33, 41)) -> Outcome:
+    def run(self, rng: random.Random, strike, *, cycles=85, at=None, replays=(26, 33, 41)) -> Outcome:
         """Send random TL flits, have those in TxReplay sent again in the cycles ``replays``, call ``strike(ctx, loop)``
         once in cycle ``at``, check all that comes, then restart.
 
@@ -189,7 +188,7 @@ class LoopBench:
             self.simulator.reset()
         self.used = True
         self.rng, self.strike, self.cycles, self.replays = rng, strike, cycles, replays
-        self.at = rng.randrange(24, cycles - 25) if at is None else at
+        self.at = rng.randrange(24, cycles - 40) if at is None else at
         self.outcome = Outcome()
         self.simulator.run()
         return self.outcome
@@ -202,7 +201,7 @@ class LoopBench:
             ctx.set(loop.flush, 1)
             await ctx.tick().repeat(12)
             ctx.set(loop.flush, 0)
-            await self._traffic(ctx, 65, None)
+            await self._traffic(ctx, 80, None)
 
     async def _traffic(self, ctx, cycles, at):
         loop, rng, outcome = self.loop, self.rng, self.outcome
@@ -213,7 +212,7 @@ class LoopBench:
         count = 0
         ctx.set(loop.run, 1)
         for cycle in range(cycles):
-            if offered is None and cycle < cycles - 35 and rng.random() < 0.85:
+            if offered is None and cycle < cycles - 50 and rng.random() < 0.85:
                 offered = tl_flit(rng.getrandbits(512), rng.getrandbits(2))
                 ctx.set(loop.tx_flit.p, offered)
             ctx.set(loop.tx_flit.valid, offered is not None)

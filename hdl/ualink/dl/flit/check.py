@@ -12,10 +12,14 @@ __all__ = ["FlitCheck"]
 
 HEADER_BIT = 8 * (FLIT_HEADER_OFFSET % BEAT_BYTES)
 HEADER_BITS = 24
+HEADER_AHEAD = 2
+"""Cycles by which a header comes before the verdict."""
 
 
 class FlitCheck(wiring.Component):
-    """Says of every received slot what it was, ``stages`` cycles after its last beat.
+    """Says of every received slot what it was, ``stages`` cycles after its last beat, but two at least.
+
+    The flit header comes two cycles ahead of the verdict: what it asks for can be worked out meanwhile.
 
     A slot that the RS gave up counts like one with bad CRC (ruling A-06 (DL)).
 
@@ -29,7 +33,7 @@ class FlitCheck(wiring.Component):
     ended : pulse, one per slot.
     status : valid with ``ended``: GOOD with FEC and CRC good, else BAD, or CONTROL.
     lost : valid with ``ended``: the RS gave the slot up; ``status`` is BAD.
-    header : valid with ``ended`` of a GOOD slot: flit header.
+    header : flit header of a slot, two cycles before its ``ended``; without meaning unless ``status`` is GOOD then.
     """
 
     def __init__(self, crc_covers_zero_field: bool = True, stages: int = 2):
@@ -55,19 +59,23 @@ class FlitCheck(wiring.Component):
             crc.beat.p.last.eq(self.rx.p.last),
         ]
 
-        # As deep as the CRC checker.
         status, header = self.rx.p.status, self.rx.p.data[HEADER_BIT : HEADER_BIT + HEADER_BITS]
         for n in range(self._stages):
             status_after = Signal(SlotStatus, name=f"status_{n}", reset_less=True)
+            m.d.sync += status_after.eq(status)
+            status = status_after
+        for n in range(self._stages - HEADER_AHEAD):
             header_after = Signal(HEADER_BITS, name=f"header_{n}", reset_less=True)
-            m.d.sync += [status_after.eq(status), header_after.eq(header)]
-            status, header = status_after, header_after
-        m.d.comb += [
+            m.d.sync += header_after.eq(header)
+            header = header_after
+        # A verdict that comes too early for its header waits.
+        domain = "sync" if self._stages < HEADER_AHEAD else "comb"
+        m.d.comb += self.header.eq(header)
+        m.d[domain] += [
             self.ended.eq(crc.done),
             self.status.eq(status),
             self.lost.eq(status == SlotStatus.BAD),
-            self.header.eq(header),
         ]
         with m.If((status == SlotStatus.GOOD) & ~crc.good):
-            m.d.comb += self.status.eq(SlotStatus.BAD)
+            m.d[domain] += self.status.eq(SlotStatus.BAD)
         return m

@@ -71,7 +71,8 @@ class ErrorInjection(wiring.Component):
         m = Module()
         triggered = Signal()
         armed = Signal()
-        begun = Signal()
+        # One bit per point, so that each stands in its path right out of a register.
+        begun = Signal(len(InjectionPoint))
         point = Signal(4)
         # Per point: what lets it begin, and what ends it.
         rules = {
@@ -92,12 +93,12 @@ class ErrorInjection(wiring.Component):
         with m.Elif(armed), m.Switch(point):
             for key, (begins, ends) in rules.items():
                 with m.Case(key):
-                    with m.If(begun & ends):
+                    with m.If(begun[key.value] & ends):
                         m.d.sync += [armed.eq(0), begun.eq(0)]
                     with m.Elif(begins):
-                        m.d.sync += begun.eq(1)
+                        m.d.sync += begun[key.value].eq(1)
             with m.Default():
                 m.d.sync += armed.eq(0)
         for key in rules:
-            m.d.comb += getattr(self, key.name.lower()).eq(begun & self.enable & (point == key))
+            m.d.comb += getattr(self, key.name.lower()).eq(begun[key.value] & self.enable)
         return m

@@ -1,6 +1,6 @@
 """Holds received flits until they have been judged (UALink_200 §6.7.4.1: only what passed FEC and CRC goes on)."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, ResetInserter
+from amaranth.hdl import Cat, Const, Module, Mux, ResetInserter, Signal
 from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -18,22 +18,35 @@ from the wire."""
 
 ROW_LAYOUT = data.StructLayout({"data": 512, "parity": 64})
 
-STATE_LAYOUT = data.StructLayout({"write_bank": 1, "write_beat": 4, "read_bank": 1, "read_beat": 4, "reading": 1})
+STATE_LAYOUT = data.StructLayout(
+    {
+        "write_bank": 1,
+        "write_beat": 4,
+        "read_bank": 1,
+        "read_beat": 4,
+        "reading": 1,
+        "shown": 1,
+        "shown_first": 1,
+        "shown_last": 1,
+    }
+)
+"""Places to write and to read; the memory shows a beat of an accepted flit, and so does the register behind it, which
+may be the first or the last."""
 
 
 class ReceiveBuffer(wiring.Component):
     """Two flits of room: one comes in while the one before is judged and handed on.
 
-    The flit accepted in cycle t leaves as ten beats in cycles t + 1 … t + 10, which is in time for a verdict on the
-    flit after it in cycle t + 10 or later, and for reuse of its room as long as the verdict comes at most nine cycles
-    after the last beat.
+    The flit accepted in cycle t leaves as ten beats in cycles t + 2 … t + 11, out of a register, and is out of the
+    memory in cycle t + 10, which is in time for a verdict on the flit after it in that cycle or later, and for reuse of
+    its room as long as the verdict comes at most nine cycles after the last beat.
 
     Parity is made of the beats as they come, from the same bits that the CRC is computed over (UALink_200 §6.7.3).
 
     Members
     -------
     rx : beats from the RS, watched only.
-    ended, accept : the slot whose last beat came last has been judged; ``accept``: hand its flit on.
+    accept : pulse: hand on the slot whose last beat came last.
     flush : stop handing on; the next flit to be accepted must start after it.
     beat : beats of accepted flits, always ready.
     fault : the pointers have bad parity: beats from this cycle on may be anything, until ``flush``.
@@ -43,7 +56,6 @@ class ReceiveBuffer(wiring.Component):
         super().__init__(
             {
                 "rx": In(stream.Signature(RX_BEAT_LAYOUT, always_ready=True)),
-                "ended": In(1),
                 "accept": In(1),
                 "flush": In(1),
                 "beat": Out(stream.Signature(RECEIVED_BEAT_LAYOUT, always_ready=True)),
@@ -75,20 +87,25 @@ class ReceiveBuffer(wiring.Component):
                 m.d.comb += [state.d.write_bank.eq(~now.write_bank), state.d.write_beat.eq(0)]
 
         # The flit under judgement is the one that came last; its beat 0 is kept ready.
+        shown = Signal(ROW_LAYOUT, reset_less=True)
         judged_bank = ~now.write_bank
         last = now.read_beat == LAST_BEAT
         m.d.comb += [
             read.addr.eq(
                 Mux(now.reading & ~last, Cat((now.read_beat + 1)[:4], now.read_bank), Cat(Const(0, 4), judged_bank))
             ),
-            self.beat.valid.eq(now.reading),
-            self.beat.p.data.eq(read.data.data),
-            self.beat.p.parity.eq(read.data.parity),
-            self.beat.p.first.eq(now.read_beat == 0),
-            self.beat.p.last.eq(last),
+            state.d.shown.eq(now.reading),
+            state.d.shown_first.eq(now.read_beat == 0),
+            state.d.shown_last.eq(last),
+            self.beat.valid.eq(now.shown),
+            self.beat.p.data.eq(shown.data),
+            self.beat.p.parity.eq(shown.parity),
+            self.beat.p.first.eq(now.shown_first),
+            self.beat.p.last.eq(now.shown_last),
         ]
+        m.d.sync += shown.eq(read.data)
         with m.If(now.reading):
             m.d.comb += [state.d.read_beat.eq(now.read_beat + 1), state.d.reading.eq(~last)]
-        with m.If(self.ended & self.accept):
+        with m.If(self.accept):
             m.d.comb += [state.d.reading.eq(1), state.d.read_beat.eq(0), state.d.read_bank.eq(judged_bank)]
         return m

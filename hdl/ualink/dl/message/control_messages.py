@@ -28,7 +28,7 @@ class ControlMessages(wiring.Component):
     Members
     -------
     received : first dwords of messages of all kinds.
-    message : stream of ``MESSAGE_DWORD_LAYOUT``, messages of one dword.
+    message : stream of ``MESSAGE_DWORD_LAYOUT``, messages of one dword; ``is_of_0``: the one on offer is of channel 0.
     want_online_0, want_online_4, may_request, time_out_flits, slot_end : as ``Channel`` has them.
     transmit_0, transmit_4 : data of the channel may be sent. A UART message under way when ``transmit_4`` falls is to
         be finished, or the partner would take the Control message behind it for payload.
@@ -49,6 +49,7 @@ class ControlMessages(wiring.Component):
                 "slot_end": In(1),
                 "received": In(stream.Signature(32, always_ready=True)),
                 "message": Out(stream.Signature(MESSAGE_DWORD_LAYOUT)),
+                "is_of_0": Out(1),
                 "transmit_0": Out(1),
                 "transmit_4": Out(1),
                 "waiting_4": Out(1),
@@ -120,6 +121,7 @@ class ControlMessages(wiring.Component):
             order.input.valid.eq(channel_0.scheduled | channel_4.scheduled),
             order.input.payload.eq(channel_4.scheduled),
             self.message.valid.eq(order.output.valid),
+            self.is_of_0.eq(~order.output.payload),
             self.message.p.dword.eq(Mux(order.output.payload, channel_4.message.payload, channel_0.message.payload)),
             order.output.ready.eq(self.message.ready),
             channel_0.message.ready.eq(order.output.valid & ~order.output.payload & self.message.ready),

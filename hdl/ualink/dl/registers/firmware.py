@@ -1,6 +1,6 @@
 """What firmware sets and sees of one data link (UALink_200 §6.6.4-5, §6.7.2)."""
 
-from amaranth.hdl import Module
+from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -169,8 +169,8 @@ class EventCounters(wiring.Component):
 
     Members
     -------
-    event_… : count one up in this cycle.
-    count_… : the count, one cycle later.
+    event_… : count one up.
+    count_… : the count, two cycles later: an event is a register first, so that what makes it may take its cycle.
     """
 
     def __init__(self):
@@ -181,7 +181,9 @@ class EventCounters(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         for name in COUNTERS:
-            with m.If(getattr(self, f"event_{name}")):
+            happened = Signal(name=f"happened_{name}")
+            m.d.sync += happened.eq(getattr(self, f"event_{name}"))
+            with m.If(happened):
                 count = getattr(self, f"count_{name}")
                 m.d.sync += count.eq(count + 1)
         return m

@@ -156,7 +156,7 @@ class ReplayBuffer(wiring.Component):
             back.eq(seq_distance(now.jump_seq, now.tx_last_seq) + 1),
             then.place.eq(Mux(back > now.tail, now.tail + self.depth - back, now.tail - back)),
             then.located.eq(now.jumping),
-            held.eq(is_held(Mux(now.jumping, now.jump_seq, now.replay_seq), self.rx_last_ack, now.tx_last_seq)),
+            held.eq(is_held(seq_distance(self.rx_last_ack, Mux(now.jumping, now.jump_seq, now.replay_seq)), self.held)),
         ]
         with m.If((now.jumping | now.tx_replay) & ~held):
             # An Ack overtook the replay: go on with the oldest flit that is still held, if there is one.

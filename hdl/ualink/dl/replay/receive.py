@@ -5,7 +5,15 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.dl.flit.format import COMMAND_HEADER_LAYOUT, EXPLICIT_HEADER_LAYOUT, FlitOp
-from ualink.dl.replay.sequence import RESET_SEQ, SEQ_BITS, ack_in_range, is_held, next_seq, reconstruct_seq
+from ualink.dl.replay.sequence import (
+    RESET_SEQ,
+    SEQ_BITS,
+    ack_in_range,
+    is_held,
+    next_seq,
+    reconstruct_seq,
+    seq_distance,
+)
 
 __all__ = ["AMBIGUOUS_BAD_FLITS", "REPLAY_IGNORE_WINDOW", "ReplayReceive"]
 
@@ -16,19 +24,52 @@ AMBIGUOUS_BAD_FLITS = 7
 """Bad flits in a row after which three bits of sequence number no longer tell the number."""
 
 
+READ_LAYOUT = data.StructLayout(
+    {
+        "explicit": 1,
+        "request": 1,
+        "ack": 1,
+        "payload": 1,
+        "number_zero": 1,
+        "ack_req_seq": SEQ_BITS,
+        "flit_seq_no": SEQ_BITS,
+        "reconstructed": SEQ_BITS,
+    }
+)
+"""What a header says, one cycle after it came: its kind, its numbers, and Rx_seq_calc if it is a command flit."""
+
+WEIGHED_LAYOUT = data.StructLayout(
+    {
+        "known": 1,
+        "usable": 1,
+        "explicit": 1,
+        "request": 1,
+        "ack": 1,
+        "payload": 1,
+        "ack_req_seq": SEQ_BITS,
+        "distance": SEQ_BITS,
+        "rx_seq_calc": SEQ_BITS,
+        "expected": 1,
+    }
+)
+"""What a header comes to, two cycles after it came: ``known`` op, and ``usable`` with no number 0; steps from the
+number acked last to the one that it names; its own number, and whether that is the expected one."""
+
+
 class ReplayReceive(wiring.Component):
     """Judges each received data flit by its CRC verdict and its header.
 
-    All decisions fall in the cycle of ``ended``; registers change after it. A flit whose ``op`` is reserved counts as
+    What the header says is worked out in the two cycles before the verdict. All decisions fall in the cycle of
+    ``ended``; registers change after it. A flit whose ``op`` is reserved counts as
     one with bad CRC (ruling A-29 (DL)); a command flit that names number 0 is dropped whole (ruling A-15 (DL)).
 
     Members
     -------
-    ended : a data flit slot has ended; control slots do not count.
+    ended : a data flit slot has ended; control slots do not count. At most every third cycle: two headers never meet.
     good : valid with ``ended``: FEC and CRC are good. Slots that the RS lost come here as not good (ruling A-06 (DL)).
-    header : valid with ``ended`` and ``good``: flit header, 24 bits.
+    header : flit header, 24 bits, two cycles before ``ended``; without meaning unless ``good`` then.
     rx_replay_limit : flits in replay state after which Replay Requests are sent again.
-    tx_last_seq : newest number given to a payload flit of ours.
+    held : flits in TxReplay.
     accept : combinational with ``ended``: a payload flit in order; deliver it.
     accept_nop : combinational with ``ended``: a NOP flit in order.
     replay_accepted, ack_req_seq : combinational with ``ended``: replay from number ``ack_req_seq`` (a valid Replay
@@ -47,7 +88,7 @@ class ReplayReceive(wiring.Component):
                 "good": In(1),
                 "header": In(24),
                 "rx_replay_limit": In(8, init=50),
-                "tx_last_seq": In(SEQ_BITS, init=RESET_SEQ),
+                "held": In(SEQ_BITS),
                 "accept": Out(1),
                 "accept_nop": Out(1),
                 "replay_accepted": Out(1),
@@ -70,39 +111,73 @@ class ReplayReceive(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
+        read = self._read(m)
+        weighed = self._weigh(m, read)
+        usable = Signal()
+        m.d.comb += [
+            self.ack_req_seq.eq(weighed.ack_req_seq),
+            self.bad.eq(self.ended & ~(self.good & weighed.known)),
+            usable.eq(self.ended & self.good & weighed.usable),
+            self.protocol_error.eq(self.ended & self.good & ~usable),
+        ]
+        self._commands(m, usable & weighed.request, usable & weighed.ack, weighed.distance)
+        self._enqueue(m, usable, weighed)
+        return m
+
+    def _read(self, m):
+        """First cycle: what the header says."""
         explicit_header = data.View(EXPLICIT_HEADER_LAYOUT, self.header)
         command_header = data.View(COMMAND_HEADER_LAYOUT, self.header)
         op, payload = explicit_header.op, explicit_header.payload
-
+        ack_req_seq, flit_seq_no = command_header.ack_req_seq, explicit_header.flit_seq_no
+        read = Signal(READ_LAYOUT, reset_less=True)
         explicit = Signal()
-        command = Signal()
-        usable = Signal()
-        number_zero = Signal()
-        m.d.comb += [
-            explicit.eq((op == FlitOp.ORIGINAL) | ((op == FlitOp.REPLAY) & payload)),
-            command.eq((op == FlitOp.ACK) | (op == FlitOp.REPLAY_REQUEST)),
-            self.ack_req_seq.eq(command_header.ack_req_seq),
-            number_zero.eq(Mux(explicit, explicit_header.flit_seq_no == 0, self.ack_req_seq == 0)),
-            self.bad.eq(self.ended & ~(self.good & (explicit | command))),
-            usable.eq(self.ended & self.good & (explicit | command) & ~number_zero),
-            self.protocol_error.eq(self.ended & self.good & ~usable),
+        m.d.comb += explicit.eq((op == FlitOp.ORIGINAL) | ((op == FlitOp.REPLAY) & payload))
+        m.d.sync += [
+            read.explicit.eq(explicit),
+            read.request.eq(op == FlitOp.REPLAY_REQUEST),
+            read.ack.eq(op == FlitOp.ACK),
+            read.payload.eq(payload),
+            read.number_zero.eq(Mux(explicit, flit_seq_no == 0, ack_req_seq == 0)),
+            read.ack_req_seq.eq(ack_req_seq),
+            read.flit_seq_no.eq(flit_seq_no),
+            read.reconstructed.eq(reconstruct_seq(self.rx_last_seq_calc, command_header.flit_seq_lo, payload)),
         ]
-        self._commands(m, usable & command & (op == FlitOp.REPLAY_REQUEST), usable & command & (op == FlitOp.ACK))
-        self._enqueue(m, usable, explicit, payload, explicit_header.flit_seq_no, command_header.flit_seq_lo)
-        return m
+        return read
 
-    def _commands(self, m, request, ack):
+    def _weigh(self, m, read):
+        """Second cycle: what that comes to against the registers, which no other flit changes in these cycles."""
+        weighed = Signal(WEIGHED_LAYOUT, reset_less=True)
+        payload = read.payload
+        explicit, command = read.explicit, read.request | read.ack
+        rx_seq_calc = Signal(SEQ_BITS)
+        m.d.comb += rx_seq_calc.eq(Mux(explicit, read.flit_seq_no, read.reconstructed))
+        m.d.sync += [
+            weighed.known.eq(explicit | command),
+            weighed.usable.eq((explicit | command) & ~read.number_zero),
+            weighed.explicit.eq(explicit),
+            weighed.request.eq(read.request),
+            weighed.ack.eq(read.ack),
+            weighed.payload.eq(payload),
+            weighed.ack_req_seq.eq(read.ack_req_seq),
+            weighed.distance.eq(seq_distance(self.rx_last_ack, read.ack_req_seq)),
+            weighed.rx_seq_calc.eq(rx_seq_calc),
+            weighed.expected.eq(rx_seq_calc == Mux(payload, next_seq(self.rx_last_seq_calc), self.rx_last_seq_calc)),
+        ]
+        return weighed
+
+    def _commands(self, m, request, ack, distance):
         """Ack and Replay Request processing, whether the flit itself is in order or not (UALink_200 §6.6.6.3)."""
         ignore_count = Signal.like(self.rx_replay_ignore_count)
-        request_legal = is_held(self.ack_req_seq, self.rx_last_ack, self.tx_last_seq)
-        ack_legal = ack_in_range(self.ack_req_seq, self.rx_last_ack, self.tx_last_seq)
+        request_legal = is_held(distance, self.held)
+        ack_legal = ack_in_range(distance, self.held)
         heard = Signal()
         m.d.comb += [
             # The count goes down before it is tested.
             ignore_count.eq(Mux(self.rx_replay_ignore_count == 0, 0, self.rx_replay_ignore_count - 1)),
             heard.eq(request & (ignore_count == 0)),
             self.replay_accepted.eq(heard & request_legal),
-            self.acked.eq(ack & ack_legal & (self.ack_req_seq != self.rx_last_ack)),
+            self.acked.eq(ack & ack_legal & (distance != 0)),
             self.command_ignored.eq((heard & ~request_legal) | (ack & ~ack_legal)),
         ]
         with m.If(self.ended):
@@ -112,16 +187,13 @@ class ReplayReceive(wiring.Component):
         with m.If(self.acked):
             m.d.sync += self.rx_last_ack.eq(self.ack_req_seq)
 
-    def _enqueue(self, m, usable, explicit, payload, flit_seq_no, flit_seq_lo):
+    def _enqueue(self, m, usable, weighed):
         """Order of the flit itself (UALink_200 §6.6.6.2, §6.6.6.4)."""
-        rx_seq_calc = Signal(SEQ_BITS)
-        expected = Signal()
+        explicit, expected, payload = weighed.explicit, weighed.expected, weighed.payload
         accepted = Signal()
         unexpected_count = Signal.like(self.rx_unexpected_count)
         bad_crc_count = Signal.like(self.rx_bad_crc_count)
         m.d.comb += [
-            rx_seq_calc.eq(Mux(explicit, flit_seq_no, reconstruct_seq(self.rx_last_seq_calc, flit_seq_lo, payload))),
-            expected.eq(rx_seq_calc == Mux(payload, next_seq(self.rx_last_seq_calc), self.rx_last_seq_calc)),
             unexpected_count.eq(Mux(self.rx_unexpected_count.all(), 0xFF, self.rx_unexpected_count + 1)),
             bad_crc_count.eq(Mux(self.rx_bad_crc_count.all(), 7, self.rx_bad_crc_count + 1)),
             self.dropped.eq(self.ended & ~self.bad & ~accepted),
@@ -140,7 +212,7 @@ class ReplayReceive(wiring.Component):
                     m.d.comb += accepted.eq(1)
                     m.d.sync += [
                         self.rx_unexpected_count.eq(0),
-                        self.rx_last_seq_calc.eq(rx_seq_calc),
+                        self.rx_last_seq_calc.eq(weighed.rx_seq_calc),
                         self.rx_replay.eq(0),
                         self.rx_ambiguous.eq(0),
                         self.rx_bad_crc_count.eq(0),

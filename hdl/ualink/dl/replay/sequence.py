@@ -21,25 +21,26 @@ def next_seq(seq: ValueLike) -> Value:
 def seq_distance(start: ValueLike, end: ValueLike) -> Value:
     """Steps from ``start`` forward to ``end``, 0..510: (end - start) modulo 511."""
     start, end = Value.cast(start), Value.cast(end)
-    return (end - start - (end < start))[:SEQ_BITS]
+    # Both differences side by side, not one behind the other.
+    return Mux(end < start, end + ~start, end - start)[:SEQ_BITS]
 
 
-def ack_in_range(ack: ValueLike, last_ack: ValueLike, newest: ValueLike) -> Value:
-    """May an Ack name ``ack``, when ``last_ack`` was acked before and ``newest`` is the newest number given out?
+def ack_in_range(distance: ValueLike, held: ValueLike) -> Value:
+    """May an Ack name the number ``distance`` steps after the one acked last, when TxReplay holds ``held`` flits?
 
     These are the two range tests of UALink_200 §6.6.6.3, which the standard bounds by 256 each, made exact: with 254 or
     more steps to spare the printed tests also let numbers pass that were never sent.
     """
-    return seq_distance(last_ack, ack) <= seq_distance(last_ack, newest)
+    return Value.cast(distance) <= held
 
 
-def is_held(seq: ValueLike, last_ack: ValueLike, newest: ValueLike) -> Value:
-    """Is ``seq`` one of the numbers after ``last_ack`` up to ``newest``, which TxReplay holds?
+def is_held(distance: ValueLike, held: ValueLike) -> Value:
+    """Is the number ``distance`` steps after the one acked last one of the ``held`` that TxReplay holds?
 
     A Replay Request must name such a number (the range tests of UALink_200 §6.6.6.3, exact as in ``ack_in_range``).
     """
-    distance = seq_distance(last_ack, seq)
-    return (distance != 0) & (distance <= seq_distance(last_ack, newest))
+    distance = Value.cast(distance)
+    return (distance != 0) & (distance <= held)
 
 
 def reconstruct_seq(last: ValueLike, flit_seq_lo: ValueLike, payload: ValueLike) -> Value:
