@@ -42,11 +42,19 @@ class Credits(wiring.Component):
             m.d.sync += chosen.eq(~sent & transmit.transport.wanted)
         with m.Elif(self.choose & transmit.transport.wanted):
             m.d.sync += [chosen.eq(1), dword.eq(transmit.transport.dword)]
-        m.d.comb += Assert(credit <= transmit.partner_buffer)
-        with m.If(transmit.partner_buffer == 0):
-            m.d.comb += [Assert(transmit.tcc == 0), Assert(transmit.data_fc_seq == 0)]
+        partner_buffer = Signal(12)
+        m.d.comb += [partner_buffer.eq(transmit.highest - transmit.tcc), Assert(credit <= partner_buffer)]
+        with m.If(~transmit.informed):
+            m.d.comb += [Assert(transmit.highest == 0), Assert(transmit.tcc == 0), Assert(transmit.data_fc_seq == 0)]
         with m.If(chosen & ~self.disabled):
             m.d.comb += Assert(length <= credit)
+        with m.If(transmit.transport.wanted):
+            m.d.comb += Assert((transmit.transport.dword[27:32] + 1) <= credit)
+        uncredited = Signal(12)
+        m.d.comb += uncredited.eq(transmit.highest - transmit.data_fc_seq)
+        with m.If(transmit.pending & transmit.informed):
+            m.d.comb += Assert(transmit.step == (transmit.told - transmit.data_fc_seq)[:12])
+            m.d.comb += Assert(transmit.most <= uncredited)
         return m
 
 

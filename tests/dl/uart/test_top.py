@@ -246,6 +246,7 @@ def test_protocol_errors(dwords):
     async def tell(hand):
         await hand.say()
         await hand.hear(*dwords)
+        await hand.tick()
         assert +hand.pulses == {"protocol_error": 1}
         assert not hand.resetting
         await hand.write(*WORDS[:20])

@@ -33,7 +33,7 @@ class UartReceive(wiring.Component):
     channel_receive : received data counts.
     disabled : the stream is being reset: buffer empty, counter 0, payload discarded.
     flit_sent : pulse: a DL flit of any kind was sent.
-    update : the Credit Update wanted.
+    update : the Credit Update wanted, one cycle after there is reason for it.
     level : dwords in the Rx buffer, reset value 0.
     rcc : Receiver Credit Counter, reset value 0.
     discarded : pulse: payload dropped because the channel is offline or the stream disabled; no error.
@@ -81,7 +81,7 @@ class UartReceive(wiring.Component):
         flits = Signal(range(UPDATE_INTERVAL + 1))
         message = Signal(CREDIT_UPDATE_LAYOUT)
         sent = data.View(CREDIT_UPDATE_LAYOUT, self.update.sent_dword)
-        due = (self.rcc != announced) & (flits == UPDATE_INTERVAL)
+        due = Signal()
         m.d.comb += [
             message.mclass.eq(MessageClass.UART),
             message.mtype.eq(UARTType.CREDIT_UPDATE),
@@ -89,15 +89,18 @@ class UartReceive(wiring.Component):
             self.update.wanted.eq(released & ~self.disabled & (~informed | due)),
             self.update.dword.eq(message),
         ]
-        m.d.sync += released.eq(~self.disabled)
+        m.d.sync += [
+            released.eq(~self.disabled),
+            due.eq((self.rcc != announced) & (flits == UPDATE_INTERVAL)),
+        ]
         with m.If(~released):
             m.d.sync += self.rcc.eq(self._dwords)
         with m.Elif(self.rx.valid & self.rx.ready):
             m.d.sync += self.rcc.eq(self.rcc + 1)
         with m.If(self.update.sent):
-            m.d.sync += [informed.eq(1), announced.eq(sent.data_fc_seq), flits.eq(0)]
+            m.d.sync += [informed.eq(1), announced.eq(sent.data_fc_seq), flits.eq(0), due.eq(0)]
         with m.Elif(self.flit_sent & (flits != UPDATE_INTERVAL)):
             m.d.sync += flits.eq(flits + 1)
         with m.If(self.disabled):
-            m.d.sync += [self.rcc.eq(0), informed.eq(0)]
+            m.d.sync += [self.rcc.eq(0), informed.eq(0), due.eq(0)]
         return m
