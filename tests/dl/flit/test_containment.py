@@ -59,6 +59,48 @@ def test_first_bad_flit_is_marked_and_the_last(field):
     sim.run()
 
 
+@pytest.mark.req("DL-179", "DL-181")
+@pytest.mark.parametrize("seed", range(3))
+def test_errors_and_flush_in_neighbouring_cycles(seed):
+    """Cycle by cycle: a flush drops what comes with it, an error found in the same cycle as well; without one nothing
+    follows an error, neither TL flits nor messages."""
+    dut = IngressContainment()
+    rng = random.Random(seed)
+
+    async def bench(ctx):
+        stopped = False
+        met = set()
+        for n in range(600):
+            valid, fault, flush = rng.random() < 0.7, rng.random() < 0.15, rng.random() < 0.2
+            message = rng.random() < 0.5
+            sent = tl_flit(rng.getrandbits(512), rng.getrandbits(2))
+            spoilt = rng.random() < 0.15
+            if spoilt:
+                sent["data"] ^= 1 << rng.randrange(512)
+            ctx.set(dut.received.valid, valid)
+            ctx.set(dut.received.p, sent)
+            ctx.set(dut.received_message.valid, message)
+            ctx.set(dut.received_message.payload, n)
+            ctx.set(dut.fault, fault)
+            ctx.set(dut.flush, flush)
+            bad = fault or (valid and spoilt)
+            met.add((bad, flush, stopped))
+            await ctx.tick()
+            assert ctx.get(dut.flit.valid) == (valid and not stopped and not flush)
+            assert ctx.get(dut.message.valid) == (message and not stopped and not bad and not flush)
+            assert ctx.get(dut.found) == (bad and not stopped and not flush)
+            stopped = (stopped or bad) and not flush
+            assert ctx.get(dut.containment) == stopped
+            if valid and stopped and ctx.get(dut.flit.valid):
+                assert ctx.get(dut.flit.p.error)
+        assert len(met) == 8
+
+    sim = Simulator(dut)
+    sim.add_clock(1e-9)
+    sim.add_testbench(bench)
+    sim.run()
+
+
 class AnyFlits(wiring.Component):
     """Containment under any TL flits and faults."""
 

@@ -89,3 +89,45 @@ def test_flush_and_broken_slots():
         assert not ctx.get(dut.beat.valid)
 
     run(bench, dut)
+
+
+@pytest.mark.req("DL-156", "DL-180")
+@pytest.mark.parametrize("cycle", range(13))
+def test_flush_in_every_cycle_of_a_flit_that_is_handed_on(cycle):
+    """``cycle`` cycles after it was accepted, in which another comes in: nothing of it comes after that, and the next
+    flit to be accepted comes whole."""
+    dut = ReceiveBuffer()
+
+    async def bench(ctx):
+        async def slot(base, seen=None, flush_at=None):
+            for n in range(10):
+                ctx.set(dut.rx.valid, 1)
+                ctx.set(dut.rx.p.data, base + n)
+                ctx.set(dut.rx.p.first, n == 0)
+                ctx.set(dut.rx.p.last, n == 9)
+                await step(seen, n == flush_at)
+            ctx.set(dut.rx.valid, 0)
+
+        async def step(seen=None, flush=False):
+            ctx.set(dut.flush, flush)
+            if seen is not None and ctx.get(dut.beat.valid):
+                seen.append((ctx.get(dut.beat.p.data), ctx.get(dut.beat.p.first), ctx.get(dut.beat.p.last)))
+            await ctx.tick()
+            ctx.set(dut.accept, 0)
+
+        seen = []
+        await slot(100)
+        ctx.set(dut.accept, 1)
+        await slot(200, seen, cycle)
+        for n in range(10, 14):
+            await step(seen, n == cycle)
+        assert seen == [(100 + n, n == 0, n == 9) for n in range(min(max(cycle - 1, 0), 10))]
+        assert not ctx.get(dut.beat.valid) and not ctx.get(dut.fault)
+        seen.clear()
+        await slot(300, seen)
+        ctx.set(dut.accept, 1)
+        for _ in range(14):
+            await step(seen)
+        assert seen == [(300 + n, n == 0, n == 9) for n in range(10)]
+
+    run(bench, dut)

@@ -3,6 +3,7 @@
 import random
 
 import pytest
+from amaranth.hdl import Module, ResetInserter, Signal
 from amaranth.sim import Simulator
 
 from ualink.dl.replay.receive import ReplayReceive
@@ -240,3 +241,60 @@ def test_saturation_and_reset_values():
         assert ctx.get(dut.rx_unexpected_count) == 0xFF
 
     run(story)
+
+
+@pytest.mark.req("DL-149", "DL-150")
+@pytest.mark.parametrize("cycle", range(4))
+@pytest.mark.parametrize("wanted", [False, True])
+def test_number_given_out_while_its_header_is_weighed(cycle, wanted):
+    """An Ack and a Replay Request may name it if it is held in the cycle of the verdict, not if it comes after."""
+    dut = ReplayReceive()
+
+    async def bench(ctx):
+        ctx.set(dut.held, 4)
+        header = CommandHeader(False, wanted, 5, 511 & 7)
+        for n in range(3):
+            ctx.set(dut.header, header.encode() if n == 0 else random.getrandbits(24))
+            if n == cycle:
+                ctx.set(dut.held, 5)
+            ctx.set(dut.ended, n == 2)
+            ctx.set(dut.good, n == 2)
+            if n < 2:
+                await ctx.tick()
+        legal = cycle < 3
+        assert ctx.get(dut.replay_accepted) == (legal and wanted)
+        assert ctx.get(dut.acked) == (legal and not wanted)
+        assert ctx.get(dut.command_ignored) == (not legal)
+
+    sim = Simulator(dut)
+    sim.add_clock(1e-9)
+    sim.add_testbench(bench)
+    sim.run()
+
+
+@pytest.mark.req("DL-152", "DL-157")
+@pytest.mark.parametrize("cycle", range(2))
+def test_flush_while_a_header_is_weighed(cycle):
+    """The link goes down between header and verdict: the verdict is not asked for; the next flit is number 1 again."""
+    flush = Signal()
+    dut = ReplayReceive()
+    m = Module()
+    m.submodules.dut = ResetInserter(flush)(dut)
+
+    async def bench(ctx):
+        ctx.set(dut.held, 9)
+        for n in range(2):
+            ctx.set(dut.header, ExplicitHeader(True, False, 1).encode() if n == 0 else 0)
+            ctx.set(flush, n == cycle)
+            await ctx.tick()
+        ctx.set(flush, 0)
+        assert not any(ctx.get(pulse) for pulse in (dut.accept, dut.acked, dut.bad, dut.replay_accepted))
+        receiver = Receiver(ctx, dut, held=9)
+        assert await receiver.flit(ExplicitHeader(True, False, 2)) is Verdict.UNEXPECTED
+        assert await receiver.flit(ExplicitHeader(True, True, 1)) is Verdict.ACCEPT
+        assert await receiver.flit(nop_ack(1, 4)) is Verdict.ACCEPT
+
+    sim = Simulator(m)
+    sim.add_clock(1e-9)
+    sim.add_testbench(bench)
+    sim.run()
