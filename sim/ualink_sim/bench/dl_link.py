@@ -122,7 +122,7 @@ def benches() -> list[Bench]:
                     unit="cycles",
                     limit=8,
                     how="last beat of a DL flit to the TL flit that it carries, less the beats before the TL flit's "
-                    "own; idle link, worst of ten phases: 5, and one more where the TL flit goes on in the next beat",
+                    "own; idle link, worst of ten phases: 7, and one more where the TL flit goes on in the next beat",
                 ),
             ),
             _latencies,

@@ -22,9 +22,9 @@ NEWEST_AFTER_RESET = 511
 class Order(wiring.Component):
     """A sender with all of its replay, a receiver that sends NOP flits only; flits of three beats.
 
-    What a slot sent has its header read in cycle ``judged`` of the next slot and is judged two cycles later. The
-    solver chooses which new flits have payload and
-    which flits of either direction are lost, all of them reported. ``depth`` flits fit into TxReplay.
+    What a slot sent has its header read in cycle ``judged`` of the next slot and is judged two cycles later. The solver
+    chooses which new flits have payload and which flits of either direction are lost, all of them reported. ``depth``
+    flits fit into TxReplay.
     """
 
     offer: In(1)
@@ -132,7 +132,7 @@ class Order(wiring.Component):
         return m
 
 
-SLOTS = 11 if os.environ.get("UALINK_SOAK") else 6
+SLOTS = 12 if os.environ.get("UALINK_SOAK") else 7
 
 
 @pytest.mark.soak

@@ -15,7 +15,7 @@ class MessageArbiter(wiring.Component):
 
     A message that waits for nothing else is on offer one cycle after its class offers it. After the last dword of a
     message one cycle passes before the next is on offer: no segment goes empty, as segments take two cycles or more.
-    A class has its dword taken in the cycle in which the packer takes it and not before.
+    A class has its dword taken in the cycle in which ``message`` is taken and not before.
 
     A class that waits sees at most one message of each other class go first, or the rest of one under way. A class
     that has started a message of several dwords must go on to its last one: the others wait as long as it takes.
@@ -25,7 +25,7 @@ class MessageArbiter(wiring.Component):
     basic, control, uart : streams of ``MESSAGE_DWORD_LAYOUT``.
     uart_may_start : a UART message may start; one under way goes on in any case, or the partner would take what comes
         next for its payload. When it falls, a UART message of which nothing has been taken is no longer on offer.
-    message : stream of 32-bit dwords for the packer.
+    message : stream of 32-bit dwords, for the register in front of the packer.
     """
 
     def __init__(self):

@@ -60,8 +60,8 @@ class ReplayReceive(wiring.Component):
     """Judges each received data flit by its CRC verdict and its header.
 
     What the header says is worked out in the two cycles before the verdict. All decisions fall in the cycle of
-    ``ended``; registers change after it. A flit whose ``op`` is reserved counts as
-    one with bad CRC (ruling A-29 (DL)); a command flit that names number 0 is dropped whole (ruling A-15 (DL)).
+    ``ended``; registers change after it. A flit whose ``op`` is reserved counts as one with bad CRC (ruling A-29 (DL));
+    a command flit that names number 0 is dropped whole (ruling A-15 (DL)).
 
     Members
     -------
