@@ -85,17 +85,18 @@ class ErrorInjection(wiring.Component):
             InjectionPoint.INGRESS_CONTROL: (1, 1),
             InjectionPoint.REPLAY_REQUEST: (1, 1),
         }
-        m.d.sync += triggered.eq(self.trigger)
+        # Made anew in every cycle, so that never two points strike.
+        m.d.sync += [triggered.eq(self.trigger), begun.eq(0)]
         with m.If(~self.enable):
-            m.d.sync += [armed.eq(0), begun.eq(0)]
+            m.d.sync += armed.eq(0)
         with m.Elif(self.trigger & ~triggered):
-            m.d.sync += [armed.eq(1), begun.eq(0), point.eq(self.select)]
+            m.d.sync += [armed.eq(1), point.eq(self.select)]
         with m.Elif(armed), m.Switch(point):
             for key, (begins, ends) in rules.items():
                 with m.Case(key):
                     with m.If(begun[key.value] & ends):
-                        m.d.sync += [armed.eq(0), begun.eq(0)]
-                    with m.Elif(begins):
+                        m.d.sync += armed.eq(0)
+                    with m.Elif(begun[key.value] | begins):
                         m.d.sync += begun[key.value].eq(1)
             with m.Default():
                 m.d.sync += armed.eq(0)

@@ -51,8 +51,8 @@ class UartTransmit(wiring.Component):
                 "credit_error": Out(1),
             }
         )
-        # A Credit Update other than 0 has come. It told the size of the partner's buffer; so many dwords after those sent
-        # is the highest DataFCSeq that there can be.
+        # A Credit Update other than 0 has come. It told the size of the partner's buffer: that many after the dwords
+        # sent is the highest DataFCSeq that there can be.
         self.informed = Signal()
         self.highest = Signal(12)
         # The Credit Update that came a cycle ago, by how much it would move ``data_fc_seq``, and by how much it may.
