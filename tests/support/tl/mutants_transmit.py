@@ -68,8 +68,8 @@ TRANSMIT_MUTANTS = (
         "tags in the order of kinds",
         "TL-053",
         PLACEMENT,
-        "if base).any())",
-        "if not base).any())",
+        "if base).any()",
+        "if not base).any()",
         "pack/test_packer.py::test_random_half_flits",
     ),
     Mutant(
@@ -312,8 +312,8 @@ TRANSMIT_MUTANTS = (
         "upper half-flit twice",
         "TL-040",
         SEQUENCE,
-        "Mux(slots.lower == LowerSlot.DATA, self.window[1], self.window[0])",
-        "self.window[0]",
+        "Mux(decided_lower == LowerSlot.DATA, window[1], window[0])",
+        "window[0]",
         "pack/test_half_flit_sequence.py::test_grid_of_the_standard",
     ),
     # Data

@@ -45,20 +45,34 @@ class Offer:
                 halves.append((issue.byte_enables, 0))
         return halves
 
-    def payload(self, authentication):
-        """The members of ``formed``."""
+    @property
+    def tags(self):
         issues = sorted(self.issues, key=lambda issue: issue.sector)
-        tags = [issue.tag for issue in issues if issue.field.is_request or issue.field.is_response]
-        lower = self.message or encode_control_half_flit([(issue.sector, issue.field) for issue in issues])
+        return [issue.tag for issue in issues if issue.field.is_request or issue.field.is_response]
+
+    def counts(self, authentication):
+        """The members of ``counts``."""
         return {
-            "data": int.from_bytes(lower, "little"),
             "message": self.message is not None,
             "requests": self.requests,
             "responses": self.responses,
             "half_flits": len(self.half_flits),
-            "tagged": authentication and bool(tags),
-            "tags": sum(tag << 64 * n for n, tag in enumerate(tags[:4])),
+            "tagged": authentication and bool(self.tags),
         }
+
+    @property
+    def content(self):
+        """The members of ``content``."""
+        issues = sorted(self.issues, key=lambda issue: issue.sector)
+        lower = self.message or encode_control_half_flit([(issue.sector, issue.field) for issue in issues])
+        return {
+            "data": int.from_bytes(lower, "little"),
+            "message": self.message is not None,
+            "tags": sum(tag << 64 * n for n, tag in enumerate(self.tags[:4])),
+        }
+
+
+NONE = Offer().content
 
 
 class LimitedSequence(wiring.Component):
@@ -158,7 +172,9 @@ def run(choose, cycles, *, authentication=False, ready=lambda: True, visible=lam
             allowances = ctx.get(dut.request_allowance), ctx.get(dut.response_allowance)
             offer = choose(result.taken, said[0], allowances)
             ctx.set(sequence.offered, offer.offered)
-            ctx.set(sequence.formed, offer.payload(authentication))
+            ctx.set(sequence.counts, offer.counts(authentication))
+            # Content is there from the cycle after it was taken until the next one is taken, and no longer.
+            ctx.set(sequence.content, result.taken[-1].offer.content if result.taken else NONE)
             assert said == tuple(ctx.get(s) for s in (sequence.swap_next, sequence.ahead))
             flit, take = ctx.get(sequence.flit), ctx.get(sequence.take)
             assert take <= there
@@ -166,6 +182,7 @@ def run(choose, cycles, *, authentication=False, ready=lambda: True, visible=lam
                 owed.popleft()
             if ctx.get(sequence.pack):
                 assert flit or not said[1], "it was taken before the flit in front of its own had left"
+                assert ctx.get(sequence.advance)
                 waiting.append(Taken(offer, cycle, entered + said[1], bool(said[0]), allowances))
                 result.taken.append(waiting[-1])
                 owed.extend(offer.half_flits)

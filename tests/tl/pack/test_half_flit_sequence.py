@@ -190,10 +190,10 @@ def test_no_slot_is_lost(authentication):
 READ = CompressedRequest(cmd=0, tag=1)
 WRITE = CompressedRequest(cmd=4, tag=2)
 LONE = {
-    "read": ((READ,), 1),
-    "write response": ((CompressedResponse(tag=3),), 1),
-    "flow control": ((FC,), 1),
-    "write": ((WRITE,), 2),
+    "read": ((READ,), 2),
+    "write response": ((CompressedResponse(tag=3),), 2),
+    "flow control": ((FC,), 2),
+    "write": ((WRITE,), 3),
 }
 
 
@@ -206,7 +206,7 @@ def test_latency_on_an_idle_link(name, authentication):
     choose = lambda taken, swap_next, allowances: NOTHING if taken else offer  # noqa: E731
     result = run(choose, 20, authentication=authentication)
     first = result.flits[0][0] - result.taken[0].cycle
-    assert (result.taken[0].cycle, first) == (0, 1 if authentication else latency)
+    assert (result.taken[0].cycle, first) == (0, 2 if authentication else latency)
 
 
 def test_what_waits_may_improve_until_its_slot():
@@ -216,7 +216,7 @@ def test_what_waits_may_improve_until_its_slot():
     write_full = Offer((issue(rng, 0, CompressedRequest(cmd=6)),))
     flow_control = Offer((Issue(7, FC),), offered=False)
     stalled = [(read, False)] * 4
-    script = [(read, True), *stalled, (two, False), (two, True), (write_full, True), *[(flow_control, True)] * 6]
+    script = [(read, True), *stalled, (two, False), (two, True), (write_full, True), *[(flow_control, True)] * 7]
     steps, now = iter(script), {}
 
     def ready():
@@ -226,8 +226,9 @@ def test_what_waits_may_improve_until_its_slot():
     result = run(lambda taken, swap_next, allowances: now["offer"], len(script), ready=ready)
     assert [(entry.offer, entry.cycle) for entry in result.taken] == [
         (read, 0),
+        (read, 1),  # the flit before it has not left, and has room in front of it
         (two, 6),
         (write_full, 7),
         (flow_control, 8),
     ]
-    assert result.taken[3].swap and len(result.flits) == 4
+    assert result.taken[4].swap and len(result.flits) == 5

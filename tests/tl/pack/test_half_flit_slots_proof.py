@@ -85,6 +85,7 @@ class SlotsBench(wiring.Component):
             Assert(dut.ahead == ~direct),
             Assert(dut.held_leaves == taken),
             Assert(~(dut.pack & dut.ahead) | dut.flit),
+            Assert(~dut.pack | self.advance),
         ]
         with m.If(dut.hold):
             m.d.sync += [taken.eq(1), brings.eq(self.half_flits), for_swap.eq(dut.swap_next)]

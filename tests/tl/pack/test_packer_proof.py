@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In
 from support.formal import prove
 from ualink.tl.control import LIMITS_LAYOUT
 from ualink.tl.credit.rate_limit import REQUEST_LIMIT, RESPONSE_LIMIT, SourceRateLimit
-from ualink.tl.pack.placement import PackerPlacement
+from ualink.tl.pack.placement import FlowControlPlacement, PackerPlacement, one_stands_below
 from ualink.tl.pack.share import PackerShare
 
 INPUTS = {
@@ -39,6 +39,7 @@ class PackerBench(wiring.Component):
         m = Module()
         m.submodules.share = share = PackerShare()
         m.submodules.placement = placement = PackerPlacement()
+        m.submodules.fc_placement = fc_placement = FlowControlPlacement()
         m.d.comb += [getattr(share, name).eq(getattr(self, name)) for name in INPUTS]
         m.d.comb += [
             placement.request_compressed.eq(self.request_compressed),
@@ -47,10 +48,14 @@ class PackerBench(wiring.Component):
             placement.candidates.eq(share.candidates),
             placement.responses.eq(share.responses),
             placement.layout.eq(share.layout),
-            share.fc_placed.eq(Cat(place[0] for place in placement.fc).any()),
+            fc_placement.response_compressed.eq(self.response_compressed),
+            fc_placement.candidates.eq(share.candidates),
+            fc_placement.layout.eq(share.layout),
+            share.fc_placed.eq(Cat(place[0] for place in fc_placement.fc).any()),
             Assume(self.request_count <= 4),
             Assume(self.response_count <= 8),
         ]
+        self.fc_places = fc_placement.fc
         self.prove_that(m, self, share, placement)
         return m
 
@@ -113,9 +118,9 @@ def sectors_are_legal(m, bench, share, placement):
             below = Mux(goes[n], footprint, below)
             covered = [total + footprint[place] for place, total in enumerate(covered)]
     for n in range(5):
-        places = number(place[n] for place in placement.fc)
+        places = number(place[n] for place in bench.fc_places)
         m.d.comb += Assert(places <= 1)
-    m.d.comb += [Assert(total + number(place) <= 1) for total, place in zip(covered, placement.fc)]
+    m.d.comb += [Assert(total + number(place) <= 1) for total, place in zip(covered, bench.fc_places)]
 
 
 def nothing_starves(m, bench, share, placement):
@@ -157,6 +162,17 @@ def tags_follow_the_fields(m, bench, share, placement):
             m.d.comb += Assert(~bench.authentication | (taken[slot][n % 4] == (goes[n] & (rank == slot))))
 
 
+def one_request_stands_below(m, bench, share, placement):
+    """Of a Request and a Response that go, the Request is the lower one if it is the first and the layout says so."""
+    below = one_stands_below(share.layout)
+    for n in range(4):
+        request = Cat(place[n] for pair in placement.request_low for place in (pair, Const(0, 4)))
+        for k in range(8):
+            response = Cat(place[k] for place in placement.response_low)
+            both = share.requests[n] & share.responses[k]
+            m.d.comb += Assert(~both | ((request < response) == (below if n == 0 else 0)))
+
+
 def catch_buffers_never_overrun(m, bench, share, placement):
     """Each half-flit leaves when it is taken, and flits of data in between; the partner's buffers of 4 and 8 hold all
     that arrives."""
@@ -196,6 +212,11 @@ def test_fields_stand_whole_in_order_and_alone():
 @pytest.mark.req("TL-051", "TL-215")
 def test_nothing_that_waits_is_passed_over_twice():
     prove(PackerBench(nothing_starves), mode="prove", depth=2)
+
+
+@pytest.mark.req("TL-038", "TL-098")
+def test_data_stand_in_the_order_of_the_fields():
+    prove(PackerBench(one_request_stands_below), mode="prove", depth=1)
 
 
 @pytest.mark.req("TL-053", "TL-054")

@@ -45,7 +45,8 @@ class HalfFlitSlots(wiring.Component):
     A Control half-flit is taken as late as a slot can be had for it without waiting:
 
     - Nothing owed, nothing held: one that needs no data in its own flit goes into the flit of this cycle, if that can
-      leave, and otherwise waits and may improve. One with data is held, and leaves in the next flit at the earliest.
+      leave, and otherwise waits and may improve. One with data is held then, and leaves in the next flit at the
+      earliest.
       One that is not ``offered`` goes with ``outstanding``.
     - Otherwise it is held from the cycle in which the flit before its own leaves. If its own is a swap flit it is taken
       even if it is not ``offered``: the lower slot would be empty. If not, one not offered waits, and so does any with
@@ -64,7 +65,7 @@ class HalfFlitSlots(wiring.Component):
     pack, hold : it is taken in this cycle; ``hold``: into the control register rather than into this flit.
     ahead : it would not leave in the flit of this cycle, but in the one after that.
     swap_next : it would leave in a swap slot.
-    advance : a flit may leave in this cycle.
+    advance : a flit may leave in this cycle, and a Control half-flit may be taken.
     available, take : data half-flits as in ``DataGearbox``.
     flit, lower, upper : a flit leaves in this cycle, and what its slots hold.
     held_leaves : should a flit leave in this cycle, the held Control half-flit is in it.
@@ -132,7 +133,7 @@ class HalfFlitSlots(wiring.Component):
             leaves.eq((self.offered & skips) | (self.outstanding & ~self.offered)),
             self.flit.eq(self.advance & (self.available >= wanted) & (self.ahead | leaves)),
             self.take.eq(Mux(self.flit, wanted, 0)),
-            self.hold.eq(Mux(self.ahead, self.flit & early, self.offered & ~skips)),
+            self.hold.eq(Mux(self.ahead, self.flit & early, self.advance & self.offered & ~skips)),
             self.pack.eq(self.hold | (self.flit & ~self.ahead)),
         ]
         with m.If(self.flit):
