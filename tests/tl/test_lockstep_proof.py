@@ -81,7 +81,6 @@ class LockstepBench(wiring.Component):
             gearbox.load.eq(sequence.pack),
             gearbox.take.eq(sequence.take),
             sequence.available.eq(gearbox.available),
-            sequence.authentication.eq(self.authentication),
             receiver.authentication.eq(self.authentication == self.agreed),
             sequence.tx_flit.ready.eq(self.ready),
         ]
@@ -138,15 +137,17 @@ class LockstepBench(wiring.Component):
             sequence.offered.eq(self.offered),
             sequence.counts.half_flits.eq(total),
             sequence.counts.message.eq(self.is_message),
-            sequence.counts.tagged.eq(self.tagged),
+            sequence.counts.tagged.eq(self.tagged if self.authentication else 0),
         ]
-        # What is taken is there a cycle later.
+        # What is taken is there a cycle later, until it leaves.
         with m.If(sequence.pack):
             m.d.sync += [
                 sequence.content.data.eq(own),
                 sequence.content.message.eq(self.is_message),
                 sequence.content.tags.eq(tags),
             ]
+        with m.Elif(sequence.control):
+            m.d.sync += sequence.content.eq(-1)
         with_data = Cat(field.valid for field in self.fields).any()
         m.d.comb += [
             Assume(~with_data | self.tagged),  # what brings data is a Request or a Response

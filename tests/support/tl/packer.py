@@ -338,10 +338,9 @@ def _simulator(config):
     m.submodules.request_limit = request_limit = SourceRateLimit(REQUEST_LIMIT)
     m.submodules.response_limit = response_limit = SourceRateLimit(RESPONSE_LIMIT)
     m.d.comb += [
-        dut.advance.eq(1),
-        request_limit.flit.eq(inputs.pack),
+        request_limit.taken.eq(inputs.pack),
         request_limit.issued.eq(dut.request_take),
-        response_limit.flit.eq(inputs.pack),
+        response_limit.taken.eq(inputs.pack),
         response_limit.issued.eq(dut.response_take),
     ]
     job = {}

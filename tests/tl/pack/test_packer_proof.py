@@ -174,21 +174,25 @@ def one_request_stands_below(m, bench, share, placement):
 
 
 def catch_buffers_never_overrun(m, bench, share, placement):
-    """Each half-flit leaves when it is taken, and flits of data in between; the partner's buffers of 4 and 8 hold all
-    that arrives."""
+    """Half-flits are taken one after the other or behind a flit of data; the partner's buffers of 4 and 8 hold all that
+    arrives."""
     for kind, most, goes in (
         ("request", REQUEST_LIMIT, share.requests),
         ("response", RESPONSE_LIMIT, share.responses),
     ):
         m.submodules[f"{kind}_limit"] = limit = SourceRateLimit(most)
-        fill, after = Signal(8, name=f"{kind}_fill"), Signal(8, name=f"{kind}_after")
+        fill, before, after = (Signal(8, name=f"{kind}_{name}") for name in ("fill", "before", "after"))
         m.d.comb += [
-            limit.flit.eq(bench.pack | bench.data_flit),
-            limit.issued.eq(Mux(bench.pack, number(goes), 0)),
+            limit.taken.eq(bench.pack),
+            limit.issued.eq(number(goes)),
+            limit.between.eq(bench.data_flit),
+            limit.flit.eq(bench.data_flit),
             Assume(getattr(bench, f"{kind}_allowance") == limit.allowance),
-            after.eq(Mux(limit.flit, Mux(fill == 0, 0, fill - 1) + limit.issued, fill)),
+            before.eq(Mux(bench.data_flit & (fill != 0), fill - 1, fill)),
+            after.eq(Mux(bench.pack, Mux(before == 0, 0, before - 1) + limit.issued, before)),
             Assert(after <= most),
-            Assert(limit.allowance + Mux(fill == 0, 0, fill - 1) == most),
+            Assert(limit.allowed + Mux(fill == 0, 0, fill - 1) == most),
+            Assert(limit.allowance + Mux(before == 0, 0, before - 1) == most),
             Assert(limit.allowance >= 1),
         ]
         m.d.sync += fill.eq(after)

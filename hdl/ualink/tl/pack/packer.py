@@ -38,15 +38,14 @@ class Packer(wiring.Component):
 
     Attributes
     ----------
-    pack : the half-flit is taken in this cycle, and with it what it holds; only with ``advance``.
-    advance : what was taken before has been filled in and is not needed from the next cycle on.
+    pack : the half-flit is taken in this cycle, and with it what it holds; only if the one before has left or does.
     swap : it will stand in a swap slot.
     authentication : AuthTags half-flits are sent; ignored if ``config`` does not build their path.
     limits : backoff modes; 0 counts as 1.
     shared_data : announce Shared Data Buffer mode with Initial Credit Release Complete.
     requests, request_count, request_take : forms of fields with their credits in hand, as in ``FieldsInSight``.
     responses, response_count, response_take : as well.
-    request_contents, response_contents, done : as in ``FieldsInSight``, ``done`` for both.
+    request_contents, response_contents : as in ``FieldsInSight``.
     request_allowance, response_allowance : source rate limits for this half-flit.
     fc, fc_valid, fc_take : FC fields, any of which may share a half-flit.
     fc_urgent : a FC field must not wait any more.
@@ -63,7 +62,6 @@ class Packer(wiring.Component):
         super().__init__(
             {
                 "pack": In(1),
-                "advance": In(1),
                 "swap": In(1),
                 "authentication": In(1),
                 "limits": In(LIMITS_LAYOUT),
@@ -78,7 +76,6 @@ class Packer(wiring.Component):
                 "response_count": In(range(RESPONSES_IN_SIGHT + 1)),
                 "response_take": Out(range(RESPONSES_IN_SIGHT + 1)),
                 "response_allowance": In(range(9)),
-                "done": Out(1),
                 "fc": In(FLOW_CONTROL).array(FC_FIELDS),
                 "fc_valid": In(FC_FIELDS),
                 "fc_urgent": In(1),
@@ -137,7 +134,6 @@ class Packer(wiring.Component):
             ]
 
         choice = Signal(CHOICE_LAYOUT, reset_less=True)
-        packed = Signal()
         with m.If(self.pack):
             m.d.sync += [
                 choice.message.eq(self.complete),
@@ -150,10 +146,7 @@ class Packer(wiring.Component):
             ]
             m.d.sync += [choice.places[sector].eq(fc_placement.fc[sector]) for sector in range(SECTORS)]
             m.d.sync += [choice.flow_control[n].eq(field) for n, field in enumerate(flow_control)]
-        with m.If(self.advance):
-            m.d.sync += packed.eq(self.pack)
         m.d.comb += [
-            self.done.eq(packed & self.advance),
             fill.choice.eq(choice),
             fill.shared_data.eq(self.shared_data),
             self.content.eq(fill.content),

@@ -42,8 +42,8 @@ REQUESTS_UNDER_WAY = 1 + REQUESTS_IN_SIGHT + 4
 class Transmit(wiring.Component):
     """Turns UPLI beats into TL flits: intake with credits, compression, packing, half-flit sequence. One flit a cycle.
 
-    On an idle link a flit is offered 3 cycles after a Write Response was accepted, 4 after a Read Response, 4 after a
-    Request without data and 5 after one with data; a Request takes a cycle less without Address Cache.
+    On an idle link a flit is offered 4 cycles after a Response was accepted and 5 after a Request, with data or
+    without; a Request takes a cycle less without Address Cache.
 
     Behind its last field it sends flits without any until a catch buffer that moves with flits only would be empty
     (UALink_200 §5.7 with Figure 5-6): one behind a lone field, eight at most. They leave only in cycles that have
@@ -190,19 +190,17 @@ class Transmit(wiring.Component):
             packer.shared_data.eq(config.shared_data_buffer),
             packer.swap.eq(sequence.swap_next),
             packer.pack.eq(sequence.pack),
-            sequence.authentication.eq(self.authentication),
             sequence.offered.eq(packer.offered),
             sequence.counts.eq(packer.counts),
             sequence.content.eq(packer.content),
-            packer.advance.eq(sequence.advance),
             sequence.outstanding.eq(request_limit.outstanding | response_limit.outstanding),
             packer.request_count.eq(requests.count),
             requests.take.eq(packer.request_take),
-            requests.done.eq(packer.done),
+            requests.done.eq(sequence.control),
             packer.request_allowance.eq(request_limit.allowance),
             packer.response_count.eq(responses.count),
             responses.take.eq(packer.response_take),
-            responses.done.eq(packer.done),
+            responses.done.eq(sequence.control),
             packer.response_allowance.eq(response_limit.allowance),
             packer.fc_valid.eq(release.valid),
             packer.fc_urgent.eq(release.urgent),
@@ -214,15 +212,12 @@ class Transmit(wiring.Component):
             gearbox.responses_go.eq(packer.responses_go),
             gearbox.request_below.eq(packer.request_below),
         ]
-        for limit, issued, held in (
-            (request_limit, sequence.requests, sequence.held_requests),
-            (response_limit, sequence.responses, sequence.held_responses),
-        ):
+        for limit, issued in ((request_limit, packer.counts.requests), (response_limit, packer.counts.responses)):
             m.d.comb += [
-                limit.flit.eq(sequence.flit),
-                limit.ahead.eq(sequence.ahead),
+                limit.taken.eq(sequence.pack),
                 limit.issued.eq(issued),
-                limit.held.eq(held),
+                limit.between.eq(sequence.between),
+                limit.flit.eq(sequence.flit_between),
             ]
         for name, most in NATURAL_LIMITS.items():
             limit = self.control.limits[name]
