@@ -191,10 +191,10 @@ class PackerBench:
             {
                 "pack": pack,
                 "requests": [_form(entry) for entry in requests],
-                "request_count": min(4, len(scene.requests)),
+                "request_valid": (1 << min(4, len(scene.requests))) - 1,
                 "request_allowance": scene.allowances[0],
                 "responses": [_form(entry) for entry in responses],
-                "response_count": min(8, len(scene.responses)),
+                "response_valid": (1 << min(8, len(scene.responses))) - 1,
                 "response_allowance": scene.allowances[1],
                 "fc": [control.encode() if control else 0 for control in scene.fc],
                 "fc_valid": sum(1 << n for n, control in enumerate(scene.fc) if control),
@@ -211,7 +211,7 @@ class PackerBench:
         counts = ctx.get(dut.counts)
         wants = any(scene.can_go()) or scene.complete or (scene.urgent and any(scene.fc))
         assert ctx.get(dut.offered) == bool(wants)
-        taken = ctx.get(dut.request_take), ctx.get(dut.response_take), ctx.get(dut.fc_take)
+        taken = tuple(ctx.get(take) for take in (dut.request_take, dut.response_take, dut.fc_take))
         assert ctx.get(dut.complete_taken) == (pack and scene.complete)
         goes = tuple(ctx.get(value) for value in (dut.requests_go, dut.responses_go, dut.request_below))
         if not pack:
@@ -224,7 +224,7 @@ class PackerBench:
         else:
             formed = self._check_control(scene, counts, content, goes)
         mask = sum(1 << scene.fc.index(control) for control in formed.fc)
-        assert taken == (len(formed.requests), len(formed.responses), mask)
+        assert taken == ((1 << len(formed.requests)) - 1, (1 << len(formed.responses)) - 1, mask)
         return formed
 
     async def _content(self):
@@ -308,10 +308,10 @@ INPUTS_LAYOUT = data.StructLayout(
     {
         "pack": 1,
         "requests": data.ArrayLayout(FIELD_FORM_LAYOUT, 4),
-        "request_count": 3,
+        "request_valid": 4,
         "request_allowance": 3,
         "responses": data.ArrayLayout(FIELD_FORM_LAYOUT, 8),
-        "response_count": 4,
+        "response_valid": 8,
         "response_allowance": 4,
         "fc": data.ArrayLayout(32, 5),
         "fc_valid": 5,
@@ -339,9 +339,9 @@ def _simulator(config):
     m.submodules.response_limit = response_limit = SourceRateLimit(RESPONSE_LIMIT)
     m.d.comb += [
         request_limit.taken.eq(inputs.pack),
-        request_limit.issued.eq(dut.request_take),
+        request_limit.issued.eq(dut.counts.requests),
         response_limit.taken.eq(inputs.pack),
-        response_limit.issued.eq(dut.response_take),
+        response_limit.issued.eq(dut.counts.responses),
     ]
     job = {}
 

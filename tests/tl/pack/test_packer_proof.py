@@ -18,10 +18,10 @@ INPUTS = {
     "authentication": In(1),
     "limits": In(LIMITS_LAYOUT),
     "request_compressed": In(4),
-    "request_count": In(range(5)),
+    "request_valid": In(4),
     "request_allowance": In(range(5)),
     "response_compressed": In(8),
-    "response_count": In(range(9)),
+    "response_valid": In(8),
     "response_allowance": In(range(9)),
     "fc_waiting": In(1),
     "fc_urgent": In(1),
@@ -52,8 +52,8 @@ class PackerBench(wiring.Component):
             fc_placement.candidates.eq(share.candidates),
             fc_placement.layout.eq(share.layout),
             share.fc_placed.eq(Cat(place[0] for place in fc_placement.fc).any()),
-            Assume(self.request_count <= 4),
-            Assume(self.response_count <= 8),
+            Assume((self.request_valid & (self.request_valid + 1)) == 0),
+            Assume((self.response_valid & (self.response_valid + 1)) == 0),
         ]
         self.fc_places = fc_placement.fc
         self.prove_that(m, self, share, placement)
@@ -67,12 +67,12 @@ def number(bits):
 def leave(bench, kind):
     """Fields of a kind are there and may go in this half-flit."""
     barred = bench.message | (bench.swap & bench.authentication)
-    return ~barred & (getattr(bench, f"{kind}_count") != 0) & (getattr(bench, f"{kind}_allowance") != 0)
+    return ~barred & (getattr(bench, f"{kind}_valid") != 0) & (getattr(bench, f"{kind}_allowance") != 0)
 
 
 def shares_are_kept(m, bench, share, placement):
     for kind, goes in (("request", share.requests), ("response", share.responses)):
-        count, allowance = getattr(bench, f"{kind}_count"), getattr(bench, f"{kind}_allowance")
+        count, allowance = number(getattr(bench, f"{kind}_valid")), getattr(bench, f"{kind}_allowance")
         compressed = getattr(bench, f"{kind}_compressed")
         m.d.comb += [
             Assert((goes & (goes + 1)) == 0),  # the oldest ones

@@ -26,10 +26,9 @@ class FieldsInSight(wiring.Component):
     Attributes
     ----------
     i : fields in.
-    forms, count : the fields, entry 0 is the oldest, and how many there are; 0 after reset. Entries from ``count`` on
-        have no meaning.
-    take : fields that leave ``forms`` in this cycle, oldest first, at most ``count``; only when those taken before
-        have left ``contents`` or do so in this cycle.
+    forms, valid : the fields, entry 0 is the oldest, and in bit n whether entry n is there; 0 after reset.
+    take : bit n: field n leaves ``forms`` in this cycle, the first ones do; only when those taken before have left
+        ``contents`` or do so in this cycle.
     contents : of the fields that were in ``forms`` in the cycle of the last ``take`` other than 0, in the same order.
     done : those taken leave ``contents`` in this cycle; in none before that behind ``take``.
     """
@@ -40,8 +39,8 @@ class FieldsInSight(wiring.Component):
             {
                 "i": In(stream.Signature(layout)),
                 "forms": Out(FIELD_FORM_LAYOUT).array(depth),
-                "count": Out(range(depth + 1)),
-                "take": In(range(depth + 1)),
+                "valid": Out(depth),
+                "take": In(depth),
                 "contents": Out(content_layout(layout)).array(depth),
                 "done": In(1),
             }
@@ -52,7 +51,7 @@ class FieldsInSight(wiring.Component):
         m.submodules.forms = forms = LookAheadQueue(FIELD_FORM_LAYOUT, self.depth)
         # One more, so that a field can come while all the others have been taken and have not left.
         m.submodules.contents = contents = LookAheadQueue(content_layout(self.layout), self.depth + 1, most=self.depth)
-        taken = Signal(range(self.depth + 1))
+        taken = Signal(self.depth)
         with m.If(self.take != 0):
             m.d.sync += taken.eq(self.take)
         with m.Elif(self.done):
@@ -65,7 +64,7 @@ class FieldsInSight(wiring.Component):
             forms.i.p.job.eq(self.i.p.job),
             contents.i.p.field.eq(self.i.p.field),
             contents.i.p.auth_tag.eq(self.i.p.auth_tag),
-            self.count.eq(forms.count),
+            self.valid.eq(forms.valid),
             forms.take.eq(self.take),
             contents.take.eq(Mux(self.done, taken, 0)),
         ]

@@ -97,7 +97,7 @@ class HalfFlitSlots(wiring.Component):
         with m.Elif(holds & (held != 0)):
             m.d.comb += [wanted.eq(1), self.upper.eq(UpperSlot.DATA), after.eq(held - 1)]
 
-        busy, wished = Signal(), Signal()
+        busy, wished, none_after = Signal(), Signal(), Signal()
         m.d.comb += [
             self.between.eq(owed > 1),
             self.lower.eq(Mux(self.between, LowerSlot.DATA, LowerSlot.CONTROL)),
@@ -105,9 +105,11 @@ class HalfFlitSlots(wiring.Component):
             self.flit.eq(self.advance & (self.available >= wanted) & busy),
             self.take.eq(Mux(self.flit, wanted, 0)),
             self.control.eq(self.flit & ~self.between),
-            self.swap_next.eq(after == 1),
+            # ``after`` is 1, is 0: no Control half-flit owes a single one.
+            self.swap_next.eq(Mux(self.between, owed == 3, holds & ~owed[0] & ~held_tagged & (held == 2))),
+            none_after.eq(Mux(self.between, owed == 2, held == 0)),
             wished.eq(self.offered | self.outstanding),
-            self.pack.eq(Mux(busy, self.flit & (self.swap_next | (after == 0) & wished), wished)),
+            self.pack.eq(Mux(busy, self.flit & (self.swap_next | none_after & wished), wished)),
         ]
         with m.If(self.flit):
             m.d.sync += owed.eq(after)

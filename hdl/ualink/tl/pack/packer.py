@@ -20,7 +20,8 @@ from ualink.tl.format.half_flits import (
 
 from .fields_in_sight import content_layout
 from .fill import CHOICE_LAYOUT, PackerFill
-from .placement import FlowControlPlacement, exactly, one_stands_below
+from .look_ahead import exactly
+from .placement import FlowControlPlacement, one_stands_below
 from .share import FC_PATIENCE, REQUESTS_IN_SIGHT, RESPONSES_IN_SIGHT, PackerShare, above
 
 __all__ = ["FC_PATIENCE", "REQUESTS_IN_SIGHT", "RESPONSES_IN_SIGHT", "Packer"]
@@ -43,8 +44,8 @@ class Packer(wiring.Component):
     authentication : AuthTags half-flits are sent; ignored if ``config`` does not build their path.
     limits : backoff modes; 0 counts as 1.
     shared_data : announce Shared Data Buffer mode with Initial Credit Release Complete.
-    requests, request_count, request_take : forms of fields with their credits in hand, as in ``FieldsInSight``.
-    responses, response_count, response_take : as well.
+    requests, request_valid, request_take : forms of fields with their credits in hand, as in ``FieldsInSight``.
+    responses, response_valid, response_take : as well.
     request_contents, response_contents : as in ``FieldsInSight``.
     request_allowance, response_allowance : source rate limits for this half-flit.
     fc, fc_valid, fc_take : FC fields, any of which may share a half-flit.
@@ -68,13 +69,13 @@ class Packer(wiring.Component):
                 "shared_data": In(1),
                 "requests": In(FIELD_FORM_LAYOUT).array(REQUESTS_IN_SIGHT),
                 "request_contents": In(content_layout(REQUEST_FIELD_LAYOUT)).array(REQUESTS_IN_SIGHT),
-                "request_count": In(range(REQUESTS_IN_SIGHT + 1)),
-                "request_take": Out(range(REQUESTS_IN_SIGHT + 1)),
+                "request_valid": In(REQUESTS_IN_SIGHT),
+                "request_take": Out(REQUESTS_IN_SIGHT),
                 "request_allowance": In(range(5)),
                 "responses": In(FIELD_FORM_LAYOUT).array(RESPONSES_IN_SIGHT),
                 "response_contents": In(content_layout(RESPONSE_FIELD_LAYOUT)).array(RESPONSES_IN_SIGHT),
-                "response_count": In(range(RESPONSES_IN_SIGHT + 1)),
-                "response_take": Out(range(RESPONSES_IN_SIGHT + 1)),
+                "response_valid": In(RESPONSES_IN_SIGHT),
+                "response_take": Out(RESPONSES_IN_SIGHT),
                 "response_allowance": In(range(9)),
                 "fc": In(FLOW_CONTROL).array(FC_FIELDS),
                 "fc_valid": In(FC_FIELDS),
@@ -105,10 +106,10 @@ class Packer(wiring.Component):
             share.authentication.eq(self.authentication if self.config.authentication else 0),
             share.limits.eq(self.limits),
             share.request_compressed.eq(request_compressed),
-            share.request_count.eq(self.request_count),
+            share.request_valid.eq(self.request_valid),
             share.request_allowance.eq(self.request_allowance),
             share.response_compressed.eq(response_compressed),
-            share.response_count.eq(self.response_count),
+            share.response_valid.eq(self.response_valid),
             share.response_allowance.eq(self.response_allowance),
             share.fc_waiting.eq(self.fc_valid.any()),
             share.fc_urgent.eq(self.fc_urgent),
@@ -128,8 +129,8 @@ class Packer(wiring.Component):
         with m.If(self.pack):
             m.d.comb += [
                 self.complete_taken.eq(self.complete),
-                self.request_take.eq(self.counts.requests),
-                self.response_take.eq(self.counts.responses),
+                self.request_take.eq(share.requests),
+                self.response_take.eq(share.responses),
                 self.fc_take.eq(placed),
             ]
 

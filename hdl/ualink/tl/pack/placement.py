@@ -10,10 +10,11 @@ from amaranth.lib.wiring import In, Out
 from ualink.tl.credit.release import FC_FIELDS
 from ualink.tl.format.half_flits import SECTORS
 
+from .look_ahead import exactly
 from .share import REQUESTS_IN_SIGHT, RESPONSES_IN_SIGHT
 from .stack import LAYOUTS, PAIRS, stack
 
-__all__ = ["TAGS", "FlowControlPlacement", "PackerPlacement", "exactly", "one_stands_below"]
+__all__ = ["TAGS", "FlowControlPlacement", "PackerPlacement", "one_stands_below"]
 
 TAGS = 4
 """Authentication tags of an AuthTags half-flit."""
@@ -145,11 +146,6 @@ class FlowControlPlacement(wiring.Component):
             occupied = reduce(or_, (chosen & here.any() for chosen, here in words), Const(0))
             m.d.comb += self.fc[sector].eq(Cat(free[sector]) & ~occupied.replicate(FC_FIELDS))
         return m
-
-
-def exactly(bits):
-    """For 0 to all of ``bits``, of which the first ones are set, whether it is so many."""
-    return [~bits[0], *(bits[n] & ~bits[n + 1] for n in range(len(bits) - 1)), bits[-1]]
 
 
 def one_stands_below(layout):
