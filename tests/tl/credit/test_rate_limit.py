@@ -116,7 +116,8 @@ class CatchBufferBench(wiring.Component):
             Assert((dut.allowance >= 1) & (dut.allowance <= self.limit)),
             Assert(dut.allowance + Mux(before == 0, 0, before - 1) == self.limit),
             Assert(dut.allowed + Mux(fill == 0, 0, fill - 1) == self.limit),
-            Assert(dut.outstanding == (fill != 0)),
+            Assert(dut.holds == (fill != 0)),
+            Assert(dut.outstanding == (before != 0)),
         ]
         with m.If(self.taken):
             m.d.sync += fill.eq(after)

@@ -31,7 +31,8 @@ class SourceRateLimit(wiring.Component):
     flit : that flit leaves in this cycle; always with ``taken`` and ``between``.
     allowance : fields that the half-flit taken in this cycle may have, 1 to ``limit``; ``limit`` after reset. It
         depends on registers and ``between`` only.
-    outstanding : level, the catch buffer holds a field after all flits told of; from a register, 0 after reset.
+    outstanding : level, the catch buffer holds a field after all flits told of and one ``between``; 0 after reset. It
+        depends on registers and ``between`` only.
     """
 
     def __init__(self, limit: int):
@@ -39,8 +40,9 @@ class SourceRateLimit(wiring.Component):
             raise ConfigError(f"source rate limit {limit!r}; it must be 1 or more")
         self.limit = limit
         count = range(limit + 1)
-        # The allowance in the flit behind those told of.
+        # After the flits told of: the allowance in the next one, and whether the catch buffer holds a field.
         self.allowed = Signal(count, init=limit)
+        self.holds = Signal()
         super().__init__(
             {
                 "taken": In(1),
@@ -59,13 +61,14 @@ class SourceRateLimit(wiring.Component):
         m.d.comb += [
             self.allowance.eq(Mux(self.between & (allowed != limit), allowed + 1, allowed)),
             left.eq(self.allowance - self.issued),
+            self.outstanding.eq(Mux(self.between, allowed != limit, self.holds)),
         ]
         # A flit retires one: below the limit there are two or more.
         with m.If(self.taken):
             m.d.sync += [
                 allowed.eq(Mux(left == limit, limit, left + 1)),
-                self.outstanding.eq((self.allowance != limit) | (self.issued != 0)),
+                self.holds.eq((self.allowance != limit) | (self.issued != 0)),
             ]
         with m.Elif(self.flit):
-            m.d.sync += [allowed.eq(self.allowance), self.outstanding.eq(allowed != limit)]
+            m.d.sync += [allowed.eq(self.allowance), self.holds.eq(allowed != limit)]
         return m
