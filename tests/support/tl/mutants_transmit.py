@@ -223,7 +223,7 @@ TRANSMIT_MUTANTS = (
         "credits freed meanwhile are lost",
         "TL-163",
         RELEASE,
-        "pending[i] + freed - Mux(taken, amounts[i], 0)",
+        "Mux(taken, pending[i] - amounts[i] + freed, pending[i] + freed)",
         "Mux(taken, pending[i] - amounts[i], pending[i] + freed)",
         "credit/test_release.py::test_returns_go_to_their_buckets",
     ),

@@ -8,6 +8,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.config import ConfigError
+from ualink.lib.select import select_one
 
 __all__ = ["LookAheadQueue", "exactly"]
 
@@ -51,16 +52,18 @@ class LookAheadQueue(wiring.Component):
         new = Value.cast(self.i.payload)
         stored = [Signal(len(new), name=f"entry_{n}", reset_less=True) for n in range(self.depth)]
         # By the number of entries that leave: an entry behind the last valid one takes what comes in.
-        gone = exactly(self.take)
+        ways = Signal(self.most + 1)
         kept = Signal(self.depth)
-        filled = [Mux(valid, entry, new) for valid, entry in zip(self.valid, stored)]
+        filled = [Signal(len(new), name=f"filled_{n}") for n in range(self.depth)]
+        m.d.comb += ways.eq(Cat(exactly(self.take)))
+        m.d.comb += [sink.eq(Mux(valid, entry, new)) for sink, valid, entry in zip(filled, self.valid, stored)]
         for n, entry in enumerate(stored):
-            ways = list(zip(gone, range(n, self.depth)))
-            m.d.comb += kept[n].eq(_any(way & self.valid[k] for way, k in ways))
-            rest = _any(way for way, _ in list(zip(gone, range(n, n + len(gone))))[len(ways) :])
-            m.d.sync += entry.eq(
-                _any(way.replicate(len(new)) & filled[k] for way, k in ways) | rest.replicate(len(new)) & new
-            )
+            near = min(self.most, self.depth - 1 - n) + 1
+            m.d.comb += kept[n].eq(_any(ways[k] & self.valid[n + k] for k in range(near)))
+            words = [select_one(ways[:near], filled[n : n + near])]
+            if near <= self.most:
+                words.append(Mux(ways[near:].any(), new, 0))
+            m.d.sync += entry.eq(_any(words))
         m.d.comb += self.i.ready.eq(~self.valid[-1])
         m.d.sync += self.valid.eq(kept | Mux(self.i.valid & self.i.ready, Cat(1, kept[:-1]), 0))
         for n, entry in enumerate(stored):
