@@ -81,7 +81,6 @@ class LockstepBench(wiring.Component):
             gearbox.load.eq(sequence.pack),
             gearbox.take.eq(sequence.take),
             sequence.available.eq(gearbox.available),
-            sequence.authentication.eq(self.authentication),
             receiver.authentication.eq(self.authentication == self.agreed),
             sequence.tx_flit.ready.eq(self.ready),
         ]
@@ -95,23 +94,38 @@ class LockstepBench(wiring.Component):
         return m
 
     def _form(self, m, sequence, gearbox):
-        """The free inputs make the half-flit that could be taken now."""
-        formed, own, tags = sequence.formed, Signal(LABEL), Signal(LABEL)
+        """The free inputs make the half-flit that could be taken now; Request 0 may stand below a Response."""
+        own, tags = Signal(LABEL), Signal(LABEL)
         serial = Signal(4)
         m.d.sync += serial.eq(serial + sequence.pack)
+        lower, upper = self.fields
+        mixed = lower.valid & upper.valid & (lower.is_request != upper.is_request)
         total = Const(0)
-        for sector, field in zip(SECTORS, self.fields):
-            job = gearbox.jobs[sector]
+        for n, field in enumerate(self.fields):
             m.d.comb += Assume(field.is_request | ~field.byte_enables)
+            half_flits = Signal(4, name=f"half_flits_{n}")
             with m.If(field.valid):
-                m.d.comb += [
-                    job.half_flits.eq(2 * (field.num_beats + 1) + field.byte_enables),
-                    job.source.eq(Mux(field.is_request, DataSource.ORIG_DATA, DataSource.RD_RSP)),
-                    job.num_beats.eq(field.num_beats),
-                    job.byte_enables.eq(field.byte_enables),
-                ]
-            total = total + job.half_flits
+                m.d.comb += half_flits.eq(2 * (field.num_beats + 1) + field.byte_enables)
+            # The field above another one of its kind is the second of them.
+            second = n == 1 and lower.valid & ~mixed
+            for jobs, goes, source in (
+                (gearbox.requests, gearbox.requests_go, DataSource.ORIG_DATA),
+                (gearbox.responses, gearbox.responses_go, DataSource.RD_RSP),
+            ):
+                of_kind = field.is_request == (source is DataSource.ORIG_DATA)
+                for place in range(n + 1):
+                    with m.If(field.valid & of_kind & ((second if place else ~second) if n else 1)):
+                        job = jobs[place]
+                        m.d.comb += [
+                            goes[place].eq(1),
+                            job.half_flits.eq(half_flits),
+                            job.source.eq(source),
+                            job.num_beats.eq(field.num_beats),
+                            job.byte_enables.eq(field.byte_enables),
+                        ]
+            total = total + half_flits
         m.d.comb += [
+            gearbox.request_below.eq(mixed & lower.is_request),
             own.kind.eq(CONTROL),
             own.type.eq(Mux(self.is_message, MessageType.INITIAL_CREDIT_RELEASE_COMPLETE, 0)),
             own.serial.eq(serial),
@@ -121,12 +135,19 @@ class LockstepBench(wiring.Component):
             tags.kind.eq(TAGS),
             tags.serial.eq(serial),
             sequence.offered.eq(self.offered),
-            formed.half_flits.eq(total),
-            formed.message.eq(self.is_message),
-            formed.data.eq(own),
-            formed.tagged.eq(self.tagged),
-            formed.tags.eq(tags),
+            sequence.counts.half_flits.eq(total),
+            sequence.counts.message.eq(self.is_message),
+            sequence.counts.tagged.eq(self.tagged if self.authentication else 0),
         ]
+        # What is taken is there a cycle later, until it leaves.
+        with m.If(sequence.pack):
+            m.d.sync += [
+                sequence.content.data.eq(own),
+                sequence.content.message.eq(self.is_message),
+                sequence.content.tags.eq(tags),
+            ]
+        with m.Elif(sequence.control):
+            m.d.sync += sequence.content.eq(-1)
         with_data = Cat(field.valid for field in self.fields).any()
         m.d.comb += [
             Assume(~with_data | self.tagged),  # what brings data is a Request or a Response

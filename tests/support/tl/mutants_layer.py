@@ -8,7 +8,12 @@ TRANSMIT, RECEIVE_DATA = "ualink.tl.transmit.top", "ualink.tl.receive.data"
 
 LAYER_MUTANTS = (
     Mutant(
-        "allowances recover without flits", "TL-132", TRANSMIT, "limit.flit.eq(sequence.flit)", "limit.flit.eq(1)", SOAK
+        "allowances recover without flits",
+        "TL-132",
+        TRANSMIT,
+        "limit.flit.eq(sequence.flit_between)",
+        "limit.flit.eq(sequence.between)",
+        SOAK,
     ),
     Mutant(
         "sequence survives a restart",

@@ -22,7 +22,7 @@ from support.tl.stimulus import (
 from ualink.config import TLConfig
 from ualink.tl.control import LIMITS_LAYOUT, NATURAL_LIMITS
 from ualink.tl.credit.rate_limit import REQUEST_LIMIT, RESPONSE_LIMIT, SourceRateLimit
-from ualink.tl.format.half_flits import REQUEST_FIELD_LAYOUT, RESPONSE_FIELD_LAYOUT
+from ualink.tl.format.half_flits import FIELD_FORM_LAYOUT
 from ualink.tl.pack.packer import Packer
 from ualink_sim.model.tl.compression import compress_request, compress_response
 from ualink_sim.model.tl.credits import check_flow_control
@@ -144,6 +144,10 @@ class Formed:
         }
 
 
+def _form(entry):
+    return {name: entry[name] for name in ("compressed", "job")}
+
+
 class PackerBench:
     """Sets the inputs of ``dut`` for a ``Scene`` and checks what it forms; ``rate_limits`` count what is taken."""
 
@@ -180,15 +184,17 @@ class PackerBench:
                 stale = {"field": rng.getrandbits(width), "compressed": rng.getrandbits(1), "job": {"half_flits": 8}}
                 yield self._entry(fields[n]) if n < len(fields) else stale
 
+        requests, responses = list(entries(scene.requests, 4, 128)), list(entries(scene.responses, 8, 64))
+        self.contents, self.shared_data = (requests, responses), scene.shared_data
         self.ctx.set(
             self.inputs,
             {
                 "pack": pack,
-                "requests": list(entries(scene.requests, 4, 128)),
-                "request_count": min(4, len(scene.requests)),
+                "requests": [_form(entry) for entry in requests],
+                "request_valid": (1 << min(4, len(scene.requests))) - 1,
                 "request_allowance": scene.allowances[0],
-                "responses": list(entries(scene.responses, 8, 64)),
-                "response_count": min(8, len(scene.responses)),
+                "responses": [_form(entry) for entry in responses],
+                "response_valid": (1 << min(8, len(scene.responses))) - 1,
                 "response_allowance": scene.allowances[1],
                 "fc": [control.encode() if control else 0 for control in scene.fc],
                 "fc_valid": sum(1 << n for n, control in enumerate(scene.fc) if control),
@@ -199,34 +205,55 @@ class PackerBench:
         )
 
     async def form(self, scene, pack=True):
-        """Show ``scene``, check the half-flit, and take it in this cycle if ``pack``."""
+        """Show ``scene``, check what would be taken, and if ``pack`` take it in this cycle and check the half-flit."""
         ctx, dut = self.ctx, self.dut
         self.show(scene, pack)
-        half_flit = ctx.get(dut.formed)
+        counts = ctx.get(dut.counts)
         wants = any(scene.can_go()) or scene.complete or (scene.urgent and any(scene.fc))
         assert ctx.get(dut.offered) == bool(wants)
-        taken = ctx.get(dut.request_take), ctx.get(dut.response_take), ctx.get(dut.fc_take)
+        taken = tuple(ctx.get(take) for take in (dut.request_take, dut.response_take, dut.fc_take))
         assert ctx.get(dut.complete_taken) == (pack and scene.complete)
+        goes = tuple(ctx.get(value) for value in (dut.requests_go, dut.responses_go, dut.request_below))
+        if not pack:
+            assert taken == (0, 0, 0)
+            await ctx.tick()
+            return Formed([], scene.requests[: counts.requests], scene.responses[: counts.responses], [])
+        content = await self._content()
         if scene.complete:
-            formed = self._check_message(scene, half_flit)
+            formed = self._check_message(scene, counts, content, goes)
         else:
-            formed = self._check_control(scene, half_flit)
+            formed = self._check_control(scene, counts, content, goes)
         mask = sum(1 << scene.fc.index(control) for control in formed.fc)
-        assert taken == ((len(formed.requests), len(formed.responses), mask) if pack else (0, 0, 0))
-        await ctx.tick()
+        assert taken == ((1 << len(formed.requests)) - 1, (1 << len(formed.responses)) - 1, mask)
         return formed
 
-    def _check_message(self, scene, half_flit):
-        assert half_flit.message and half_flit.data == 0x01 | scene.shared_data << 8
-        assert not (half_flit.requests or half_flit.responses or half_flit.half_flits or half_flit.tagged)
-        assert not any(self.ctx.get(job.half_flits) for job in self.dut.jobs)
+    async def _content(self):
+        """What is made of what is taken in this cycle, while all other inputs are something else."""
+        ctx, rng = self.ctx, self.rng
+        contents, jobs = self.contents, (self.tags, self.jobs)
+        await ctx.tick()
+        noise = INPUTS_LAYOUT.from_bits(rng.getrandbits(INPUTS_LAYOUT.size))
+        ctx.set(self.inputs, noise)
+        ctx.set(self.inputs.pack, 0)
+        ctx.set(self.inputs.shared_data, self.shared_data)
+        for name, entries in zip(("request_contents", "response_contents"), contents):
+            for n, entry in enumerate(entries):
+                auth_tag = entry.get("auth_tag", rng.getrandbits(64))
+                ctx.set(getattr(self.dut, name)[n], {"field": entry["field"], "auth_tag": auth_tag})
+        self.tags, self.jobs = jobs
+        return ctx.get(self.dut.content)
+
+    def _check_message(self, scene, counts, content, goes):
+        assert counts.message and content.message and content.data == 0x01 | scene.shared_data << 8
+        assert not (counts.requests or counts.responses or counts.half_flits or counts.tagged)
+        assert goes[:2] == (0, 0)
         return Formed([], [], [], [])
 
-    def _check_control(self, scene, half_flit):
+    def _check_control(self, scene, counts, content, goes):
         """Every rule for one Control half-flit by itself."""
-        image = half_flit.data.to_bytes(32, "little")
+        image = content.data.to_bytes(32, "little")
         placed = decode_control_half_flit(image)  # legal FTYPEs and footprints
-        assert encode_control_half_flit(placed) == image and not half_flit.message
+        assert encode_control_half_flit(placed) == image and not content.message and not counts.message
         sent = [control for _, control in placed]
         formed = Formed(
             placed,
@@ -239,16 +266,16 @@ class PackerBench:
         assert formed.requests == scene.requests[: len(formed.requests)]
         assert formed.responses == scene.responses[: len(formed.responses)]
         assert all(control in scene.fc for control in formed.fc)
-        assert (half_flit.requests, half_flit.responses) == formed.counts[:2]
+        assert (counts.requests, counts.responses) == formed.counts[:2]
         assert all(count <= allowance for count, allowance in zip(formed.counts, scene.allowances))
         used = [0] * 5
         for control in sent:
             used[LIMIT_OF[type(control).__name__]] += 1
         assert all(count <= max(1, limit) for count, limit in zip(used, scene.limits))
-        self._check_jobs(placed, half_flit, scene)
+        self._check_jobs(placed, counts, scene, goes)
         if scene.swap and scene.authentication:
             assert not formed.requests and not formed.responses
-        self._check_tags(scene, half_flit, formed)
+        self._check_tags(scene, counts, content, formed)
         return formed
 
     def _entries(self, placed, scene):
@@ -258,31 +285,33 @@ class PackerBench:
             if not isinstance(control, FlowControl):
                 yield sector, next(queues[control.is_response])
 
-    def _check_jobs(self, placed, half_flit, scene):
-        expected = {sector: self.jobs[id(control)] for sector, control in self._entries(placed, scene)}
-        for sector, job in enumerate(self.dut.jobs):
-            got = self.ctx.get(job)
-            want = expected.get(sector, {"half_flits": 0})
-            assert all(getattr(getattr(got, name), "value", getattr(got, name)) == want[name] for name in want)
-        assert half_flit.half_flits == sum(control.half_flits() for _, control in placed)
+    def _check_jobs(self, placed, counts, scene, goes):
+        """Which data follow, and in which order, is known from what goes and from where Request 0 stands."""
+        requests, responses, request_below = goes
+        assert (requests, responses) == ((1 << counts.requests) - 1, (1 << counts.responses) - 1)
+        requests, responses = scene.requests[: counts.requests], scene.responses[: counts.responses]
+        below = 1 if request_below else 0
+        told = [*requests[:below], *responses, *requests[below:]]
+        assert [id(control) for control in told] == [id(control) for _, control in self._entries(placed, scene)]
+        assert counts.half_flits == sum(control.half_flits() for _, control in placed)
 
-    def _check_tags(self, scene, half_flit, formed):
+    def _check_tags(self, scene, counts, content, formed):
         fields = list(self._entries(formed.placed, scene))
-        assert half_flit.tagged == bool(scene.authentication and fields)
+        assert counts.tagged == bool(scene.authentication and fields)
         if scene.authentication:
             assert len(fields) <= 4
-            tags = [half_flit.tags >> 64 * slot & (1 << 64) - 1 for slot in range(4)]
+            tags = [content.tags >> 64 * slot & (1 << 64) - 1 for slot in range(4)]
             assert tags == [self.tags[id(control)] for _, control in fields] + [0] * (4 - len(fields))
 
 
 INPUTS_LAYOUT = data.StructLayout(
     {
         "pack": 1,
-        "requests": data.ArrayLayout(REQUEST_FIELD_LAYOUT, 4),
-        "request_count": 3,
+        "requests": data.ArrayLayout(FIELD_FORM_LAYOUT, 4),
+        "request_valid": 4,
         "request_allowance": 3,
-        "responses": data.ArrayLayout(RESPONSE_FIELD_LAYOUT, 8),
-        "response_count": 4,
+        "responses": data.ArrayLayout(FIELD_FORM_LAYOUT, 8),
+        "response_valid": 8,
         "response_allowance": 4,
         "fc": data.ArrayLayout(32, 5),
         "fc_valid": 5,
@@ -309,10 +338,10 @@ def _simulator(config):
     m.submodules.request_limit = request_limit = SourceRateLimit(REQUEST_LIMIT)
     m.submodules.response_limit = response_limit = SourceRateLimit(RESPONSE_LIMIT)
     m.d.comb += [
-        request_limit.flit.eq(inputs.pack),
-        request_limit.issued.eq(dut.request_take),
-        response_limit.flit.eq(inputs.pack),
-        response_limit.issued.eq(dut.response_take),
+        request_limit.taken.eq(inputs.pack),
+        request_limit.issued.eq(dut.counts.requests),
+        response_limit.taken.eq(inputs.pack),
+        response_limit.issued.eq(dut.counts.responses),
     ]
     job = {}
 

@@ -45,20 +45,35 @@ class Offer:
                 halves.append((issue.byte_enables, 0))
         return halves
 
-    def payload(self, authentication):
-        """The members of ``formed``."""
+    @property
+    def tags(self):
         issues = sorted(self.issues, key=lambda issue: issue.sector)
-        tags = [issue.tag for issue in issues if issue.field.is_request or issue.field.is_response]
-        lower = self.message or encode_control_half_flit([(issue.sector, issue.field) for issue in issues])
+        return [issue.tag for issue in issues if issue.field.is_request or issue.field.is_response]
+
+    def counts(self, authentication):
+        """The members of ``counts``."""
         return {
-            "data": int.from_bytes(lower, "little"),
             "message": self.message is not None,
             "requests": self.requests,
             "responses": self.responses,
             "half_flits": len(self.half_flits),
-            "tagged": authentication and bool(tags),
-            "tags": sum(tag << 64 * n for n, tag in enumerate(tags[:4])),
+            "tagged": authentication and bool(self.tags),
         }
+
+    @property
+    def content(self):
+        """The members of ``content``."""
+        issues = sorted(self.issues, key=lambda issue: issue.sector)
+        lower = self.message or encode_control_half_flit([(issue.sector, issue.field) for issue in issues])
+        return {
+            "data": int.from_bytes(lower, "little"),
+            "message": self.message is not None,
+            "tags": sum(tag << 64 * n for n, tag in enumerate(self.tags[:4])),
+        }
+
+
+NOISE = {"data": (1 << 256) - 5, "message": 1, "tags": (1 << 256) - 3}
+"""Content that must not be looked at."""
 
 
 class LimitedSequence(wiring.Component):
@@ -74,15 +89,15 @@ class LimitedSequence(wiring.Component):
         m.submodules.sequence = sequence = self.sequence
         m.submodules.request_limit = request_limit = SourceRateLimit(REQUEST_LIMIT)
         m.submodules.response_limit = response_limit = SourceRateLimit(RESPONSE_LIMIT)
-        for limit, issued, held in (
-            (request_limit, sequence.requests, sequence.held_requests),
-            (response_limit, sequence.responses, sequence.held_responses),
+        for limit, issued in (
+            (request_limit, sequence.counts.requests),
+            (response_limit, sequence.counts.responses),
         ):
             m.d.comb += [
-                limit.flit.eq(sequence.flit),
+                limit.taken.eq(sequence.pack),
                 limit.issued.eq(issued),
-                limit.ahead.eq(sequence.ahead),
-                limit.held.eq(held),
+                limit.between.eq(sequence.between),
+                limit.flit.eq(sequence.flit_between),
             ]
         m.d.comb += [
             self.request_allowance.eq(request_limit.allowance),
@@ -130,8 +145,7 @@ class Reference:
         offer = entry.offer if entry else Offer()
         for limit, count in zip(self.limits, (offer.requests, offer.responses)):
             limit.flit(count)
-        counts = offer.requests, offer.responses
-        return self.sequence.send(offer.issues, lower_message=offer.message), counts
+        return self.sequence.send(offer.issues, lower_message=offer.message)
 
 
 def run(choose, cycles, *, authentication=False, ready=lambda: True, visible=lambda: 2):
@@ -143,41 +157,42 @@ def run(choose, cycles, *, authentication=False, ready=lambda: True, visible=lam
     dut = LimitedSequence()
     sequence, result = dut.sequence, Run()
     reference = Reference(authentication)
-    waiting, owed, counts = deque(), deque(), deque()
+    waiting, owed = deque(), deque()
 
     async def bench(ctx):
-        entered = 0
-        ctx.set(sequence.authentication, authentication)
+        entered, held = 0, False
         for cycle in range(cycles):
             ctx.set(sequence.tx_flit.ready, ready())
             there = min(len(owed), visible())
             ctx.set(sequence.available, there)
             for slot, (data, message) in zip(sequence.window, list(owed)[:there]):
                 ctx.set(slot, {"data": int.from_bytes(data, "little"), "message": message})
-            said = tuple(ctx.get(s) for s in (sequence.swap_next, sequence.ahead))
+            said = tuple(ctx.get(s) for s in (sequence.swap_next, sequence.between))
             allowances = ctx.get(dut.request_allowance), ctx.get(dut.response_allowance)
             offer = choose(result.taken, said[0], allowances)
             ctx.set(sequence.offered, offer.offered)
-            ctx.set(sequence.formed, offer.payload(authentication))
-            assert said == tuple(ctx.get(s) for s in (sequence.swap_next, sequence.ahead))
-            flit, take = ctx.get(sequence.flit), ctx.get(sequence.take)
+            ctx.set(sequence.counts, offer.counts(authentication))
+            # Content is there from the cycle after it was taken until it leaves, and no longer.
+            ctx.set(sequence.content, result.taken[-1].offer.content if held else NOISE)
+            assert said == tuple(ctx.get(s) for s in (sequence.swap_next, sequence.between))
+            control, take = ctx.get(sequence.control), ctx.get(sequence.take)
             assert take <= there
+            flit = control or ctx.get(sequence.flit_between)
             for _ in range(take):
                 owed.popleft()
             if ctx.get(sequence.pack):
-                assert flit or not said[1], "it was taken before the flit in front of its own had left"
-                waiting.append(Taken(offer, cycle, entered + said[1], bool(said[0]), allowances))
+                assert flit or not (said[1] or held), "it was taken before the flit in front of its own had left"
+                waiting.append(Taken(offer, cycle, entered + flit, bool(said[0]), allowances))
                 result.taken.append(waiting[-1])
                 owed.extend(offer.half_flits)
-            if flit:
-                entered += 1
-                counts.append((ctx.get(sequence.requests), ctx.get(sequence.responses)))
+            held = ctx.get(sequence.pack) or (held and not control)
+            entered += flit
             if ctx.get(sequence.tx_flit.valid) and ctx.get(sequence.tx_flit.ready):
                 payload = ctx.get(sequence.tx_flit.payload)
                 assert tl_flit_good(payload) and not payload.error
                 got = payload.data.to_bytes(64, "little"), payload.message
                 expected = reference.flit(waiting)
-                assert (got, counts.popleft()) == expected, f"flit {reference.number - 1}"
+                assert got == expected, f"flit {reference.number - 1}"
                 result.flits.append((cycle, *got))
             await ctx.tick()
 

@@ -14,18 +14,33 @@ from ualink.tl.credit.rate_limit import SourceRateLimit
 from ualink_sim.model.tl.rate_limit import RateLimit
 
 
-def allowances(limit, issued):
-    """Allowance that the RTL gives before each flit, with cycles without a flit in between."""
+def allowances(limit, issued, *, together=False):
+    """Allowance that the RTL gives before each flit, with cycles without a flit in between.
+
+    A flit without fields has no Control half-flit. With ``together`` it leaves in the cycle in which the next Control
+    half-flit is taken, if there is one.
+    """
     dut, seen = SourceRateLimit(limit), []
 
     async def bench(ctx):
-        for count in issued:
+        waits = False
+        for n, count in enumerate(issued):
             await ctx.tick().repeat(1 + count % 3)  # nothing leaves: nothing is retired
-            seen.append(ctx.get(dut.allowance))
-            ctx.set(dut.flit, 1)
+            if together and not count and n + 1 < len(issued) and issued[n + 1]:
+                seen.append(ctx.get(dut.allowance))
+                waits = True
+                continue
+            ctx.set(dut.between, waits or not count)
+            ctx.set(dut.flit, waits or not count)
+            ctx.set(dut.taken, bool(count))
             ctx.set(dut.issued, count)
+            # Of a flit between, the allowance is that of what comes behind it.
+            seen.append(ctx.get(dut.allowance) if count else ctx.get(dut.allowed))
             await ctx.tick()
+            ctx.set(dut.between, 0)
             ctx.set(dut.flit, 0)
+            ctx.set(dut.taken, 0)
+            waits = False
 
     simulator = Simulator(dut)
     simulator.add_clock(1e-9)
@@ -34,29 +49,14 @@ def allowances(limit, issued):
     return seen
 
 
-def allowances_ahead(limit, issued):
-    """As well, but one flit ahead: while a flit leaves in every cycle, each with what was held for it."""
-    dut, seen = SourceRateLimit(limit), [limit]
-
-    async def bench(ctx):
-        ctx.set(dut.flit, 1)
-        ctx.set(dut.ahead, 1)
-        for count in issued:
-            ctx.set(dut.held, count)
-            ctx.set(dut.issued, count)
-            seen.append(ctx.get(dut.allowance))
-            await ctx.tick()
-
-    simulator = Simulator(dut)
-    simulator.add_clock(1e-9)
-    simulator.add_testbench(bench)
-    simulator.run()
-    return seen[:-1]
+def allowances_together(limit, issued):
+    """As well, a flit without fields and the half-flit behind it in the same cycle."""
+    return allowances(limit, issued, together=True)
 
 
 @pytest.mark.req("TL-131", "TL-132", "TL-133", "TL-137", "TL-138", "TL-144")
 def test_sequences_of_the_standard():
-    for way in (allowances, allowances_ahead):
+    for way in (allowances, allowances_together):
         assert way(4, (4, 1, 1, 0, 2, 1)) == [4, 1, 1, 1, 2, 1]  # Table 5-24
         assert way(4, (4, 0, 0, 0, 0, 0)) == [4, 1, 2, 3, 4, 4]  # Table 5-25
 
@@ -66,7 +66,7 @@ def test_responses_like_requests_with_eight():
     assert allowances(8, (8, 1, 0, 0, 3, *[0] * 9)) == [8, 1, 1, 2, 3, 1, 2, 3, 4, 5, 6, 7, 8, 8]
 
 
-@pytest.mark.parametrize("way", [allowances, allowances_ahead])
+@pytest.mark.parametrize("way", [allowances, allowances_together])
 @pytest.mark.parametrize("limit", [4, 8])
 def test_random_against_the_model(limit, way):
     rng, model = random.Random(limit), RateLimit(limit)
@@ -84,12 +84,13 @@ def test_limit_is_checked():
 
 
 class CatchBufferBench(wiring.Component):
-    """A transmitter that takes the allowance in full freedom, directly or one flit ahead through a register, and the
-    fill of the receiver's catch buffer."""
+    """A transmitter that takes the allowance in full freedom, alone or with a flit between, and the fill of the
+    receiver's catch buffer."""
 
+    taken: In(1)
+    between: In(1)
     flit: In(1)
-    ahead: In(1)
-    formed: In(4)
+    issued: In(4)
 
     def __init__(self, limit):
         self.limit = limit
@@ -98,33 +99,30 @@ class CatchBufferBench(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.dut = dut = SourceRateLimit(self.limit)
-        holds, held = Signal(), Signal(4)
-        fill, after, next_fill = Signal(8), Signal(8), Signal(8)
-        occupied = Signal(8)
-        waits = Signal()  # a flit is in front of what is formed, until it leaves
-        m.d.sync += waits.eq(self.ahead & ~self.flit)
+        fill, before, after = Signal(8), Signal(8), Signal(8)
         m.d.comb += [
-            Assume(self.ahead | ~(holds | waits)),
-            Assume(self.formed <= dut.allowance),
+            Assume(self.issued <= dut.allowance),
+            Assume(~self.flit | self.between),
+            Assume(~(self.taken & self.between) | self.flit),
+            dut.taken.eq(self.taken),
+            dut.between.eq(self.between),
             dut.flit.eq(self.flit),
-            dut.ahead.eq(self.ahead),
-            dut.held.eq(Mux(holds, held, 0)),
-            dut.issued.eq(Mux(self.ahead, dut.held, self.formed)),
+            dut.issued.eq(self.issued),
             # One field is retired with each flit, then the new ones enter.
-            after.eq(Mux(fill == 0, 0, fill - 1) + dut.issued),
-            next_fill.eq(Mux(self.flit, after, fill)),
-            occupied.eq(Mux(self.ahead, after, fill)),
-            Assert(next_fill <= self.limit),
-            Assert(~holds | (held + Mux(fill == 0, 0, fill - 1) <= self.limit)),
+            before.eq(Mux(self.between & (fill != 0), fill - 1, fill)),
+            after.eq(Mux(before == 0, 0, before - 1) + self.issued),
+            Assert(~self.taken | (after <= self.limit)),
+            Assert(fill <= self.limit),
             Assert((dut.allowance >= 1) & (dut.allowance <= self.limit)),
-            Assert(dut.allowance + Mux(occupied == 0, 0, occupied - 1) == self.limit),
+            Assert(dut.allowance + Mux(before == 0, 0, before - 1) == self.limit),
             Assert(dut.allowed + Mux(fill == 0, 0, fill - 1) == self.limit),
-            Assert(dut.outstanding == (fill != 0)),
+            Assert(dut.holds == (fill != 0)),
+            Assert(dut.outstanding == (before != 0)),
         ]
-        m.d.sync += fill.eq(next_fill)
-        # What does not leave directly is held: with the flit in front of its own, or while no flit leaves.
-        with m.If(self.flit == self.ahead):
-            m.d.sync += [holds.eq(1), held.eq(self.formed)]
+        with m.If(self.taken):
+            m.d.sync += fill.eq(after)
+        with m.Elif(self.flit):
+            m.d.sync += fill.eq(before)
         return m
 
 

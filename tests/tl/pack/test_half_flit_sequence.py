@@ -190,23 +190,23 @@ def test_no_slot_is_lost(authentication):
 READ = CompressedRequest(cmd=0, tag=1)
 WRITE = CompressedRequest(cmd=4, tag=2)
 LONE = {
-    "read": ((READ,), 1),
-    "write response": ((CompressedResponse(tag=3),), 1),
-    "flow control": ((FC,), 1),
-    "write": ((WRITE,), 2),
+    "read": (READ,),
+    "write response": (CompressedResponse(tag=3),),
+    "flow control": (FC,),
+    "write": (WRITE,),
 }
 
 
 @pytest.mark.parametrize("authentication", [False, True])
 @pytest.mark.parametrize("name", LONE)
 def test_latency_on_an_idle_link(name, authentication):
-    """From ``offered`` to ``tx_flit``: with authentication no half-flit needs data in its own flit."""
-    fields, latency = LONE[name]
+    """From ``offered`` to ``tx_flit``, with data or without."""
+    fields = LONE[name]
     offer = Offer(tuple(issue(random.Random(1), 2 * n, control) for n, control in enumerate(fields)))
     choose = lambda taken, swap_next, allowances: NOTHING if taken else offer  # noqa: E731
     result = run(choose, 20, authentication=authentication)
     first = result.flits[0][0] - result.taken[0].cycle
-    assert (result.taken[0].cycle, first) == (0, 1 if authentication else latency)
+    assert (result.taken[0].cycle, first) == (0, 3)
 
 
 def test_what_waits_may_improve_until_its_slot():
@@ -216,7 +216,7 @@ def test_what_waits_may_improve_until_its_slot():
     write_full = Offer((issue(rng, 0, CompressedRequest(cmd=6)),))
     flow_control = Offer((Issue(7, FC),), offered=False)
     stalled = [(read, False)] * 4
-    script = [(read, True), *stalled, (two, False), (two, True), (write_full, True), *[(flow_control, True)] * 6]
+    script = [(read, True), *stalled, (two, False), (two, True), (write_full, True), *[(flow_control, True)] * 8]
     steps, now = iter(script), {}
 
     def ready():
@@ -226,8 +226,10 @@ def test_what_waits_may_improve_until_its_slot():
     result = run(lambda taken, swap_next, allowances: now["offer"], len(script), ready=ready)
     assert [(entry.offer, entry.cycle) for entry in result.taken] == [
         (read, 0),
+        (read, 1),  # the flits before it have not left, and have room in front of them
+        (read, 2),
         (two, 6),
         (write_full, 7),
         (flow_control, 8),
     ]
-    assert result.taken[3].swap and len(result.flits) == 4
+    assert result.taken[5].swap and len(result.flits) == 6

@@ -112,8 +112,9 @@ def test_initial_credit_release_complete_goes_alone(shared_data):
 def test_without_the_path_of_tags_there_is_no_authentication():
     async def body(bench):
         scene = Scene(*random_fields(bench.rng, 0, 8, 1.0), authentication=1, swap=1)
-        bench.show(scene)
-        half_flit = bench.ctx.get(bench.dut.formed)
-        assert (half_flit.responses, half_flit.tagged, half_flit.tags) == (8, 0, 0)
+        bench.show(scene, pack=True)
+        counts = bench.ctx.get(bench.dut.counts)
+        await bench.ctx.tick()
+        assert (counts.responses, counts.tagged, bench.ctx.get(bench.dut.content.tags)) == (8, 0, 0)
 
     simulate(body, config=TLConfig(authentication=False))

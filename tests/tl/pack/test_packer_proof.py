@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In
 from support.formal import prove
 from ualink.tl.control import LIMITS_LAYOUT
 from ualink.tl.credit.rate_limit import REQUEST_LIMIT, RESPONSE_LIMIT, SourceRateLimit
-from ualink.tl.pack.placement import PackerPlacement
+from ualink.tl.pack.placement import FlowControlPlacement, PackerPlacement, one_stands_below
 from ualink.tl.pack.share import PackerShare
 
 INPUTS = {
@@ -18,10 +18,10 @@ INPUTS = {
     "authentication": In(1),
     "limits": In(LIMITS_LAYOUT),
     "request_compressed": In(4),
-    "request_count": In(range(5)),
+    "request_valid": In(4),
     "request_allowance": In(range(5)),
     "response_compressed": In(8),
-    "response_count": In(range(9)),
+    "response_valid": In(8),
     "response_allowance": In(range(9)),
     "fc_waiting": In(1),
     "fc_urgent": In(1),
@@ -39,6 +39,7 @@ class PackerBench(wiring.Component):
         m = Module()
         m.submodules.share = share = PackerShare()
         m.submodules.placement = placement = PackerPlacement()
+        m.submodules.fc_placement = fc_placement = FlowControlPlacement()
         m.d.comb += [getattr(share, name).eq(getattr(self, name)) for name in INPUTS]
         m.d.comb += [
             placement.request_compressed.eq(self.request_compressed),
@@ -47,10 +48,14 @@ class PackerBench(wiring.Component):
             placement.candidates.eq(share.candidates),
             placement.responses.eq(share.responses),
             placement.layout.eq(share.layout),
-            share.fc_placed.eq(Cat(place[0] for place in placement.fc).any()),
-            Assume(self.request_count <= 4),
-            Assume(self.response_count <= 8),
+            fc_placement.response_compressed.eq(self.response_compressed),
+            fc_placement.candidates.eq(share.candidates),
+            fc_placement.layout.eq(share.layout),
+            share.fc_placed.eq(Cat(place[0] for place in fc_placement.fc).any()),
+            Assume((self.request_valid & (self.request_valid + 1)) == 0),
+            Assume((self.response_valid & (self.response_valid + 1)) == 0),
         ]
+        self.fc_places = fc_placement.fc
         self.prove_that(m, self, share, placement)
         return m
 
@@ -62,12 +67,12 @@ def number(bits):
 def leave(bench, kind):
     """Fields of a kind are there and may go in this half-flit."""
     barred = bench.message | (bench.swap & bench.authentication)
-    return ~barred & (getattr(bench, f"{kind}_count") != 0) & (getattr(bench, f"{kind}_allowance") != 0)
+    return ~barred & (getattr(bench, f"{kind}_valid") != 0) & (getattr(bench, f"{kind}_allowance") != 0)
 
 
 def shares_are_kept(m, bench, share, placement):
     for kind, goes in (("request", share.requests), ("response", share.responses)):
-        count, allowance = getattr(bench, f"{kind}_count"), getattr(bench, f"{kind}_allowance")
+        count, allowance = number(getattr(bench, f"{kind}_valid")), getattr(bench, f"{kind}_allowance")
         compressed = getattr(bench, f"{kind}_compressed")
         m.d.comb += [
             Assert((goes & (goes + 1)) == 0),  # the oldest ones
@@ -113,9 +118,9 @@ def sectors_are_legal(m, bench, share, placement):
             below = Mux(goes[n], footprint, below)
             covered = [total + footprint[place] for place, total in enumerate(covered)]
     for n in range(5):
-        places = number(place[n] for place in placement.fc)
+        places = number(place[n] for place in bench.fc_places)
         m.d.comb += Assert(places <= 1)
-    m.d.comb += [Assert(total + number(place) <= 1) for total, place in zip(covered, placement.fc)]
+    m.d.comb += [Assert(total + number(place) <= 1) for total, place in zip(covered, bench.fc_places)]
 
 
 def nothing_starves(m, bench, share, placement):
@@ -157,22 +162,37 @@ def tags_follow_the_fields(m, bench, share, placement):
             m.d.comb += Assert(~bench.authentication | (taken[slot][n % 4] == (goes[n] & (rank == slot))))
 
 
+def one_request_stands_below(m, bench, share, placement):
+    """Of a Request and a Response that go, the Request is the lower one if it is the first and the layout says so."""
+    below = one_stands_below(share.layout)
+    for n in range(4):
+        request = Cat(place[n] for pair in placement.request_low for place in (pair, Const(0, 4)))
+        for k in range(8):
+            response = Cat(place[k] for place in placement.response_low)
+            both = share.requests[n] & share.responses[k]
+            m.d.comb += Assert(~both | ((request < response) == (below if n == 0 else 0)))
+
+
 def catch_buffers_never_overrun(m, bench, share, placement):
-    """Each half-flit leaves when it is taken, and flits of data in between; the partner's buffers of 4 and 8 hold all
-    that arrives."""
+    """Half-flits are taken one after the other or behind a flit of data; the partner's buffers of 4 and 8 hold all that
+    arrives."""
     for kind, most, goes in (
         ("request", REQUEST_LIMIT, share.requests),
         ("response", RESPONSE_LIMIT, share.responses),
     ):
         m.submodules[f"{kind}_limit"] = limit = SourceRateLimit(most)
-        fill, after = Signal(8, name=f"{kind}_fill"), Signal(8, name=f"{kind}_after")
+        fill, before, after = (Signal(8, name=f"{kind}_{name}") for name in ("fill", "before", "after"))
         m.d.comb += [
-            limit.flit.eq(bench.pack | bench.data_flit),
-            limit.issued.eq(Mux(bench.pack, number(goes), 0)),
+            limit.taken.eq(bench.pack),
+            limit.issued.eq(number(goes)),
+            limit.between.eq(bench.data_flit),
+            limit.flit.eq(bench.data_flit),
             Assume(getattr(bench, f"{kind}_allowance") == limit.allowance),
-            after.eq(Mux(limit.flit, Mux(fill == 0, 0, fill - 1) + limit.issued, fill)),
+            before.eq(Mux(bench.data_flit & (fill != 0), fill - 1, fill)),
+            after.eq(Mux(bench.pack, Mux(before == 0, 0, before - 1) + limit.issued, before)),
             Assert(after <= most),
-            Assert(limit.allowance + Mux(fill == 0, 0, fill - 1) == most),
+            Assert(limit.allowed + Mux(fill == 0, 0, fill - 1) == most),
+            Assert(limit.allowance + Mux(before == 0, 0, before - 1) == most),
             Assert(limit.allowance >= 1),
         ]
         m.d.sync += fill.eq(after)
@@ -196,6 +216,11 @@ def test_fields_stand_whole_in_order_and_alone():
 @pytest.mark.req("TL-051", "TL-215")
 def test_nothing_that_waits_is_passed_over_twice():
     prove(PackerBench(nothing_starves), mode="prove", depth=2)
+
+
+@pytest.mark.req("TL-038", "TL-098")
+def test_data_stand_in_the_order_of_the_fields():
+    prove(PackerBench(one_request_stands_below), mode="prove", depth=1)
 
 
 @pytest.mark.req("TL-053", "TL-054")

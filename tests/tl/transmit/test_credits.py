@@ -111,7 +111,7 @@ def test_nothing_starves_under_load():
         assert any("fc" in kind for kind in middle[n : n + 3])
 
 
-def test_credit_return_on_an_idle_link_takes_two_cycles():
+def test_credit_return_on_an_idle_link_takes_four_cycles():
     spent = request_field(request(READ, vc=0)[0], pool=1)
     pulses = []
 
@@ -123,7 +123,7 @@ def test_credit_return_on_an_idle_link_takes_two_cycles():
         return [("req_cmd", 1, 0, 1)]
 
     partner = run(SMALL, Stimulus(), releases=releases, also=80).partner
-    assert partner.flow_control[-1][0] - pulses[0] == 2
+    assert partner.flow_control[-1][0] - pulses[0] == 4
     assert partner.flow_control[-1][1].req_cmd.count == 1
 
 

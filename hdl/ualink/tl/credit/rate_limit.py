@@ -16,21 +16,23 @@ RESPONSE_LIMIT = 8
 
 
 class SourceRateLimit(wiring.Component):
-    """How many fields of one kind the Control half-flit formed now may have so that the partner's catch buffer of
-    ``limit`` cannot overrun.
+    """How many fields of one kind the next Control half-flit may have so that the partner's catch buffer of ``limit``
+    cannot overrun.
 
     The partner retires one field per flit that it receives, whatever the flit holds; cycles without a flit do not
     count. So the last fields stay in a catch buffer taken literally until more flits come (UALink_200 §5.7 with Figure
-    5-6).
+    5-6). A Control half-flit counts when it is taken: between it and the next one taken no flit is but those told of.
 
     Attributes
     ----------
-    flit : a flit leaves in this cycle, with ``issued`` fields of this kind in it, which may depend on ``allowance``.
-    ahead : what is formed now is for the flit after that of this cycle, and is taken only with ``flit``. That one has
-        ``held`` fields, which equals ``issued`` then.
-    allowance : fields that what is formed now may have, 1 to ``limit``; the same cycle, ``limit`` after reset. It
-        depends on ``ahead`` and ``held`` only.
-    outstanding : level, the catch buffer holds a field after the flits that have left; from a register, 0 after reset.
+    taken : a Control half-flit is taken in this cycle, with ``issued`` fields of this kind in it, which may depend on
+        ``allowance``.
+    between : a flit without Control half-flit is in front of the half-flit that may be taken in this cycle.
+    flit : that flit leaves in this cycle; always with ``taken`` and ``between``.
+    allowance : fields that the half-flit taken in this cycle may have, 1 to ``limit``; ``limit`` after reset. It
+        depends on registers and ``between`` only.
+    outstanding : level, the catch buffer holds a field after all flits told of and one ``between``; 0 after reset. It
+        depends on registers and ``between`` only.
     """
 
     def __init__(self, limit: int):
@@ -38,14 +40,15 @@ class SourceRateLimit(wiring.Component):
             raise ConfigError(f"source rate limit {limit!r}; it must be 1 or more")
         self.limit = limit
         count = range(limit + 1)
-        # The allowance behind the flits that have left.
+        # After the flits told of: the allowance in the next one, and whether the catch buffer holds a field.
         self.allowed = Signal(count, init=limit)
+        self.holds = Signal()
         super().__init__(
             {
-                "flit": In(1),
+                "taken": In(1),
                 "issued": In(count),
-                "ahead": In(1),
-                "held": In(count),
+                "between": In(1),
+                "flit": In(1),
                 "allowance": Out(count, init=limit),
                 "outstanding": Out(1),
             }
@@ -53,18 +56,19 @@ class SourceRateLimit(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        allowed = self.allowed
-        m.d.comb += self.allowance.eq(Mux(self.ahead, self._after(m, allowed, self.held), allowed))
-        with m.If(self.flit):
-            # One is retired: below the limit there are two or more.
+        allowed, limit = self.allowed, self.limit
+        left = Signal(range(limit + 1))
+        m.d.comb += [
+            self.allowance.eq(Mux(self.between & (allowed != limit), allowed + 1, allowed)),
+            left.eq(self.allowance - self.issued),
+            self.outstanding.eq(Mux(self.between, allowed != limit, self.holds)),
+        ]
+        # A flit retires one: below the limit there are two or more.
+        with m.If(self.taken):
             m.d.sync += [
-                allowed.eq(self._after(m, allowed, self.issued)),
-                self.outstanding.eq((allowed != self.limit) | (self.issued != 0)),
+                allowed.eq(Mux(left == limit, limit, left + 1)),
+                self.holds.eq((self.allowance != limit) | (self.issued != 0)),
             ]
+        with m.Elif(self.flit):
+            m.d.sync += [allowed.eq(self.allowance), self.holds.eq(allowed != limit)]
         return m
-
-    def _after(self, m, allowed, issued):
-        """The allowance after a flit with ``issued`` fields."""
-        left = Signal(range(self.limit + 1))
-        m.d.comb += left.eq(allowed - issued)
-        return Mux(left >= self.limit, self.limit, left + 1)

@@ -123,7 +123,8 @@ class CreditRelease(wiring.Component):
             freed = sum(
                 (self._freed(self.release[name], b) for name in RELEASES_OF_CLASS[credit_class]), start=Const(0)
             )
-            m.d.sync += pending[i].eq(pending[i] + freed - Mux(taken, amounts[i], 0))
+            # What is taken is known late.
+            m.d.sync += pending[i].eq(Mux(taken, pending[i] - amounts[i] + freed, pending[i] + freed))
             urgent |= pending[i] >= min(most, -(-totals[b] // 4))
             urgent |= self._overdue(m, pending[i], taken & (pending[i] <= most), f"{credit_class}_{b}_age")
         return _any(pending), urgent

@@ -3,8 +3,10 @@
 from amaranth.lib import data, enum
 
 __all__ = [
-    "CONTROL_HALF_FLIT_LAYOUT",
+    "CONTROL_CONTENT_LAYOUT",
+    "CONTROL_COUNTS_LAYOUT",
     "DATA_JOB_LAYOUT",
+    "FIELD_FORM_LAYOUT",
     "HALF_FLIT_LAYOUT",
     "ORIG_DATA_BEAT_LAYOUT",
     "READ_DATA_BEAT_LAYOUT",
@@ -44,20 +46,24 @@ brought along."""
 RESPONSE_FIELD_LAYOUT = data.StructLayout({"field": 64, "compressed": 1, "auth_tag": 64, "job": DATA_JOB_LAYOUT})
 """A Response that holds its credits; as in ``REQUEST_FIELD_LAYOUT``."""
 
-CONTROL_HALF_FLIT_LAYOUT = data.StructLayout(
+FIELD_FORM_LAYOUT = data.StructLayout({"compressed": 1, "job": DATA_JOB_LAYOUT})
+"""What is to be known of a Request or a Response before it is decided whether it goes."""
+
+CONTROL_COUNTS_LAYOUT = data.StructLayout(
     {
-        "data": 256,
         "message": 1,
         "requests": range(5),
         "responses": range(9),
         "half_flits": range(73),
         "tagged": 1,
-        "tags": 256,
     }
 )
-"""A Control half-flit with the number of its Requests and Responses and the data half-flits they owe together, or, with
-``message``, a Message half-flit that takes the place of one. With ``tagged`` the AuthTags half-flit ``tags`` belongs to
-it (UALink_200 §5.1.1)."""
+"""The number of Requests and Responses in a Control half-flit and the data half-flits they owe together, or, with
+``message``, a Message half-flit that takes the place of one. With ``tagged`` an AuthTags half-flit belongs to it
+(UALink_200 §5.1.1)."""
+
+CONTROL_CONTENT_LAYOUT = data.StructLayout({"data": 256, "message": 1, "tags": 256})
+"""The same half-flit as it stands in the flit, and its AuthTags half-flit."""
 
 HALF_FLIT_LAYOUT = data.StructLayout({"data": 256, "message": 1})
 """A half-flit that is data or byte enables, or, with ``message``, a Poisoned Data message in the place of data."""

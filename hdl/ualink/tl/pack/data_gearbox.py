@@ -10,9 +10,10 @@ from ualink.tl.format.half_flits import (
     HALF_FLIT_LAYOUT,
     ORIG_DATA_BEAT_LAYOUT,
     READ_DATA_BEAT_LAYOUT,
-    SECTORS,
     DataSource,
 )
+
+from .share import REQUESTS_IN_SIGHT, RESPONSES_IN_SIGHT
 
 __all__ = ["DataGearbox"]
 
@@ -27,7 +28,9 @@ class DataGearbox(wiring.Component):
 
     Attributes
     ----------
-    load : take over ``jobs``, one per sector that its field starts in; only when no job is pending.
+    load : take over the jobs of the fields that go; only when no job is pending.
+    requests, requests_go, responses, responses_go : jobs of the fields in sight, and which of these go.
+    request_below : Request 0 stands below the Responses; all other Requests stand above them.
     orig_data, rd_data : beats, in the order of the Requests and of the Read Responses.
     window, available : the next two half-flits owed, and how many of them are there.
     take : half-flits that leave in this cycle, at most ``available``; one only when at most one is carried.
@@ -37,7 +40,11 @@ class DataGearbox(wiring.Component):
         super().__init__(
             {
                 "load": In(1),
-                "jobs": In(DATA_JOB_LAYOUT).array(SECTORS),
+                "requests": In(DATA_JOB_LAYOUT).array(REQUESTS_IN_SIGHT),
+                "requests_go": In(REQUESTS_IN_SIGHT),
+                "responses": In(DATA_JOB_LAYOUT).array(RESPONSES_IN_SIGHT),
+                "responses_go": In(RESPONSES_IN_SIGHT),
+                "request_below": In(1),
                 "orig_data": In(stream.Signature(ORIG_DATA_BEAT_LAYOUT)),
                 "rd_data": In(stream.Signature(READ_DATA_BEAT_LAYOUT)),
                 "window": Out(HALF_FLIT_LAYOUT).array(2),
@@ -94,14 +101,23 @@ class DataGearbox(wiring.Component):
     def _select_job(self, m, job, done):
         """Show the pending job of the lowest sector as ``job`` and drop it when ``done``; return whether there is
         one."""
-        jobs = [Signal(DATA_JOB_LAYOUT, name=f"job_{n}", reset_less=True) for n in range(SECTORS)]
-        pending = Signal(SECTORS)
+        # In the order of their sectors: Request 0 if it stands below, the Responses, the Requests.
+        sources = [self.requests[0], *self.responses, *self.requests]
+        goes = Cat(
+            self.requests_go[0] & self.request_below,
+            self.responses_go,
+            self.requests_go[0] & ~self.request_below,
+            self.requests_go[1:],
+        )
+        first, *others = (Signal(DATA_JOB_LAYOUT, name=f"job_{n}", reset_less=True) for n in range(len(sources) - 1))
+        jobs = [first, *others[:RESPONSES_IN_SIGHT], first, *others[RESPONSES_IN_SIGHT:]]
+        pending = Signal(len(jobs))
         with m.If(self.load):
-            m.d.sync += [stored.eq(new) for stored, new in zip(jobs, self.jobs, strict=True)]
-            m.d.sync += pending.eq(Cat(new.half_flits != 0 for new in self.jobs))
+            m.d.sync += [stored.eq(new) for stored, new in zip(jobs, sources, strict=True)]
+            m.d.sync += pending.eq(Cat(go & (new.half_flits != 0) for go, new in zip(goes, sources)))
         with m.Elif(done):
             m.d.sync += pending.eq(pending & (pending - 1))
-        for n in reversed(range(SECTORS)):
+        for n in reversed(range(len(jobs))):
             with m.If(pending[n]):
                 m.d.comb += job.eq(jobs[n])
         return pending != 0

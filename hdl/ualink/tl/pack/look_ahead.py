@@ -1,56 +1,75 @@
 """A short queue whose entries are all in sight, so that several can leave at once."""
 
-from amaranth.hdl import Module, Signal
+from functools import reduce
+from operator import or_
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.config import ConfigError
+from ualink.lib.select import select_one
 
-__all__ = ["LookAheadQueue"]
+__all__ = ["LookAheadQueue", "exactly"]
+
+
+def exactly(bits):
+    """For 0 to all of ``bits``, of which the first ones are set, whether it is so many."""
+    return [~bits[0], *(bits[n] & ~bits[n + 1] for n in range(len(bits) - 1)), bits[-1]]
 
 
 class LookAheadQueue(wiring.Component):
-    """Queue of ``depth`` entries of ``shape``; one enters and up to ``depth`` leave per cycle.
+    """Queue of ``depth`` entries of ``shape``; one enters and up to ``most`` leave per cycle.
 
-    An entry accepted in one cycle is visible in the next; ``i.ready`` depends on registers only.
+    An entry accepted in one cycle is visible in the next; ``i.ready`` is a register. ``take`` may come late in a cycle:
+    what each number of entries that leave would make of the queue waits for it.
 
     Attributes
     ----------
     i : entries in.
-    entries : entry 0 is the oldest; entries from ``count`` on have no meaning.
-    count : entries held, 0 after reset.
-    take : entries that leave in this cycle, oldest first, at most ``count``.
+    entries : entry 0 is the oldest; one whose bit of ``valid`` is 0 has no meaning.
+    valid : bit n: entry n is there; the first ones are. 0 after reset.
+    take : bit n: entry n leaves in this cycle; the first ones do, only valid ones, ``most`` or fewer. ``most`` is
+        ``depth`` if not given.
     """
 
-    def __init__(self, shape, depth: int):
+    def __init__(self, shape, depth: int, most: int | None = None):
         if depth < 1:
             raise ConfigError(f"look-ahead queue of depth {depth!r}; it must be 1 or more")
         self.depth = depth
+        self.most = depth if most is None else most
         super().__init__(
             {
                 "i": In(stream.Signature(shape)),
                 "entries": Out(shape).array(depth),
-                "count": Out(range(depth + 1)),
-                "take": In(range(depth + 1)),
+                "valid": Out(depth),
+                "take": In(self.most),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
-        shape = self.i.payload.shape()
-        stored = [Signal(shape, name=f"entry_{n}", reset_less=True) for n in range(self.depth)]
-        kept = Signal(range(self.depth + 1))
-        m.d.comb += [
-            self.i.ready.eq(self.count != self.depth),
-            kept.eq(self.count - self.take),
-        ]
-        m.d.sync += self.count.eq(kept + (self.i.valid & self.i.ready))
+        new = Value.cast(self.i.payload)
+        stored = [Signal(len(new), name=f"entry_{n}", reset_less=True) for n in range(self.depth)]
+        # By the number of entries that leave: an entry behind the last valid one takes what comes in.
+        ways = Signal(self.most + 1)
+        kept = Signal(self.depth)
+        filled = [Signal(len(new), name=f"filled_{n}") for n in range(self.depth)]
+        m.d.comb += ways.eq(Cat(exactly(self.take)))
+        m.d.comb += [sink.eq(Mux(valid, entry, new)) for sink, valid, entry in zip(filled, self.valid, stored)]
         for n, entry in enumerate(stored):
-            m.d.comb += self.entries[n].eq(entry)
-            with m.If(kept > n), m.Switch(self.take):
-                for taken in range(1, self.depth - n):
-                    with m.Case(taken):
-                        m.d.sync += entry.eq(stored[n + taken])
-            with m.Else():
-                m.d.sync += entry.eq(self.i.payload)
+            near = min(self.most, self.depth - 1 - n) + 1
+            m.d.comb += kept[n].eq(_any(ways[k] & self.valid[n + k] for k in range(near)))
+            words = [select_one(ways[:near], filled[n : n + near])]
+            if near <= self.most:
+                words.append(Mux(ways[near:].any(), new, 0))
+            m.d.sync += entry.eq(_any(words))
+        m.d.comb += self.i.ready.eq(~self.valid[-1])
+        m.d.sync += self.valid.eq(kept | Mux(self.i.valid & self.i.ready, Cat(1, kept[:-1]), 0))
+        for n, entry in enumerate(stored):
+            m.d.comb += Value.cast(self.entries[n]).eq(entry)
         return m
+
+
+def _any(terms):
+    return reduce(or_, terms, Const(0))

@@ -1,9 +1,6 @@
 """The packing arbiter: what goes into the next Control half-flit, and into which sectors (UALink_200 §5.1.1, §5.5)."""
 
-from functools import reduce
-from operator import or_
-
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -11,45 +8,54 @@ from ualink.config import TLConfig
 from ualink.lib.select import select_one
 from ualink.tl.control import LIMITS_LAYOUT
 from ualink.tl.credit.release import FC_FIELDS
-from ualink.tl.format.fields import FLOW_CONTROL, MessageType
+from ualink.tl.format.fields import FLOW_CONTROL
 from ualink.tl.format.half_flits import (
-    CONTROL_HALF_FLIT_LAYOUT,
-    DATA_JOB_LAYOUT,
+    CONTROL_CONTENT_LAYOUT,
+    CONTROL_COUNTS_LAYOUT,
+    FIELD_FORM_LAYOUT,
     REQUEST_FIELD_LAYOUT,
     RESPONSE_FIELD_LAYOUT,
     SECTORS,
 )
 
-from .placement import TAGS, PackerPlacement, exactly
+from .fields_in_sight import content_layout
+from .fill import CHOICE_LAYOUT, PackerFill
+from .look_ahead import exactly
+from .placement import FlowControlPlacement, one_stands_below
 from .share import FC_PATIENCE, REQUESTS_IN_SIGHT, RESPONSES_IN_SIGHT, PackerShare, above
 
 __all__ = ["FC_PATIENCE", "REQUESTS_IN_SIGHT", "RESPONSES_IN_SIGHT", "Packer"]
 
 
 class Packer(wiring.Component):
-    """Forms Control half-flits. Combinational; ``PackerShare`` remembers whose turn it is.
+    """Forms Control half-flits: decides in one cycle what goes, and fills the sectors in the next.
 
-    ``PackerShare`` decides how many Requests and Responses go, ``PackerPlacement`` where they stand; FC fields ride
-    along in sectors that stay free. Nothing that waits is passed over without bound: with fields that may go, some
-    Request goes in every half-flit and some Response in every second one, a FC field in every second one. Initial
-    Credit Release Complete goes alone, before all else.
+    ``PackerShare`` decides how many Requests and Responses go and remembers whose turn it is; FC fields ride along in
+    sectors that stay free. Nothing that waits is passed over without bound: with fields that may go, some Request goes
+    in every half-flit and some Response in every second one, a FC field in every second one. Initial Credit Release
+    Complete goes alone, before all else.
+
+    Combinational but for ``content``, which ``PackerFill`` makes of what was decided in the cycle before.
 
     Attributes
     ----------
-    pack : ``formed`` is taken in this cycle, and with it what it holds.
+    pack : the half-flit is taken in this cycle, and with it what it holds; only if the one before has left or does.
     swap : it will stand in a swap slot.
     authentication : AuthTags half-flits are sent; ignored if ``config`` does not build their path.
     limits : backoff modes; 0 counts as 1.
     shared_data : announce Shared Data Buffer mode with Initial Credit Release Complete.
-    requests, request_count, request_take : fields with their credits in hand, as in ``LookAheadQueue``.
-    responses, response_count, response_take : as well.
+    requests, request_valid, request_take : forms of fields with their credits in hand, as in ``FieldsInSight``.
+    responses, response_valid, response_take : as well.
+    request_contents, response_contents : as in ``FieldsInSight``.
     request_allowance, response_allowance : source rate limits for this half-flit.
     fc, fc_valid, fc_take : FC fields, any of which may share a half-flit.
     fc_urgent : a FC field must not wait any more.
     complete, complete_taken : Initial Credit Release Complete is to be sent, and is.
     offered : there is something worth a half-flit; FC fields that are not urgent are not.
-    formed : the half-flit as it would leave now; without ``offered`` there is nothing but FC and NOP fields in it.
-    jobs : the data that its fields owe, by the first sector of the field.
+    counts : the half-flit as it would leave now; without ``offered`` there is nothing but FC and NOP fields in it.
+    requests_go, responses_go : bit n: Request n, Response n is in it.
+    request_below : Request 0 stands below its Responses; all other Requests stand above them.
+    content : the half-flit that was taken last, from the cycle after ``pack`` until the next one.
     """
 
     def __init__(self, config: TLConfig):
@@ -61,13 +67,15 @@ class Packer(wiring.Component):
                 "authentication": In(1),
                 "limits": In(LIMITS_LAYOUT),
                 "shared_data": In(1),
-                "requests": In(REQUEST_FIELD_LAYOUT).array(REQUESTS_IN_SIGHT),
-                "request_count": In(range(REQUESTS_IN_SIGHT + 1)),
-                "request_take": Out(range(REQUESTS_IN_SIGHT + 1)),
+                "requests": In(FIELD_FORM_LAYOUT).array(REQUESTS_IN_SIGHT),
+                "request_contents": In(content_layout(REQUEST_FIELD_LAYOUT)).array(REQUESTS_IN_SIGHT),
+                "request_valid": In(REQUESTS_IN_SIGHT),
+                "request_take": Out(REQUESTS_IN_SIGHT),
                 "request_allowance": In(range(5)),
-                "responses": In(RESPONSE_FIELD_LAYOUT).array(RESPONSES_IN_SIGHT),
-                "response_count": In(range(RESPONSES_IN_SIGHT + 1)),
-                "response_take": Out(range(RESPONSES_IN_SIGHT + 1)),
+                "responses": In(FIELD_FORM_LAYOUT).array(RESPONSES_IN_SIGHT),
+                "response_contents": In(content_layout(RESPONSE_FIELD_LAYOUT)).array(RESPONSES_IN_SIGHT),
+                "response_valid": In(RESPONSES_IN_SIGHT),
+                "response_take": Out(RESPONSES_IN_SIGHT),
                 "response_allowance": In(range(9)),
                 "fc": In(FLOW_CONTROL).array(FC_FIELDS),
                 "fc_valid": In(FC_FIELDS),
@@ -76,15 +84,19 @@ class Packer(wiring.Component):
                 "complete": In(1),
                 "complete_taken": Out(1),
                 "offered": Out(1),
-                "formed": Out(CONTROL_HALF_FLIT_LAYOUT),
-                "jobs": Out(DATA_JOB_LAYOUT).array(SECTORS),
+                "counts": Out(CONTROL_COUNTS_LAYOUT),
+                "requests_go": Out(REQUESTS_IN_SIGHT),
+                "responses_go": Out(RESPONSES_IN_SIGHT),
+                "request_below": Out(1),
+                "content": Out(CONTROL_CONTENT_LAYOUT),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
         m.submodules.share = share = PackerShare()
-        m.submodules.placement = placement = PackerPlacement()
+        m.submodules.fc_placement = fc_placement = FlowControlPlacement()
+        m.submodules.fill = fill = PackerFill(self.config)
         request_compressed = Cat(request.compressed for request in self.requests)
         response_compressed = Cat(response.compressed for response in self.responses)
         m.d.comb += [
@@ -94,35 +106,54 @@ class Packer(wiring.Component):
             share.authentication.eq(self.authentication if self.config.authentication else 0),
             share.limits.eq(self.limits),
             share.request_compressed.eq(request_compressed),
-            share.request_count.eq(self.request_count),
+            share.request_valid.eq(self.request_valid),
             share.request_allowance.eq(self.request_allowance),
             share.response_compressed.eq(response_compressed),
-            share.response_count.eq(self.response_count),
+            share.response_valid.eq(self.response_valid),
             share.response_allowance.eq(self.response_allowance),
             share.fc_waiting.eq(self.fc_valid.any()),
             share.fc_urgent.eq(self.fc_urgent),
-            placement.request_compressed.eq(request_compressed),
-            placement.requests.eq(share.requests),
-            placement.response_compressed.eq(response_compressed),
-            placement.candidates.eq(share.candidates),
-            placement.responses.eq(share.responses),
-            placement.layout.eq(share.layout),
+            share.fc_placed.eq(Cat(place[0] for place in fc_placement.fc).any()),
+            fc_placement.response_compressed.eq(response_compressed),
+            fc_placement.candidates.eq(share.candidates),
+            fc_placement.layout.eq(share.layout),
             self.offered.eq(self.complete | share.offered | self.fc_urgent & self.fc_valid.any()),
+            self.requests_go.eq(share.requests),
+            self.responses_go.eq(share.responses),
+            self.request_below.eq(one_stands_below(share.layout)),
         ]
-        flow_control, placed = self._flow_control(m, placement)
-        m.d.comb += share.fc_placed.eq(Cat(place[0] for place in placement.fc).any())
-        self._fill_sectors(m, placement, flow_control)
+        flow_control, placed = self._flow_control(m, fc_placement)
         self._count(m, share)
         if self.config.authentication:
-            m.d.comb += self.formed.tagged.eq(share.authentication & share.offered)
-            self._fill_tags(m, placement)
+            m.d.comb += self.counts.tagged.eq(share.authentication & share.offered)
         with m.If(self.pack):
             m.d.comb += [
                 self.complete_taken.eq(self.complete),
-                self.request_take.eq(self.formed.requests),
-                self.response_take.eq(self.formed.responses),
+                self.request_take.eq(share.requests),
+                self.response_take.eq(share.responses),
                 self.fc_take.eq(placed),
             ]
+
+        choice = Signal(CHOICE_LAYOUT, reset_less=True)
+        with m.If(self.pack):
+            m.d.sync += [
+                choice.message.eq(self.complete),
+                choice.request_compressed.eq(request_compressed),
+                choice.response_compressed.eq(response_compressed),
+                choice.candidates.eq(share.candidates),
+                choice.requests.eq(share.requests),
+                choice.responses.eq(share.responses),
+                choice.layout.eq(share.layout),
+            ]
+            m.d.sync += [choice.places[sector].eq(fc_placement.fc[sector]) for sector in range(SECTORS)]
+            m.d.sync += [choice.flow_control[n].eq(field) for n, field in enumerate(flow_control)]
+        m.d.comb += [
+            fill.choice.eq(choice),
+            fill.shared_data.eq(self.shared_data),
+            self.content.eq(fill.content),
+        ]
+        m.d.comb += [sink.eq(source) for sink, source in zip(fill.requests, self.request_contents, strict=True)]
+        m.d.comb += [sink.eq(source) for sink, source in zip(fill.responses, self.response_contents, strict=True)]
         return m
 
     def _flow_control(self, m, placement):
@@ -141,38 +172,6 @@ class Packer(wiring.Component):
             placed |= chosen & Cat(place[n] for place in placement.fc).any().replicate(FC_FIELDS)
         return ranked, placed
 
-    def _fill_sectors(self, m, placement, flow_control):
-        """Fill the sectors and the data jobs."""
-        message = Cat(Const(MessageType.INITIAL_CREDIT_RELEASE_COMPLETE, 8), self.shared_data)
-        for sector in range(SECTORS):
-            pair, half = sector // 2, slice(32 * (sector % 2), 32 * (sector % 2) + 32)
-            request_low, request_high = placement.request_low[pair], placement.request_high[pair]
-            # At least one sector for each Response before it.
-            answers = self.responses[: sector + 1]
-            words = [
-                select_one(request_low, [request.field[:64][half] for request in self.requests]),
-                select_one(request_high, [request.field[64:][half] for request in self.requests]),
-                select_one(placement.response_low[sector], [answer.field[:32] for answer in answers]),
-                select_one(placement.response_high[sector], [answer.field[32:] for answer in answers]),
-                select_one(placement.fc[sector], flow_control),
-            ]
-            jobs = [select_one(placement.response_low[sector], [answer.job.as_value() for answer in answers])]
-            if sector % 2 == 0:
-                jobs.append(select_one(request_low, [request.job.as_value() for request in self.requests]))
-            if sector == 0:
-                words.append(Mux(self.complete, message, 0))
-            m.d.comb += [
-                self.formed.data[32 * sector : 32 * sector + 32].eq(reduce(or_, words)),
-                self.jobs[sector].as_value().eq(reduce(or_, jobs)),
-            ]
-
-    def _fill_tags(self, m, placement):
-        for slot in range(TAGS):
-            m.d.comb += self.formed.tags[64 * slot : 64 * slot + 64].eq(
-                select_one(placement.tag_request[slot], [request.auth_tag for request in self.requests])
-                | select_one(placement.tag_response[slot], [response.auth_tag for response in self.responses[:TAGS]])
-            )
-
     def _count(self, m, share):
         """Fields that go and the half-flits that they owe, added up for every mix before it is known which they are."""
         requests, responses = exactly(share.requests), exactly(share.responses)
@@ -182,15 +181,15 @@ class Packer(wiring.Component):
         for n, more in enumerate(response_owes):
             mixes = []
             for k in range(min(REQUESTS_IN_SIGHT, (SECTORS - n) // 2) + 1):
-                total = Signal.like(self.formed.half_flits, name=f"owed_{k}_{n}")
+                total = Signal.like(self.counts.half_flits, name=f"owed_{k}_{n}")
                 m.d.comb += total.eq(request_owes[k] + more)
                 mixes.append(total)
             owed.append(select_one(requests, mixes))
         m.d.comb += [
-            self.formed.requests.eq(select_one(requests, range(REQUESTS_IN_SIGHT + 1))),
-            self.formed.responses.eq(select_one(responses, range(RESPONSES_IN_SIGHT + 1))),
-            self.formed.half_flits.eq(select_one(responses, owed)),
-            self.formed.message.eq(self.complete),
+            self.counts.requests.eq(select_one(requests, range(REQUESTS_IN_SIGHT + 1))),
+            self.counts.responses.eq(select_one(responses, range(RESPONSES_IN_SIGHT + 1))),
+            self.counts.half_flits.eq(select_one(responses, owed)),
+            self.counts.message.eq(self.complete),
         ]
 
 

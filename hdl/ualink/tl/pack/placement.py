@@ -1,5 +1,8 @@
 """Which sector of a Control half-flit holds what (UALink_200 §5.1.1)."""
 
+from functools import reduce
+from operator import or_
+
 from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -7,10 +10,11 @@ from amaranth.lib.wiring import In, Out
 from ualink.tl.credit.release import FC_FIELDS
 from ualink.tl.format.half_flits import SECTORS
 
+from .look_ahead import exactly
 from .share import REQUESTS_IN_SIGHT, RESPONSES_IN_SIGHT
 from .stack import LAYOUTS, PAIRS, stack
 
-__all__ = ["TAGS", "PackerPlacement", "exactly"]
+__all__ = ["TAGS", "FlowControlPlacement", "PackerPlacement", "one_stands_below"]
 
 TAGS = 4
 """Authentication tags of an AuthTags half-flit."""
@@ -30,15 +34,13 @@ class PackerPlacement(wiring.Component):
     U C; U C C            3210, 76; 3210, 54, 76          54; none
     ====================  ==============================  =========================
 
-    Responses stand upwards in the region from the sector where ``layout`` starts them. FC fields stand in what stays
-    free of the region: the first ones below that sector, the next ones from the top of the region down.
+    Responses stand upwards in the region from the sector where ``layout`` starts them.
 
     Attributes
     ----------
     request_compressed, requests, response_compressed, candidates, responses, layout : as in ``PackerShare``.
     request_low, request_high : for each pair of sectors, bit n: it holds the low 64 bits of Request n, or the high 64.
     response_low, response_high : for each sector, bit n: it holds the low 32 bits of Response n, or the high 32.
-    fc : for each sector, bit n: it is free for the n-th FC field.
     tag_request, tag_response : for each tag slot of an AuthTags half-flit, bit n: the tag of Request or Response n;
         they have meaning when no more fields go than there are slots.
     """
@@ -56,7 +58,6 @@ class PackerPlacement(wiring.Component):
                 "request_high": Out(REQUESTS_IN_SIGHT).array(PAIRS),
                 "response_low": Out(RESPONSES_IN_SIGHT).array(SECTORS),
                 "response_high": Out(RESPONSES_IN_SIGHT).array(SECTORS),
-                "fc": Out(FC_FIELDS).array(SECTORS),
                 "tag_request": Out(TAGS).array(TAGS),
                 "tag_response": Out(TAGS).array(TAGS),
             }
@@ -65,8 +66,7 @@ class PackerPlacement(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         self._place_requests(m)
-        occupied = self._place_responses(m)
-        self._place_flow_control(m, occupied)
+        self._place_responses(m)
         self._place_tags(m)
         return m
 
@@ -93,53 +93,17 @@ class PackerPlacement(wiring.Component):
     def _place_responses(self, m):
         """Candidates have their sectors for each start; those go whose sectors are in the region. So little is left
         to do when the layout is known."""
-        stacks = [self._stack(stack(m, self.response_compressed, start), start) for start in (0, 1)]
-        occupied = [Const(0)] * SECTORS
-        for sector in range(SECTORS):
+        for sector, words in enumerate(_words_of_sectors(m, self.response_compressed, self.candidates, self.layout)):
             low, high = Const(0, RESPONSES_IN_SIGHT), Const(0, RESPONSES_IN_SIGHT)
-            covering: dict[int, list] = {}
-            for layout, (base, pairs, start) in zip(self.layout, LAYOUTS):
-                if start & ~1 <= sector < 2 * (base + pairs):
-                    covering.setdefault(start, []).append(layout)
-            for start, those in covering.items():
-                chosen = Signal(name=f"sector_{sector}_from_{start}")
-                here = Signal(2 * RESPONSES_IN_SIGHT, name=f"in_sector_{sector}_from_{start}")
-                m.d.comb += [
-                    chosen.eq(Cat(those).any()),
-                    here.eq(Cat(word & self.candidates for word in stacks[start % 2][sector - (start & ~1)])),
-                ]
+            for chosen, here in words:
                 low |= chosen.replicate(RESPONSES_IN_SIGHT) & here[:RESPONSES_IN_SIGHT]
                 high |= chosen.replicate(RESPONSES_IN_SIGHT) & here[RESPONSES_IN_SIGHT:]
-                occupied[sector] |= chosen & here.any()
             m.d.comb += [self.response_low[sector].eq(low), self.response_high[sector].eq(high)]
-        return occupied
-
-    def _stack(self, held, start):
-        """For each sector of which Response it holds the low and of which the high word."""
-        short, none = self.response_compressed, Const(0, RESPONSES_IN_SIGHT)
-        followed = Cat(0, short[:-1] & short[1:])  # stands above the one before it in the same pair
-        words = []
-        for pair in range(PAIRS):
-            next_one = held[pair][:RESPONSES_IN_SIGHT]
-            if pair == 0 and start == 1:
-                words += [(none, none), (short[0] & Const(1, RESPONSES_IN_SIGHT), none)]
-            else:
-                words += [(next_one, none), ((next_one << 1)[:RESPONSES_IN_SIGHT] & followed, next_one & ~short)]
-        return words
-
-    def _place_flow_control(self, m, occupied):
-        free = [[Const(0)] * FC_FIELDS for _ in range(SECTORS)]
-        for layout, (base, pairs, start) in zip(self.layout, LAYOUTS):
-            below, above = range(2 * base, start), range(start, 2 * (base + pairs))
-            for n, sector in enumerate([*below, *reversed(above)][:FC_FIELDS]):
-                free[sector][n] |= layout
-        for sector in range(SECTORS):
-            m.d.comb += self.fc[sector].eq(Cat(free[sector]) & ~occupied[sector].replicate(FC_FIELDS))
 
     def _place_tags(self, m):
         """Tags stand in the order of the sectors: one Request may stand below the Responses, no more."""
         below = Signal()
-        m.d.comb += below.eq(Cat(layout for layout, (base, _, _) in zip(self.layout, LAYOUTS) if base).any())
+        m.d.comb += below.eq(one_stands_below(self.layout))
         answered = exactly(self.responses[:TAGS])
         for slot in range(TAGS):
             requests = [self.requests[n] & answered[slot - n] if n <= slot else Const(0) for n in range(TAGS)]
@@ -151,6 +115,76 @@ class PackerPlacement(wiring.Component):
             m.d.comb += [self.tag_request[slot].eq(Cat(requests)), self.tag_response[slot].eq(Cat(responses))]
 
 
-def exactly(bits):
-    """For 0 to all of ``bits``, of which the first ones are set, whether it is so many."""
-    return [~bits[0], *(bits[n] & ~bits[n + 1] for n in range(len(bits) - 1)), bits[-1]]
+class FlowControlPlacement(wiring.Component):
+    """Places FC fields in what the Responses leave free of their region: the first ones below them, the next ones from
+    the top of the region down. Latency 0.
+
+    Attributes
+    ----------
+    response_compressed, candidates, layout : as in ``PackerShare``.
+    fc : for each sector, bit n: it is free for the n-th FC field.
+    """
+
+    def __init__(self):
+        super().__init__(
+            {
+                "response_compressed": In(RESPONSES_IN_SIGHT),
+                "candidates": In(RESPONSES_IN_SIGHT),
+                "layout": In(len(LAYOUTS)),
+                "fc": Out(FC_FIELDS).array(SECTORS),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        free = [[Const(0)] * FC_FIELDS for _ in range(SECTORS)]
+        for layout, (base, pairs, start) in zip(self.layout, LAYOUTS):
+            below, above = range(2 * base, start), range(start, 2 * (base + pairs))
+            for n, sector in enumerate([*below, *reversed(above)][:FC_FIELDS]):
+                free[sector][n] |= layout
+        for sector, words in enumerate(_words_of_sectors(m, self.response_compressed, self.candidates, self.layout)):
+            occupied = reduce(or_, (chosen & here.any() for chosen, here in words), Const(0))
+            m.d.comb += self.fc[sector].eq(Cat(free[sector]) & ~occupied.replicate(FC_FIELDS))
+        return m
+
+
+def one_stands_below(layout):
+    """Whether Request 0 stands below the Responses; all other Requests stand above them."""
+    return Cat(chosen for chosen, (base, _, _) in zip(layout, LAYOUTS) if base).any()
+
+
+def _words_of_sectors(m, compressed, candidates, layout):
+    """For each sector pairs of a condition, no two of a sector true at once, and of which Response it then holds the
+    low (bits 0 to 7) and of which the high word (bits 8 to 15)."""
+    stacks = [_stack(compressed, stack(m, compressed, start), start) for start in (0, 1)]
+    sectors = []
+    for sector in range(SECTORS):
+        covering: dict[int, list] = {}
+        for one, (base, pairs, start) in zip(layout, LAYOUTS):
+            if start & ~1 <= sector < 2 * (base + pairs):
+                covering.setdefault(start, []).append(one)
+        words = []
+        for start, those in covering.items():
+            chosen = Signal(name=f"sector_{sector}_from_{start}")
+            here = Signal(2 * RESPONSES_IN_SIGHT, name=f"in_sector_{sector}_from_{start}")
+            m.d.comb += [
+                chosen.eq(Cat(those).any()),
+                here.eq(Cat(word & candidates for word in stacks[start % 2][sector - (start & ~1)])),
+            ]
+            words.append((chosen, here))
+        sectors.append(words)
+    return sectors
+
+
+def _stack(short, held, start):
+    """For each sector of which Response it holds the low and of which the high word."""
+    none = Const(0, RESPONSES_IN_SIGHT)
+    followed = Cat(0, short[:-1] & short[1:])  # stands above the one before it in the same pair
+    words = []
+    for pair in range(PAIRS):
+        next_one = held[pair][:RESPONSES_IN_SIGHT]
+        if pair == 0 and start == 1:
+            words += [(none, none), (short[0] & Const(1, RESPONSES_IN_SIGHT), none)]
+        else:
+            words += [(next_one, none), ((next_one << 1)[:RESPONSES_IN_SIGHT] & followed, next_one & ~short)]
+    return words

@@ -39,9 +39,9 @@ class PackerShare(wiring.Component):
     message : it is a Message half-flit: no field goes.
     swap, authentication : it stands in a swap slot; AuthTags half-flits are sent.
     limits : most fields of each kind; 0 counts as 1.
-    request_compressed, request_count, request_allowance : form of the Requests in sight, oldest in bit 0, how many
-        there are, source rate limit.
-    response_compressed, response_count, response_allowance : as well.
+    request_compressed, request_valid, request_allowance : form of the Requests in sight, oldest in bit 0, whether they
+        are there, source rate limit.
+    response_compressed, response_valid, response_allowance : as well.
     fc_waiting, fc_urgent, fc_placed : some FC field waits; it must not wait any more; the first has a sector.
     offered : some Request or Response can go; then one does.
     candidates : bit n: Response n goes if there is a sector for it and for those before it.
@@ -60,10 +60,10 @@ class PackerShare(wiring.Component):
                 "authentication": In(1),
                 "limits": In(LIMITS_LAYOUT),
                 "request_compressed": In(REQUESTS_IN_SIGHT),
-                "request_count": In(range(REQUESTS_IN_SIGHT + 1)),
+                "request_valid": In(REQUESTS_IN_SIGHT),
                 "request_allowance": In(range(5)),
                 "response_compressed": In(RESPONSES_IN_SIGHT),
-                "response_count": In(range(RESPONSES_IN_SIGHT + 1)),
+                "response_valid": In(RESPONSES_IN_SIGHT),
                 "response_allowance": In(range(9)),
                 "fc_waiting": In(1),
                 "fc_urgent": In(1),
@@ -129,10 +129,10 @@ class PackerShare(wiring.Component):
         """Which Requests and Responses may go together if there are sectors for them."""
         may = []
         for kind, most in (("request", REQUESTS_IN_SIGHT), ("response", RESPONSES_IN_SIGHT)):
-            compressed, count, allowance = (getattr(self, f"{kind}_{name}") for name in MEMBERS)
+            compressed, valid, allowance = (getattr(self, f"{kind}_{name}") for name in MEMBERS)
             candidates = Signal(most, name=f"{kind}_candidates")
             m.d.comb += candidates.eq(
-                Cat(~barred & above(count, n) & above(allowance, n) for n in range(most))
+                Cat(~barred & valid[n] & above(allowance, n) for n in range(most))
                 & _within(m, compressed, self.limits[f"compressed_{kind}s"], f"compressed_{kind}s")
                 & _within(m, ~compressed, self.limits[f"uncompressed_{kind}s"], f"uncompressed_{kind}s")
             )
@@ -178,7 +178,7 @@ def above(value, n):
     return Cat(value == k for k in range(n + 1, 1 << len(value))).any()
 
 
-MEMBERS = ("compressed", "count", "allowance")
+MEMBERS = ("compressed", "valid", "allowance")
 
 
 def _first(number):

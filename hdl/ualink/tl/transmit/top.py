@@ -19,8 +19,8 @@ from ualink.tl.format.half_flits import (
 )
 from ualink.tl.internal import ReceiveStatusSignature
 from ualink.tl.pack.data_gearbox import DataGearbox
+from ualink.tl.pack.fields_in_sight import FieldsInSight
 from ualink.tl.pack.half_flit_sequence import HalfFlitSequence
-from ualink.tl.pack.look_ahead import LookAheadQueue
 from ualink.tl.pack.packer import REQUESTS_IN_SIGHT, RESPONSES_IN_SIGHT, Packer
 from ualink.tl.session.residue import ResidueDrain
 from ualink.upli.channels import ORIG_DATA_LAYOUT, RD_RSP_LAYOUT, beat_stream
@@ -42,8 +42,8 @@ REQUESTS_UNDER_WAY = 1 + REQUESTS_IN_SIGHT + 4
 class Transmit(wiring.Component):
     """Turns UPLI beats into TL flits: intake with credits, compression, packing, half-flit sequence. One flit a cycle.
 
-    On an idle link a flit is offered 2 cycles after a Write Response was accepted, 3 after a Read Response, 3 after a
-    Request without data and 4 after one with data; a Request takes a cycle less without Address Cache.
+    On an idle link a flit is offered 4 cycles after a Response was accepted and 5 after a Request, with data or
+    without; a Request takes a cycle less without Address Cache.
 
     Behind its last field it sends flits without any until a catch buffer that moves with flits only would be empty
     (UALink_200 §5.7 with Figure 5-6): one behind a lone field, eight at most. They leave only in cycles that have
@@ -94,8 +94,8 @@ class Transmit(wiring.Component):
         request_intake = RequestIntake(config)
         compression = RequestCompression(config)
         response_intake = ResponseIntake()
-        requests = LookAheadQueue(REQUEST_FIELD_LAYOUT, REQUESTS_IN_SIGHT)
-        responses = LookAheadQueue(RESPONSE_FIELD_LAYOUT, RESPONSES_IN_SIGHT)
+        requests = FieldsInSight(REQUEST_FIELD_LAYOUT, REQUESTS_IN_SIGHT)
+        responses = FieldsInSight(RESPONSE_FIELD_LAYOUT, RESPONSES_IN_SIGHT)
         orig_data = Queue(ORIG_DATA_BEAT_LAYOUT, ORIG_DATA_BEATS)
         rd_data = Queue(READ_DATA_BEAT_LAYOUT, READ_DATA_BEATS)
         credits = TransmitCredits(config)
@@ -190,15 +190,17 @@ class Transmit(wiring.Component):
             packer.shared_data.eq(config.shared_data_buffer),
             packer.swap.eq(sequence.swap_next),
             packer.pack.eq(sequence.pack),
-            sequence.authentication.eq(self.authentication),
             sequence.offered.eq(packer.offered),
-            sequence.formed.eq(packer.formed),
+            sequence.counts.eq(packer.counts),
+            sequence.content.eq(packer.content),
             sequence.outstanding.eq(request_limit.outstanding | response_limit.outstanding),
-            packer.request_count.eq(requests.count),
+            packer.request_valid.eq(requests.valid),
             requests.take.eq(packer.request_take),
+            requests.done.eq(sequence.control),
             packer.request_allowance.eq(request_limit.allowance),
-            packer.response_count.eq(responses.count),
+            packer.response_valid.eq(responses.valid),
             responses.take.eq(packer.response_take),
+            responses.done.eq(sequence.control),
             packer.response_allowance.eq(response_limit.allowance),
             packer.fc_valid.eq(release.valid),
             packer.fc_urgent.eq(release.urgent),
@@ -206,24 +208,28 @@ class Transmit(wiring.Component):
             packer.complete.eq(release.complete),
             release.complete_taken.eq(packer.complete_taken),
             gearbox.load.eq(sequence.pack),
+            gearbox.requests_go.eq(packer.requests_go),
+            gearbox.responses_go.eq(packer.responses_go),
+            gearbox.request_below.eq(packer.request_below),
         ]
-        for limit, issued, held in (
-            (request_limit, sequence.requests, sequence.held_requests),
-            (response_limit, sequence.responses, sequence.held_responses),
-        ):
+        for limit, issued in ((request_limit, packer.counts.requests), (response_limit, packer.counts.responses)):
             m.d.comb += [
-                limit.flit.eq(sequence.flit),
-                limit.ahead.eq(sequence.ahead),
+                limit.taken.eq(sequence.pack),
                 limit.issued.eq(issued),
-                limit.held.eq(held),
+                limit.between.eq(sequence.between),
+                limit.flit.eq(sequence.flit_between),
             ]
         for name, most in NATURAL_LIMITS.items():
             limit = self.control.limits[name]
             m.d.comb += packer.limits[name].eq(Mux(limit == 0, most, limit))
-        m.d.comb += [sink.eq(source) for sink, source in zip(packer.requests, requests.entries, strict=True)]
-        m.d.comb += [sink.eq(source) for sink, source in zip(packer.responses, responses.entries, strict=True)]
+        for fields, forms, contents, jobs in (
+            (requests, packer.requests, packer.request_contents, gearbox.requests),
+            (responses, packer.responses, packer.response_contents, gearbox.responses),
+        ):
+            m.d.comb += [sink.eq(source) for sink, source in zip(forms, fields.forms, strict=True)]
+            m.d.comb += [sink.eq(source) for sink, source in zip(contents, fields.contents, strict=True)]
+            m.d.comb += [sink.eq(source.job) for sink, source in zip(jobs, fields.forms, strict=True)]
         m.d.comb += [sink.eq(source) for sink, source in zip(packer.fc, release.fields, strict=True)]
-        m.d.comb += [sink.eq(source) for sink, source in zip(gearbox.jobs, packer.jobs, strict=True)]
 
         # Data half-flits and flits.
         wiring.connect(m, orig_data.output, gearbox.orig_data)
