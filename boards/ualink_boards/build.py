@@ -93,7 +93,7 @@ def _trellis(board: Ecp5Board, design, name: str, work: Path, *, seed: int, plac
     progress("elaboration")
     platform = board.platform()
     top = Ecp5Top(board, design)
-    options = f"--seed {seed} --timing-allow-fail --report nextpnr.json"
+    options = f"--seed {seed} --timing-allow-fail --report nextpnr.json {design.place_options}"
     plan = platform.prepare(
         top,
         "top",

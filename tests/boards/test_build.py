@@ -33,7 +33,8 @@ def test_boards_and_designs_are_listed():
 @pytest.mark.parametrize("name", DESIGNS)
 def test_every_design_has_what_a_build_asks_for(name):
     design = make_design(name, find_board("vcu118"))
-    assert isinstance(design.synthesis_options, str) and design.needs_lanes >= 1
+    assert isinstance(design.synthesis_options, str) and isinstance(design.place_options, str)
+    assert design.needs_lanes >= 1
     assert {"frame"} <= set(design.signature.members) and design.registers.windows
 
 
@@ -102,6 +103,19 @@ def test_yosys_is_told_how_to_keep_a_design_small(monkeypatch, tmp_path):
     bits, freed, *script = told.read_text().splitlines()
     assert (bits, freed) == ("# 4097", "# freed")
     assert "-nowidelut" in next(line for line in script if "synth_ecp5" in line).split()
+
+
+def test_nextpnr_is_told_how_to_route_a_full_device(monkeypatch, tmp_path):
+    told = tmp_path / "told"
+    tools = {"yosys": "exit 0", "nextpnr-ecp5": f"echo $@ > {told}; exit 1"}
+    for name, does in tools.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{does}\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setattr(building, "find_tool", lambda name: str(tmp_path / name))
+    monkeypatch.setattr("ualink_boards.designs.bert.Bert.place_options", "--router router2")
+    with pytest.raises(BuildError, match="nextpnr-ecp5 failed"):
+        building.build("versa_ecp5_5g", out=tmp_path / "out", seed=5)
+    assert "--seed 5 --timing-allow-fail --report nextpnr.json --router router2" in told.read_text()
 
 
 def test_programming_without_a_loader_says_what_is_missing(monkeypatch, tmp_path):

@@ -15,7 +15,7 @@ from ..board import Board
 from ..frame import FrameSignature
 from .board_phy import BoardPhy
 from .leds import LinkLeds
-from .link import lanes_used
+from .link import Link, lanes_used
 from .link_config import LINK_PHY, LINK_STATION
 
 __all__ = ["DataLinkTest"]
@@ -41,8 +41,7 @@ class DataLinkTest(wiring.Component):
     """
 
     needs_lanes = 1
-    synthesis_options = "-nowidelut"
-    """As of ``link``."""
+    synthesis_options, place_options = Link.synthesis_options, Link.place_options
 
     def __init__(self, board: Board, phy: PhyConfig = LINK_PHY):
         self._lanes = lanes_used(board)

@@ -41,7 +41,7 @@ class Pair(wiring.Component):
     """
 
     needs_lanes = 2
-    synthesis_options = Link.synthesis_options
+    synthesis_options, place_options = Link.synthesis_options, Link.place_options
 
     def __init__(self, board: Board, phy: PhyConfig = LINK_PHY):
         self._half = lanes_used(board) // 2
