@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from amaranth.hdl import Assert, Assume, Const, Module, Mux, Signal
+from amaranth.hdl import Assert, Assume, Const, Module, Mux, Signal, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In
 from amaranth.sim import Simulator
@@ -303,6 +303,10 @@ class ClaimBench(wiring.Component):
         # An update of the cycle in which peer_init_done rises still announces.
         announcing, merged = Signal(init=1), Signal()
         m.d.sync += [announcing.eq(~done), merged.eq(done & shared)]
+        m.d.comb += [
+            Assert(announcing | (done & (merged == shared))),
+            Assert((dut.init_done == ~announcing) & (dut.shared == merged) & (~merged | ~announcing)),
+        ]
         claims = (dut.request, dut.response)
         for n, claim in enumerate(claims):
             m.d.comb += [
@@ -326,7 +330,8 @@ class ClaimBench(wiring.Component):
             # All VCs are alike: the partner gives credits of two, which both claims name at will.
             for vc in (0, 2):
                 m.d.comb += Assume(self.update[credit_class].vc[vc] == 0)
-                m.d.comb += Assert((dut.counts[credit_class].vc[vc] == 0) & (dut.announced[credit_class].vc[vc] == 0))
+                m.d.comb += [Assert(counts[credit_class].vc[vc] == 0) for counts in (dut.counts, dut.announced)]
+                m.d.comb += Assert((dut.at_least[credit_class].vc[vc] == 0) & ~dut.exceeds[credit_class].vc[vc])
             for vc in (1, 3):
                 spent = Mux(claim.take & ~claim.pool & (claim.vc == vc), amount, 0)
                 wrong |= account(f"{credit_class}_{vc}", [(credit_class, vc)], spent)
@@ -338,20 +343,33 @@ class ClaimBench(wiring.Component):
         wrong |= account("data_pools", DATA_POOLS, spent[0] + spent[1], shared)
 
         # Once merged, all of the joint Pool is in the counter that both claim from, and Responses find some there.
-        settled, kept = Signal(), Signal(range(5))
-        m.d.sync += settled.eq(merged)
-        m.d.comb += kept.eq(Mux(dut.announced.req_data.pool >= 8, 4, 0))
+        joint, total = dut.counts.req_data.pool, dut.announced.req_data.pool
+        data_pools = [(dut.counts[name], dut.announced[name]) for name, _ in DATA_POOLS]
+        settled, kept, kept_before = Signal(), Signal(range(5)), Signal(range(5))
+        certain = Signal(signed(8))
+        m.d.sync += [
+            settled.eq(merged),
+            kept_before.eq(kept),
+            certain.eq(joint - spent[0] - Mux(merged, spent[1], 0)),
+        ]
+        m.d.comb += kept.eq(Mux(total >= 8, 4, 0))
+        asked = dut.request.beats
+        m.d.comb += [Assert(~settled | merged), Assert(dut.kept >= kept_before)]
+        with m.If(merged & ~settled):
+            m.d.comb += [Assert(counts.pool == all_of.pool) for counts, all_of in data_pools]
         with m.If(settled):
             m.d.comb += Assert((dut.counts.rsp_data.pool == 0) & (dut.announced.rsp_data.pool == 0))
-            # A counter that a partner made overflow holds less than its flags say; that is an error by then.
-            with m.If(dut.request.take & dut.request.pool & (dut.request.beats != 0) & ~flagged):
-                m.d.comb += Assert(dut.counts.req_data.pool >= dut.request.beats + kept)
+            # A claim is decided by what is certain: the counter of one cycle ago, less what was taken then. Whatever a
+            # partner returns, these were there. If it returns so many that the counter overflows, they are no longer
+            # in the counter itself; then it was told of an error, and only then.
+            with m.If(dut.request.take & dut.request.pool & (asked != 0)):
+                m.d.comb += [Assert(certain >= asked + kept_before), Assert(flagged | (joint >= asked + kept))]
 
         m.d.sync += flagged.eq(flagged | wrong)
-        # The error is told two cycles after the counts.
-        counted, told = Signal(), Signal()
-        m.d.sync += [counted.eq(flagged), told.eq(counted)]
-        m.d.comb += Assert(dut.protocol_error == told)
+        m.d.comb += Assert(~flagged | ~announcing)
+        self._tell(m, dut, flagged)
+        flags = dut.at_least.req_data.pool
+        m.d.comb += [Assert(flag == (certain > n)) for n, flag in enumerate(flags)]
         for credit_class in CREDIT_CLASSES:
             flags, counts = dut.at_least[credit_class], dut.counts[credit_class]
             buckets = [(flags.pool, counts.pool), *((flags.vc[vc], counts.vc[vc]) for vc in range(4))]
@@ -360,6 +378,19 @@ class ClaimBench(wiring.Component):
                     Assert(~flag | (count > n)) for at_least, count in buckets for n, flag in enumerate(at_least)
                 ]
         return m
+
+    def _tell(self, m, dut, flagged):
+        """The error is told two cycles after the counts: an excess is seen beside them, then in a register, then told
+        for ever."""
+        counted, told = Signal(), Signal()
+        exceeds, excess = dut.exceeds.as_value().any(), dut.excess.as_value().any()
+        m.d.sync += [counted.eq(flagged), told.eq(counted)]
+        m.d.comb += [
+            Assert((counted <= flagged) & (told <= counted)),
+            Assert(counted | (exceeds == flagged)),
+            Assert(told | (excess == counted)),
+            Assert(dut.protocol_error == told),
+        ]
 
     def _account(self, m, dut, name, members, spent, announcing, when, flagged):
         """Assert what is true of a bucket; return whether the partner returns too much in this cycle."""
@@ -380,10 +411,16 @@ class ClaimBench(wiring.Component):
             m.d.sync += out.eq(out + spent - gained)
         with m.If((when | announcing) & ~flagged):
             m.d.comb += [Assert(spent <= count), Assert(count + out == announced), Assert(announced <= 15)]
-        return when & ~announcing & (gained > out + spent)
+        # Of a bucket that takes too many the block says so in the next cycle, if it is the first.
+        wrong, too_many, before = Signal(), Signal(), Signal()
+        m.d.comb += wrong.eq(when & ~announcing & (gained > out + spent))
+        m.d.sync += [too_many.eq(wrong), before.eq(flagged)]
+        with m.If((when | announcing) & ~before):
+            m.d.comb += Assert((number(dut.exceeds) != 0) == too_many)
+        return wrong
 
 
 @pytest.mark.req("TL-159", "TL-160", "TL-165", "TL-218", "TL-219")
 def test_credits_in_hand_and_credits_out_are_those_announced():
     """By induction: no counter falls below zero or exceeds what was announced, nor is an honest partner accused."""
-    prove(ClaimBench(), mode="prove", depth=4)
+    prove(ClaimBench(), mode="prove", depth=1)

@@ -56,6 +56,9 @@ def _flags_layout(credit_class):
 _FLAGS_LAYOUT = data.StructLayout({credit_class: _flags_layout(credit_class) for credit_class in CREDIT_CLASSES})
 
 
+_EACH_LAYOUT = data.StructLayout({name: data.StructLayout({"pool": 1, "vc": 4}) for name in CREDIT_CLASSES})
+
+
 class TransmitCredits(wiring.Component):
     """The twenty credit counters of one direction, with one claim of each kind per cycle.
 
@@ -83,10 +86,14 @@ class TransmitCredits(wiring.Component):
 
     def __init__(self, config: TLConfig):
         self.config = config
+        # The initial release is over; both data Pools are one.
+        self.init_done, self.shared = Signal(), Signal()
         # Bit n: the bucket has n + 1 credits or more; true whenever it is set.
         self.at_least = Signal(_FLAGS_LAYOUT)
         # What Requests leave of a joint Pool to Responses.
         self.kept = Signal(range(LARGEST_TRANSFER + 1))
+        # A bit for each bucket: its count is more than was announced; the same, one cycle later.
+        self.exceeds, self.excess = Signal(_EACH_LAYOUT), Signal(_EACH_LAYOUT)
         super().__init__(
             {
                 "update": In(CREDIT_UPDATE_LAYOUT),
@@ -104,50 +111,35 @@ class TransmitCredits(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         counts, totals = self.counts, self.announced
-        init_done = Signal()
-        shared = Signal()
+        init_done, shared = self.init_done, self.shared
         m.d.sync += [init_done.eq(self.peer_init_done), shared.eq(self.peer_init_done & self.peer_shared_data)]
         m.d.sync += self.kept.eq(_kept(totals.req_data.pool))
 
         for claim, kind in ((self.request, "req"), (self.response, "rsp")):
             self._grant(m, claim, kind, init_done, shared)
-        excess = []
         for credit_class in CREDIT_CLASSES:
             claim = self.request if credit_class.startswith("req") else self.response
             is_data = credit_class.endswith("data")
             count, total, update = counts[credit_class], totals[credit_class], self.update[credit_class]
-            at_least = self.at_least[credit_class]
+            at_least, exceeds = self.at_least[credit_class], self.exceeds[credit_class]
             amount = claim.beats if is_data else 1
+
+            def bucket(count, total, at_least, returned, taken, amount=amount):
+                gained = Mux(self.update.valid, returned, 0)
+                given = Mux(init_done, 0, gained)
+                self._follow(m, at_least, count, [(taken, amount)])
+                return self._count(m, count, total, gained=gained, lost=[(taken, amount)], given=given)
+
             for vc in range(4):
                 taken = claim.take & ~claim.pool & (claim.vc == vc)
-                returned = Mux(self.update.valid, update.vc[vc], 0)
-                excess.append(
-                    self._count(
-                        m,
-                        count.vc[vc],
-                        total.vc[vc],
-                        gained=returned,
-                        lost=[(taken, amount)],
-                        given=Mux(init_done, 0, returned),
-                    )
-                )
-                self._follow(m, at_least.vc[vc], count.vc[vc], [(taken, amount)])
+                too_many = bucket(count.vc[vc], total.vc[vc], at_least.vc[vc], update.vc[vc], taken)
+                m.d.comb += exceeds.vc[vc].eq(too_many)
             if not is_data:
-                taken = claim.take & claim.pool
-                returned = Mux(self.update.valid, update.pool, 0)
-                excess.append(
-                    self._count(
-                        m,
-                        count.pool,
-                        total.pool,
-                        gained=returned,
-                        lost=[(taken, amount)],
-                        given=Mux(init_done, 0, returned),
-                    )
-                )
-                self._follow(m, at_least.pool, count.pool, [(taken, amount)])
-        excess += self._count_data_pools(m, totals, init_done, shared)
-        with m.If(Cat(excess).any()):
+                too_many = bucket(count.pool, total.pool, at_least.pool, update.pool, claim.take & claim.pool)
+                m.d.comb += exceeds.pool.eq(too_many)
+        self._count_data_pools(m, totals, init_done, shared)
+        m.d.sync += self.excess.eq(self.exceeds)
+        with m.If(self.excess.as_value().any()):
             m.d.sync += self.protocol_error.eq(1)
         return m
 
@@ -176,14 +168,13 @@ class TransmitCredits(wiring.Component):
 
     def _count(self, m, count, total, *, gained, lost, given, emptied=0):
         """Count a bucket and its total: what the initial release gave, which the count may never exceed. Gives whether
-        it did, from a register, in the second cycle after.
+        it does, in the cycle after.
 
         ``lost`` are one or two pairs of a condition, which comes late, and an amount.
         """
         following = Signal(len(count) + 2)
         following_total = Signal(len(count) + 2)
         over, total_over = Signal(2), Signal(2)
-        excess = Signal()
         m.d.comb += [
             following.eq(Mux(emptied, 0, _chosen(lost, lambda amount: count + gained - amount))),
             following_total.eq(Mux(emptied, 0, total + given)),
@@ -191,9 +182,8 @@ class TransmitCredits(wiring.Component):
         m.d.sync += [
             Cat(count, over).eq(following),
             Cat(total, total_over).eq(following_total),
-            excess.eq((Cat(count, over) > Cat(total, total_over)) | total_over.any()),
         ]
-        return excess
+        return (Cat(count, over) > Cat(total, total_over)) | total_over.any()
 
     def _follow(self, m, at_least, count, lost, emptied=0):
         """What is certain of a bucket in the next cycle, without the credits that come in this one."""
@@ -213,25 +203,24 @@ class TransmitCredits(wiring.Component):
         from_rsp = [(rsp_taken, self.response.beats)]
         self._follow(m, self.at_least.req_data.pool, req, from_req)
         self._follow(m, self.at_least.rsp_data.pool, rsp, from_rsp, shared)
-        return [
-            self._count(
-                m,
-                req,
-                req_total,
-                gained=req_returned + Mux(shared, rsp + rsp_returned, 0),
-                lost=from_req,
-                given=Mux(init_done, 0, req_returned) + Mux(shared, rsp_total, 0),
-            ),
-            self._count(
-                m,
-                rsp,
-                rsp_total,
-                gained=rsp_returned,
-                lost=from_rsp,
-                given=Mux(init_done, 0, rsp_returned),
-                emptied=shared,
-            ),
-        ]
+        req_exceeds = self._count(
+            m,
+            req,
+            req_total,
+            gained=req_returned + Mux(shared, rsp + rsp_returned, 0),
+            lost=from_req,
+            given=Mux(init_done, 0, req_returned) + Mux(shared, rsp_total, 0),
+        )
+        rsp_exceeds = self._count(
+            m,
+            rsp,
+            rsp_total,
+            gained=rsp_returned,
+            lost=from_rsp,
+            given=Mux(init_done, 0, rsp_returned),
+            emptied=shared,
+        )
+        m.d.comb += [self.exceeds.req_data.pool.eq(req_exceeds), self.exceeds.rsp_data.pool.eq(rsp_exceeds)]
 
 
 def _kept(joint):
