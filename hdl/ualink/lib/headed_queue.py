@@ -17,8 +17,8 @@ class HeadedQueue(wiring.Component):
     """``Queue`` cycle by cycle, with ``output`` out of registers: no memory stands before what looks at it.
 
     The two oldest payloads are in registers, the others in a memory without write-through. A payload goes into the
-    memory only when both registers stay taken, and is read there two cycles later at the earliest; both registers must
-    have emptied before it is missed. No path leads within a cycle from the inputs of one side to the outputs of the
+    memory only when both registers stay taken or others wait there, and is read two cycles later at the earliest; by
+    then the last of those before it is in a register at most. No path leads within a cycle from the inputs of one side to the outputs of the
     other. A reset of the domain empties the queue.
 
     Parameters
@@ -61,27 +61,29 @@ class HeadedQueue(wiring.Component):
             popped.eq(valid[0] & self.output.ready),
             place.eq(popped | ~valid[1]),
         ]
-        if self.depth > HEADS:
-            waiting = self._store(m, pushed & ~place | pushed & stored, refilled, found, behind)
-            m.d.comb += [stored.eq(waiting.any()), refilled.eq(place & found)]
-        # One payload comes to the heads in a cycle with ``place``: from the memory, or else what is pushed.
-        arrives, arrival = Signal(), Signal(self.shape)
-        m.d.comb += [
-            arrives.eq(refilled | (place & pushed & ~stored)),
-            arrival.eq(Mux(found, behind, self.input.payload)),
-        ]
-        first = Signal()  # it is the oldest
+        first, direct = Signal(), Signal()
         m.d.comb += first.eq(~valid[0] | (popped & ~valid[1]))
+        if self.depth > HEADS:
+            waiting = self._store(m, pushed & (~place | stored) & ~direct, refilled, found, behind)
+            m.d.comb += [
+                stored.eq(waiting.any()),
+                refilled.eq(place & found),
+                # Were it written, the oldest would be out before it can be read.
+                direct.eq(first & refilled & pushed & (waiting == 1)),
+            ]
+        # One payload comes to the heads in a cycle with ``place``: from the memory, or else what is pushed; with
+        # ``direct`` both, the first one and the second.
+        arrives = Signal()
+        m.d.comb += arrives.eq(refilled | (place & pushed & ~stored))
         with m.If(first):
-            m.d.sync += [heads[0].eq(arrival), valid[0].eq(arrives)]
+            m.d.sync += [heads[0].eq(Mux(found, behind, self.input.payload)), valid[0].eq(arrives)]
+            m.d.sync += valid[1].eq(direct)
         with m.Elif(popped):
             m.d.sync += [heads[0].eq(heads[1]), valid[1].eq(arrives)]
         with m.Elif(~valid[1]):
             m.d.sync += valid[1].eq(arrives)
         with m.If(place):
-            m.d.sync += heads[1].eq(arrival)
-        with m.If(first):
-            m.d.sync += valid[1].eq(0)
+            m.d.sync += heads[1].eq(Mux(found & ~first, behind, self.input.payload))
         following = Signal.like(self.level)
         m.d.comb += following.eq(self.level + pushed - popped)
         m.d.sync += [self.level.eq(following), full.eq(following == self.depth)]
