@@ -214,7 +214,7 @@ def test_authentication_changes_with_the_link_only():
         for stimuli in (untagged, tagged):
             for side in sides:
                 ctx.set(side.end.online, 1)
-            # What comes in the cycle in which the link rises is still dropped.
+            # Dropping ends with the cycle in which the link rises.
             await run_for(ctx, sides, 1)
             for side, stimulus in zip(sides, stimuli):
                 side.got = {channel: [] for channel in CHANNELS}

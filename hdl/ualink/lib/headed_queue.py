@@ -17,9 +17,9 @@ class HeadedQueue(wiring.Component):
     """``Queue`` cycle by cycle, with ``output`` out of registers: no memory stands before what looks at it.
 
     The two oldest payloads are in registers, the others in a memory without write-through. A payload goes into the
-    memory only when both registers stay taken or others wait there, and is read two cycles later at the earliest; by
-    then the last of those before it is in a register at most. No path leads within a cycle from the inputs of one side to the outputs of the
-    other. A reset of the domain empties the queue.
+    memory when both registers stay taken or others wait there, and is read two cycles later at the earliest; what is
+    before it lasts that long. No path leads within a cycle from the inputs of one side to the outputs of the other. A
+    reset of the domain empties the queue.
 
     Parameters
     ----------

@@ -128,7 +128,7 @@ class TransactionLayer(wiring.Component):
             status.unknown_messages.eq(receive.unknown_messages),
             status.half_poisoned_beats.eq(receive.half_poisoned_beats),
             status.block_crossings.eq(receive.block_crossings),
-            status.dropping.eq(drop_mode.dropping),
+            status.dropping.eq(session.dropping),
             status.drop_cause.eq(drop_mode.cause),
         ]
         return m

@@ -113,12 +113,12 @@ class ReceiveRequests(wiring.Component):
         ]
         # One cycle later: is it whole, and paid for?
         checked, missing, mismatch = Signal(), Signal(), Signal()
-        request = Signal(REQUEST_ENTRY_LAYOUT, reset_less=True)
+        request = Signal(entry, reset_less=True)
         m.d.sync += [
             checked.eq(rebuild.request.valid & ~stop),
             missing.eq((rebuild.missing | rebuild.load_outside) & ~stop),
             mismatch.eq(rebuild.cache_error & ~stop),
-            request.eq(rebuild.request.payload),
+            *assign(request, rebuild.request.payload),
         ]
         beats = Mux(request.beat.cmd[5], request.beat.num_beats + 1, 0)
         for spent, count in ((credits.spent, 1), (self.data_spent, beats)):
@@ -129,7 +129,7 @@ class ReceiveRequests(wiring.Component):
                 spent.count.eq(count),
             ]
         m.d.comb += [
-            *assign(queue.input.payload, request),
+            queue.input.payload.eq(request),
             queue.input.valid.eq(credits.spent.valid & ~credits.underflow & ~self.data_underflow),
             *assign(unload.request.payload, queue.output.payload),
             unload.request.valid.eq(queue.output.valid),

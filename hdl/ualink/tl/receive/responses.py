@@ -107,14 +107,13 @@ class ReceiveResponses(wiring.Component):
         ]
 
         # One cycle later: is it paid for? POOL and VCHAN are at the same place in both kinds.
-        read = Signal(READ_RESPONSE_ENTRY_LAYOUT, reset_less=True)
-        write = Signal(WRITE_RESPONSE_ENTRY_LAYOUT, reset_less=True)
+        read, write = Signal(read_entry, reset_less=True), Signal(write_entry, reset_less=True)
         reads_valid, writes_valid = Signal(), Signal()
         m.d.sync += [
             reads_valid.eq(rebuild.read.valid),
-            read.eq(rebuild.read.payload),
+            *assign(read, rebuild.read.payload),
             writes_valid.eq(rebuild.write.valid),
-            write.eq(rebuild.write.payload),
+            *assign(write, rebuild.write.payload),
         ]
         stopped = self.halted | self.flush
         m.d.comb += [
@@ -129,7 +128,7 @@ class ReceiveResponses(wiring.Component):
         ]
         good = ~stopped & ~credits.underflow & ~self.data_underflow
         for response, valid, queue in ((read, reads_valid, reads), (write, writes_valid, writes)):
-            m.d.comb += [*assign(queue.input.payload, response), queue.input.valid.eq(valid & good)]
+            m.d.comb += [queue.input.payload.eq(response), queue.input.valid.eq(valid & good)]
         with m.If(credits.underflow):
             m.d.comb += self.error.eq(ReceiveError.RSP_CMD_CREDIT)
         with m.Elif(self.data_underflow):

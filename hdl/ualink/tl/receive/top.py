@@ -56,7 +56,7 @@ class Receive(wiring.Component):
     rx_req, rx_orig_data, rx_rd_rsp, rx_wr_rsp : beats towards the UPLI agents.
     online : DL channel 0 is online.
     discard : level, Drop Mode: flits keep the sequence and load the Rx Address Cache, because the partner believes they
-        did; nothing else of them counts. It falls only while ``online`` is low.
+        did; nothing else of them counts. It falls while ``online`` is low or in the cycle after it rose.
     authentication : level, constant while ``online``: AuthTags half-flits are expected; low: all tags are 0.
         Ignored without ``config.authentication``.
     is_switch : as in ``TLControlSignature``.
