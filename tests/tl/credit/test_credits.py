@@ -150,6 +150,28 @@ def test_random_claims_and_returns(shared):
     simulate(TLConfig(), body)
 
 
+@pytest.mark.req("TL-146", "TL-150", "TL-160", "TL-219")
+@pytest.mark.parametrize("bucket", [None, 2])
+@pytest.mark.parametrize("kind", ["req", "rsp"])
+def test_a_credit_that_comes_back_with_a_claim_is_not_the_one_it_takes(kind, bucket):
+    """A claim in every cycle around each return: it is granted two cycles after its credits came, not before."""
+    one = {(f"{kind}_cmd", bucket): 1, (f"{kind}_data", bucket): 2}
+
+    async def body(ctx, dut, driver):
+        await start(ctx, dut, driver, {account: 2 * count for account, count in one.items()})
+        granted = []
+        for cycle in range(16):
+            driver.idle()
+            granted.append(driver.claim(kind, 2, 2) is not False)
+            driver.update(one if cycle in (3, 5, 6, 11) else {})
+            await ctx.tick()
+            driver.check()
+        assert granted == [cycle in (0, 1, 5, 7, 8, 13) for cycle in range(16)]
+        assert not ctx.get(dut.protocol_error)
+
+    simulate(TLConfig(), body)
+
+
 @pytest.mark.req("TL-154", "TL-161")
 def test_nothing_is_granted_before_both_releases():
     async def body(ctx, dut, driver):
