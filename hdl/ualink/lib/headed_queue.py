@@ -5,7 +5,7 @@ from amaranth.lib import memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.config import ConfigError
-from ualink.lib.interleave import NEVER_MEET
+from ualink.lib.memory_marks import NEVER_MEET
 from ualink.lib.queue import ram_attributes
 
 __all__ = ["HeadedQueue"]
