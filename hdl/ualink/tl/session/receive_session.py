@@ -27,15 +27,20 @@ class ReceiveSession(wiring.Component):
     announced : the partner of the flit in the stage that checks had been given credits; reset 0.
     """
 
-    online: In(1)
-    discard: In(1)
-    occupied: In(1)
-    ready: In(1)
-    classifying: Out(1)
-    checking: Out(1)
-    flush: Out(1, init=1)
-    buffers_free: Out(1)
-    announced: Out(1)
+    def __init__(self):
+        super().__init__(
+            {
+                "online": In(1),
+                "discard": In(1),
+                "occupied": In(1),
+                "ready": In(1),
+                "classifying": Out(1),
+                "checking": Out(1),
+                "flush": Out(1, init=1),
+                "buffers_free": Out(1),
+                "announced": Out(1),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()

@@ -20,10 +20,15 @@ class Session(wiring.Component):
     dropping : level, beats and flits are dropped; reset 0.
     """
 
-    link_up: In(1)
-    drop: In(1)
-    up: Out(1)
-    dropping: Out(1)
+    def __init__(self):
+        super().__init__(
+            {
+                "link_up": In(1),
+                "drop": In(1),
+                "up": Out(1),
+                "dropping": Out(1),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
