@@ -1,4 +1,4 @@
-"""The queue against a Python list, and its order and occupancy proved."""
+"""The queues against a Python list, and their order and occupancy proved."""
 
 import random
 
@@ -11,20 +11,25 @@ from amaranth.sim import Simulator
 
 from support.formal import prove
 from ualink.config import ConfigError
+from ualink.lib.headed_queue import HeadedQueue
 from ualink.lib.queue import Queue
+
+KINDS = pytest.mark.parametrize("kind", [Queue, HeadedQueue])
 
 
 @pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
+@KINDS
 @pytest.mark.parametrize("depth", [0, -1, True, 2.0, None])
-def test_refuses_depth(depth):
+def test_refuses_depth(kind, depth):
     with pytest.raises(ConfigError, match=f"queue.depth is {depth!r}"):
-        Queue(8, depth)
+        kind(8, depth)
 
 
+@KINDS
 @pytest.mark.parametrize("depth", [1, 2, 3, 5, 8])
 @pytest.mark.parametrize(("push", "pop"), [(1.0, 1.0), (0.9, 0.3), (0.3, 0.9), (0.5, 0.5)])
-def test_random(depth, push, pop):
-    dut = Queue(16, depth)
+def test_random(kind, depth, push, pop):
+    dut = kind(16, depth)
     rng = random.Random(f"{depth} {push} {pop}")
 
     async def bench(ctx):
@@ -49,9 +54,10 @@ def test_random(depth, push, pop):
     _run(dut, bench)
 
 
-def test_reset_empties():
+@KINDS
+def test_reset_empties(kind):
     clear = Signal()
-    queue = Queue(8, 3)
+    queue = kind(8, 3)
     dut = ResetInserter(clear)(queue)
 
     async def bench(ctx):
@@ -84,13 +90,13 @@ class OrderBench(wiring.Component):
     follow: In(1)
     data: In(2)
 
-    def __init__(self, depth):
-        self.depth = depth
+    def __init__(self, kind, depth):
+        self.kind, self.depth = kind, depth
         super().__init__()
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.queue = queue = Queue(2, self.depth)
+        m.submodules.queue = queue = self.kind(2, self.depth)
         following, seen = Signal(), Signal()
         ahead = Signal(range(self.depth + 1))
         value = Signal(2)
@@ -121,9 +127,9 @@ class OrderBench(wiring.Component):
         return m
 
 
-@pytest.mark.parametrize("depth", [1, 2, 3])
-def test_order_from_reset(depth):
-    prove(OrderBench(depth), mode="bmc", depth=10)
+@pytest.mark.parametrize(("kind", "depth"), [(Queue, 1), (Queue, 2), (Queue, 3), (HeadedQueue, 2), (HeadedQueue, 5)])
+def test_order_from_reset(kind, depth):
+    prove(OrderBench(kind, depth), mode="bmc", depth=10)
 
 
 class OccupancyBench(wiring.Component):

@@ -212,8 +212,11 @@ def test_authentication_changes_with_the_link_only():
     async def body(ctx, link):
         sides.extend(Side(end, rng, 1.0, 1.0) for end in link.ends)
         for stimuli in (untagged, tagged):
-            for side, stimulus in zip(sides, stimuli):
+            for side in sides:
                 ctx.set(side.end.online, 1)
+            # Dropping ends with the cycle in which the link rises.
+            await run_for(ctx, sides, 1)
+            for side, stimulus in zip(sides, stimuli):
                 side.got = {channel: [] for channel in CHANNELS}
                 side.waiting = stimulus.beats()
             await run_for(ctx, sides, 60)

@@ -7,10 +7,16 @@ from amaranth.lib.wiring import In, Out
 from ualink.checks import check_integer
 from ualink.lib.memory_marks import BLOCK_RAM
 
-__all__ = ["Queue"]
+__all__ = ["Queue", "ram_attributes"]
 
 _LUT_RAM_ROWS, _BLOCK_BITS = 16, 1 << 13
 """A queue of more rows than a LUT RAM has costs several of these and a multiplexer for each bit; half a block RAM."""
+
+
+def ram_attributes(shape, depth: int) -> dict | None:
+    """Attributes of the memory of a queue of ``depth`` payloads of ``shape``: block RAMs, or none."""
+    wide = depth > _LUT_RAM_ROWS and depth * Shape.cast(shape).width >= _BLOCK_BITS
+    return BLOCK_RAM if wide else None
 
 
 class Queue(wiring.Component):
@@ -46,8 +52,7 @@ class Queue(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        width = Shape.cast(self.shape).width
-        attrs = BLOCK_RAM if self.depth > _LUT_RAM_ROWS and self.depth * width >= _BLOCK_BITS else None
+        attrs = ram_attributes(self.shape, self.depth)
         m.submodules.storage = storage = memory.Memory(shape=self.shape, depth=self.depth, init=[], attrs=attrs)
         write = storage.write_port()
         read = storage.read_port(transparent_for=(write,))

@@ -79,7 +79,8 @@ class TLStatusSignature(wiring.Signature):
     isolates : Write Responses with the status ISOLATE that came over the link and were dropped, since reset, at most
         255.
     dropping, drop_cause : Drop Mode, and what has led to it since ``clear_drop``; without a cause it ends when the link
-        is up.
+        is up. Every beat that comes from UPLI in a cycle with ``dropping`` is dropped, and no other; that is from the
+        cycle after an event to the cycle in which the link rises.
     """
 
     def __init__(self):

@@ -12,6 +12,7 @@ from .control import TLControlSignature, TLStatusSignature
 from .receive.top import Receive
 from .session.drop_gate import DropGate
 from .session.drop_mode import DropMode
+from .session.session import Session
 from .transmit.top import Transmit
 
 __all__ = ["TransactionLayer"]
@@ -71,9 +72,9 @@ class TransactionLayer(wiring.Component):
         m.submodules.transmit = transmit = Transmit(config)
         m.submodules.receive = receive = Receive(config)
         m.submodules.drop_mode = drop_mode = DropMode()
+        m.submodules.session = session = Session()
         m.submodules.drop_gate = gate = DropGate()
 
-        up = drop_mode.up
         is_switch = control.is_switch if config.device == "either" else config.device == "switch"
         authentication = Signal()
         m.d.comb += [
@@ -84,10 +85,12 @@ class TransactionLayer(wiring.Component):
             self.all_ports_down.eq(drop_mode.fell & ~is_switch),
             drop_mode.online.eq(self.online),
             drop_mode.clear.eq(control.clear_drop),
-            gate.dropping.eq(drop_mode.dropping),
-            transmit.online.eq(up),
+            session.link_up.eq(drop_mode.up),
+            session.drop.eq(drop_mode.dropping),
+            gate.dropping.eq(session.dropping),
+            transmit.online.eq(session.up),
             receive.online.eq(self.online),
-            receive.discard.eq(~up),
+            receive.discard.eq(~session.up),
             transmit.authentication.eq(authentication),
             receive.authentication.eq(authentication),
             receive.encryption.eq(control.encryption),
@@ -104,7 +107,12 @@ class TransactionLayer(wiring.Component):
             wiring.connect(m, getattr(gate, f"tx_{name}"), getattr(transmit, f"tx_{name}"))
         for name in ("rx_req", "rx_orig_data", "rx_rd_rsp", "rx_wr_rsp"):
             wiring.connect(m, wiring.flipped(getattr(self, name)), getattr(receive, name))
-        wiring.connect(m, wiring.flipped(self.tx_flit), transmit.tx_flit)
+        # A link that has gone down takes no flit, though the session lasts a cycle longer.
+        m.d.comb += [
+            self.tx_flit.payload.eq(transmit.tx_flit.payload),
+            self.tx_flit.valid.eq(transmit.tx_flit.valid & self.online),
+            transmit.tx_flit.ready.eq(self.tx_flit.ready),
+        ]
         wiring.connect(m, wiring.flipped(self.rx_flit), receive.rx_flit)
         wiring.connect(m, receive.status, transmit.status)
         m.d.comb += [
@@ -120,7 +128,7 @@ class TransactionLayer(wiring.Component):
             status.unknown_messages.eq(receive.unknown_messages),
             status.half_poisoned_beats.eq(receive.half_poisoned_beats),
             status.block_crossings.eq(receive.block_crossings),
-            status.dropping.eq(drop_mode.dropping),
+            status.dropping.eq(session.dropping),
             status.drop_cause.eq(drop_mode.cause),
         ]
         return m

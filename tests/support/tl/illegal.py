@@ -3,7 +3,7 @@
 Every run has legal traffic in front, more of it behind that nobody may see, and after a restart traffic that passes.
 """
 
-from support.tl.receive import CHANNELS, NO_CACHE, OFFLINE, Consumer, run
+from support.tl.receive import CHANNELS, NO_CACHE, OFFLINE, OPENS, Consumer, run
 from ualink.config import Credits, TLConfig
 from ualink.tl.receive.error import ReceiveError
 from ualink_sim.model.tl.fields import (
@@ -132,7 +132,7 @@ def check_illegal(code, flits, authentication=False, *, config=CONFIG, blocked=F
         *[tagged(authentication, (0, write_response(tag=0x222)), (1, write_response(rd_wr=1, tag=0x223)))] * 3,
     ]
     new = again(authentication)
-    cleared = [None] * (config.rx_cache.rows + 2)
+    cleared = [None] * (config.rx_cache.rows + OPENS)
     stream = [*before, *flits, *after, *gap, OFFLINE, OFFLINE, *cleared, *new]
     restart = len(stream) - len(new)
     consumer = Late(restart if blocked else 0)
@@ -141,7 +141,7 @@ def check_illegal(code, flits, authentication=False, *, config=CONFIG, blocked=F
     illegal = len(before) + len(flits) - 1
     [(cycle, found)] = got.errors
     assert found == code
-    assert illegal + 2 <= cycle <= illegal + (7 if late(code) else 2)
+    assert illegal + 3 <= cycle <= illegal + (10 if late(code) else 3)
     assert got.log[:2] == (code, 1)
 
     def tags(channel, first, end):

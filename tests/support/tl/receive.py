@@ -17,6 +17,12 @@ COMMANDS = (0x03, 0x08, 0x0F, 0x28, 0x29, 0x2A, 0x2C, 0x2F, 0x30, 0x32, 0x3C, 0x
 READS = (0x03, 0x08)
 ALL_ONES = (1 << 64) - 1
 LOG = ("last_error", "error_count", "unknown_messages", "half_poisoned_beats", "block_crossings")
+OPENS = 4
+"""Cycles of a session before the receiver has any credits to give; a field that comes earlier has none."""
+
+STAGES = 3
+"""Cycles from a flit to what it writes."""
+
 OFFLINE = "offline"
 """In the place of a flit: ``online`` is low in this cycle."""
 
@@ -102,7 +108,7 @@ class _Bench:
         self.simulator.add_testbench(self.drive)
 
     def run(self, flits, consumer, drain, watch, levels):
-        self.source, self.consumer, self.left, self.watch = iter(flits), consumer, drain, watch
+        self.source, self.consumer, self.left, self.watch = iter(flits), consumer, drain + STAGES, watch
         self.got, self.failed, self.levels = Got(), 0, levels
         if self.used:
             self.simulator.reset()
@@ -115,6 +121,8 @@ class _Bench:
             ctx.set(getattr(self.dut, name), level)
         # The Rx Address Cache must have been cleared.
         await ctx.tick().repeat(self.dut.config.rx_cache.rows + 4)
+        ctx.set(self.dut.online, 1)
+        await ctx.tick().repeat(OPENS)
         cycle = 0
         while self.left:
             self.feed(ctx, next(self.source, StopIteration))

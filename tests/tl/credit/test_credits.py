@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from amaranth.hdl import Assert, Assume, Const, Module, Mux, Signal
+from amaranth.hdl import Assert, Assume, Const, Module, Mux, Signal, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In
 from amaranth.sim import Simulator
@@ -29,6 +29,7 @@ class Driver:
         self.ctx, self.dut = ctx, dut
         self.shared = False
         self.ledger = {(kind, bucket): 0 for kind in CLASSES for bucket in BUCKETS}
+        self.fresh = dict(self.ledger)
 
     def update(self, counts):
         self.ctx.set(
@@ -41,8 +42,14 @@ class Driver:
                 },
             },
         )
+        self.fresh = dict.fromkeys(self.ledger, 0)
         for (kind, bucket), count in counts.items():
             self.ledger[self.account(kind, bucket)] += count
+            self.fresh[self.account(kind, bucket)] += count
+
+    def old(self):
+        """What can be claimed now: all but the credits of the last ``update``."""
+        return {account: count - self.fresh[account] for account, count in self.ledger.items()}
 
     def account(self, kind, bucket):
         return ("req_data", None) if self.shared and (kind, bucket) == ("rsp_data", None) else (kind, bucket)
@@ -101,6 +108,7 @@ async def start(ctx, dut, driver, counts, shared=False):
         driver.shared = True
         driver.ledger["req_data", None] += driver.ledger["rsp_data", None]
         driver.ledger["rsp_data", None] = 0
+        await ctx.tick()
     await ctx.tick()
 
 
@@ -116,13 +124,13 @@ def test_random_claims_and_returns(shared):
         await start(ctx, dut, driver, initial, shared)
         spent = []
         for _ in range(400):
+            before = driver.old()
             driver.idle()
             returned = {}
             for account in rng.sample(spent, min(len(spent), rng.randint(0, 3))):
                 if returned.get(account, 0) < 6:
                     spent.remove(account)
                     returned[account] = returned.get(account, 0) + 1
-            before = dict(driver.ledger)
             for kind in ("rsp", "req"):
                 if rng.random() < 0.7:
                     vc, beats = rng.randrange(4), rng.randint(0, 4)
@@ -138,6 +146,28 @@ def test_random_claims_and_returns(shared):
             await ctx.tick()
             driver.check()
             assert min(driver.ledger.values()) >= 0 and not ctx.get(dut.protocol_error)
+
+    simulate(TLConfig(), body)
+
+
+@pytest.mark.req("TL-146", "TL-150", "TL-160", "TL-219")
+@pytest.mark.parametrize("bucket", [None, 2])
+@pytest.mark.parametrize("kind", ["req", "rsp"])
+def test_a_credit_that_comes_back_with_a_claim_is_not_the_one_it_takes(kind, bucket):
+    """A claim in every cycle around each return: it is granted two cycles after its credits came, not before."""
+    one = {(f"{kind}_cmd", bucket): 1, (f"{kind}_data", bucket): 2}
+
+    async def body(ctx, dut, driver):
+        await start(ctx, dut, driver, {account: 2 * count for account, count in one.items()})
+        granted = []
+        for cycle in range(16):
+            driver.idle()
+            granted.append(driver.claim(kind, 2, 2) is not False)
+            driver.update(one if cycle in (3, 5, 6, 11) else {})
+            await ctx.tick()
+            driver.check()
+        assert granted == [cycle in (0, 1, 5, 7, 8, 13) for cycle in range(16)]
+        assert not ctx.get(dut.protocol_error)
 
     simulate(TLConfig(), body)
 
@@ -241,11 +271,13 @@ def test_counter_overflow_in_the_initial_release_is_a_protocol_error():
         for _ in range(2):
             driver.update({("rsp_data", 1): 15})
             await ctx.tick()
+        driver.idle()
+        await ctx.tick().repeat(3)
         assert not ctx.get(dut.protocol_error)
         driver.update({("rsp_data", 1): 2})
         await ctx.tick()
         driver.idle()
-        await ctx.tick()
+        await ctx.tick().repeat(2)
         assert ctx.get(dut.protocol_error)
 
     simulate(SMALL, body)
@@ -293,6 +325,10 @@ class ClaimBench(wiring.Component):
         # An update of the cycle in which peer_init_done rises still announces.
         announcing, merged = Signal(init=1), Signal()
         m.d.sync += [announcing.eq(~done), merged.eq(done & shared)]
+        m.d.comb += [
+            Assert(announcing | (done & (merged == shared))),
+            Assert((dut.init_done == ~announcing) & (dut.shared == merged) & (~merged | ~announcing)),
+        ]
         claims = (dut.request, dut.response)
         for n, claim in enumerate(claims):
             m.d.comb += [
@@ -316,7 +352,8 @@ class ClaimBench(wiring.Component):
             # All VCs are alike: the partner gives credits of two, which both claims name at will.
             for vc in (0, 2):
                 m.d.comb += Assume(self.update[credit_class].vc[vc] == 0)
-                m.d.comb += Assert((dut.counts[credit_class].vc[vc] == 0) & (dut.announced[credit_class].vc[vc] == 0))
+                m.d.comb += [Assert(counts[credit_class].vc[vc] == 0) for counts in (dut.counts, dut.announced)]
+                m.d.comb += Assert((dut.at_least[credit_class].vc[vc] == 0) & ~dut.exceeds[credit_class].vc[vc])
             for vc in (1, 3):
                 spent = Mux(claim.take & ~claim.pool & (claim.vc == vc), amount, 0)
                 wrong |= account(f"{credit_class}_{vc}", [(credit_class, vc)], spent)
@@ -328,17 +365,54 @@ class ClaimBench(wiring.Component):
         wrong |= account("data_pools", DATA_POOLS, spent[0] + spent[1], shared)
 
         # Once merged, all of the joint Pool is in the counter that both claim from, and Responses find some there.
-        settled, kept = Signal(), Signal(range(5))
-        m.d.sync += settled.eq(merged)
-        m.d.comb += kept.eq(Mux(dut.announced.req_data.pool >= 8, 4, 0))
+        joint, total = dut.counts.req_data.pool, dut.announced.req_data.pool
+        data_pools = [(dut.counts[name], dut.announced[name]) for name, _ in DATA_POOLS]
+        settled, kept, kept_before = Signal(), Signal(range(5)), Signal(range(5))
+        certain = Signal(signed(8))
+        m.d.sync += [
+            settled.eq(merged),
+            kept_before.eq(kept),
+            certain.eq(joint - spent[0] - Mux(merged, spent[1], 0)),
+        ]
+        m.d.comb += kept.eq(Mux(total >= 8, 4, 0))
+        asked = dut.request.beats
+        m.d.comb += [Assert(~settled | merged), Assert(dut.kept >= kept_before)]
+        with m.If(merged & ~settled):
+            m.d.comb += [Assert(counts.pool == all_of.pool) for counts, all_of in data_pools]
         with m.If(settled):
             m.d.comb += Assert((dut.counts.rsp_data.pool == 0) & (dut.announced.rsp_data.pool == 0))
-            with m.If(dut.request.take & dut.request.pool & (dut.request.beats != 0)):
-                m.d.comb += Assert(dut.counts.req_data.pool >= dut.request.beats + kept)
+            # A claim is decided by what is certain: the counter of one cycle ago, less what was taken then. Whatever a
+            # partner returns, these were there. If it returns so many that the counter overflows, they are no longer
+            # in the counter itself; then it was told of an error, and only then.
+            with m.If(dut.request.take & dut.request.pool & (asked != 0)):
+                m.d.comb += [Assert(certain >= asked + kept_before), Assert(flagged | (joint >= asked + kept))]
 
         m.d.sync += flagged.eq(flagged | wrong)
-        m.d.comb += Assert(dut.protocol_error == flagged)
+        m.d.comb += Assert(~flagged | ~announcing)
+        self._tell(m, dut, flagged)
+        flags = dut.at_least.req_data.pool
+        m.d.comb += [Assert(flag == (certain > n)) for n, flag in enumerate(flags)]
+        for credit_class in CREDIT_CLASSES:
+            flags, counts = dut.at_least[credit_class], dut.counts[credit_class]
+            buckets = [(flags.pool, counts.pool), *((flags.vc[vc], counts.vc[vc]) for vc in range(4))]
+            with m.If(~flagged):
+                m.d.comb += [
+                    Assert(~flag | (count > n)) for at_least, count in buckets for n, flag in enumerate(at_least)
+                ]
         return m
+
+    def _tell(self, m, dut, flagged):
+        """The error is told two cycles after the counts: an excess is seen beside them, then in a register, then told
+        for ever."""
+        counted, told = Signal(), Signal()
+        exceeds, excess = dut.exceeds.as_value().any(), dut.excess.as_value().any()
+        m.d.sync += [counted.eq(flagged), told.eq(counted)]
+        m.d.comb += [
+            Assert((counted <= flagged) & (told <= counted)),
+            Assert(counted | (exceeds == flagged)),
+            Assert(told | (excess == counted)),
+            Assert(dut.protocol_error == told),
+        ]
 
     def _account(self, m, dut, name, members, spent, announcing, when, flagged):
         """Assert what is true of a bucket; return whether the partner returns too much in this cycle."""
@@ -359,10 +433,16 @@ class ClaimBench(wiring.Component):
             m.d.sync += out.eq(out + spent - gained)
         with m.If((when | announcing) & ~flagged):
             m.d.comb += [Assert(spent <= count), Assert(count + out == announced), Assert(announced <= 15)]
-        return when & ~announcing & (gained > out + spent)
+        # Of a bucket that takes too many the block says so in the next cycle, if it is the first.
+        wrong, too_many, before = Signal(), Signal(), Signal()
+        m.d.comb += wrong.eq(when & ~announcing & (gained > out + spent))
+        m.d.sync += [too_many.eq(wrong), before.eq(flagged)]
+        with m.If((when | announcing) & ~before):
+            m.d.comb += Assert((number(dut.exceeds) != 0) == too_many)
+        return wrong
 
 
 @pytest.mark.req("TL-159", "TL-160", "TL-165", "TL-218", "TL-219")
 def test_credits_in_hand_and_credits_out_are_those_announced():
     """By induction: no counter falls below zero or exceeds what was announced, nor is an honest partner accused."""
-    prove(ClaimBench(), mode="prove", depth=2)
+    prove(ClaimBench(), mode="prove", depth=1)

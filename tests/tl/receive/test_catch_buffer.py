@@ -7,7 +7,8 @@ from amaranth.lib.wiring import In
 
 from support.formal import prove
 from ualink.config import ConfigError
-from ualink.tl.receive.catch_buffer import CatchBuffer
+from ualink.tl.receive.catch_buffer import CatchBuffer, places_layout, places_of
+from ualink.tl.receive.rate_check import RateCheck
 
 
 class CatchBench(wiring.Component):
@@ -20,31 +21,47 @@ class CatchBench(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.dut = dut = CatchBuffer(self.entries, 6)
+        m.submodules.check = check = RateCheck(self.entries)
         allowance = Signal(range(self.entries + 1), init=self.entries)
         number, expected = Signal(6), Signal(6)
         announced = Signal(6)
         present = [Mux(self.flit, self.valid[n], 0) for n in range(self.entries)]
-        m.d.comb += [dut.flit.eq(self.flit), dut.valid.eq(Mux(self.flit, self.valid, 0)), dut.restart.eq(self.restart)]
-        m.d.comb += [dut.field[n].eq(number + sum(present[:n])) for n in range(self.entries)]
-        count = Signal(range(self.entries + 1))
-        m.d.comb += [count.eq(sum(present)), dut.load.eq(self.flit & ~dut.overrun)]
-        grown = allowance - count + 1
+        count, accept = Signal(range(self.entries + 1)), Signal()
+        m.d.comb += [
+            count.eq(sum(present)),
+            accept.eq(self.flit & ~check.overrun),
+            check.flit.eq(self.flit),
+            check.fields.eq(count),
+            check.accept.eq(accept),
+            check.restart.eq(self.restart),
+        ]
+        # What is checked in one cycle is loaded in the next.
+        places, loaded = Signal(places_layout(self.entries)), Signal(places_layout(self.entries))
+        first = Signal(6)
+        places_of(m, places, Mux(self.flit, self.valid, 0))
+        m.d.sync += [loaded.eq(places), dut.load.eq(accept), first.eq(number)]
+        m.d.comb += dut.places.eq(loaded)
+        m.d.comb += [dut.field[n].eq(first + loaded.before[n]) for n in range(self.entries)]
+        in_buffer = Signal(6)
         with m.If(dut.load):
+            m.d.sync += in_buffer.eq(in_buffer + loaded.count)
+        grown = allowance - count + 1
+        with m.If(accept):
             m.d.sync += [number.eq(number + count), allowance.eq(Mux(grown > self.entries, self.entries, grown))]
         # A restart gives the whole allowance, but no field comes before those of the last session have left.
         draining = Signal()
         m.d.comb += Assume(~draining | (count == 0))
         with m.If(self.restart):
             m.d.sync += [draining.eq(1), allowance.eq(self.entries)]
-        with m.Elif(~dut.output.valid):
+        with m.Elif(number == expected):
             m.d.sync += draining.eq(0)
         with m.If(dut.output.valid):
             m.d.sync += expected.eq(expected + 1)
             m.d.comb += [Assert(dut.output.payload == expected), Assert(announced == expected)]
         m.d.sync += announced.eq(dut.following)
         m.d.comb += [
-            Assert(dut.overrun == (count > allowance)),
-            Assert(dut.output.valid == (number != expected)),
+            Assert(check.overrun == (self.flit & (count > allowance))),
+            Assert(dut.output.valid == (in_buffer != expected)),
         ]
         return m
 

@@ -120,21 +120,21 @@ def test_without_the_cache_cload_is_ignored_and_compressed_requests_are_errors(c
     got = run(config, flits, drain=8, disable_rx_cache=level)
     assert regions(got) == [(0x100, 0x1234), (1, 7)]
     assert [code for _, code in got.errors] == [ReceiveError.ADDRESS_CACHE]
-    got = run(config, [LOADED, *[flow()] * 3, OFFLINE, *[None] * 12, LOADED], drain=8, disable_rx_cache=level)
+    got = run(config, [LOADED, *[flow()] * 6, OFFLINE, *[None] * 12, LOADED], drain=8, disable_rx_cache=level)
     assert got.errors == [] and len(got.req) == 2
 
 
 @pytest.mark.req("TL-225", "TL-124", "TL-221")
 def test_a_restart_keeps_all_entries_and_takes_no_time():
     offline = [OFFLINE, *[None] * 12]
-    got = run(CONFIG, [LOADED, *[flow()] * 3, *offline, flow(control((0, compressed(4, 1, 2))))], drain=8)
+    got = run(CONFIG, [LOADED, *[flow()] * 6, *offline, flow(control((0, compressed(4, 1, 2))))], drain=8)
     assert got.errors == []
     assert regions(got) == [(0x100, 0x1234), (2, 0x1234)]
-    # The link is up again in cycle 5.
-    assert got.buffers_free[4:8] == [0, 0, 1, 1]
+    # The link is up again in cycle 8.
+    assert got.buffers_free[8:14] == [0, 0, 0, 0, 1, 1]
     # A later load takes the place of what was kept.
     newer = flow(control((0, loading(4, 1, 99, 1))))
-    again = [LOADED, *[flow()] * 3, *offline, newer, flow(control((0, compressed(4, 1, 2))))]
+    again = [LOADED, *[flow()] * 6, *offline, newer, flow(control((0, compressed(4, 1, 2))))]
     assert [region for _, region in regions(run(CONFIG, again, drain=8))] == [0x1234, 99, 99]
 
 
@@ -161,7 +161,7 @@ def test_an_upset_in_the_cache_is_fatal(monkeypatch):
         # Another load takes the place in the Address CAM, which would hide the array.
         other = flow(control((0, loading(2, 0, 7, 1))))
         flits = [LOADED, other, *[flow()] * 3, flip, flow(), flow(control((0, compressed(4, 1, 2)))), LOADED]
-        got = run(config, [*flits, *[flow()] * 3, OFFLINE, *[None] * 12, LOADED], drain=8)
+        got = run(config, [*flits, *[flow()] * 6, OFFLINE, *[None] * 12, LOADED], drain=8)
         assert [code for _, code in got.errors] == [ReceiveError.ADDRESS_CACHE_PARITY]
         assert got.log[:2] == (ReceiveError.ADDRESS_CACHE_PARITY, 1)
         assert regions(got) == [(0x100, 0x1234), (1, 7), (0x100, 0x1234)]

@@ -19,7 +19,7 @@ from support.tl.illegal import (
     write,
     write_response,
 )
-from support.tl.receive import OFFLINE, ROOMY, run
+from support.tl.receive import OFFLINE, OPENS, ROOMY, run
 from ualink.config import Credits
 from ualink.tl.receive.error import ReceiveError
 from ualink_sim.model.tl.fields import CompressedRequest, Credit, FlowControl, UncompressedResponse
@@ -155,7 +155,7 @@ def test_data_beyond_the_buffers_spoil_nothing():
         *[flow(b"\xee" * 32, b"\xee" * 32)] * 4,
     ]
     got = run(config, flits, consumer=Late(20), drain=30)
-    assert got.errors == [(8, ReceiveError.REQ_DATA_CREDIT)]
+    assert got.errors == [(9, ReceiveError.REQ_DATA_CREDIT)]
     assert b"".join(beat["data"].to_bytes(64, "little") for beat in got.beats("orig_data")) == data
     assert len(got.req) == 5
 
@@ -175,8 +175,8 @@ def test_the_log_outlives_restarts():
     bad = flow(b"\xff" * 32)
     first = run(ROOMY, [bad, bad], drain=6)
     assert (first.log, first.unknown_messages) == ((ReceiveError.FTYPE, 1, 0, 0, 0), 0)
-    session = [unknown, *poisoned, *[None] * 6, bad, *[None] * 3, OFFLINE, OFFLINE]
-    got = run(ROOMY, [*session * 2, flow(POISON, message=1), None, None, OFFLINE, READ_FLIT], drain=8)
+    session = [*[None] * OPENS, unknown, *poisoned, *[None] * 6, bad, *[None] * 3, OFFLINE, OFFLINE]
+    got = run(ROOMY, [*session * 2, flow(POISON, message=1), None, None, OFFLINE, *[None] * OPENS, READ_FLIT], drain=8)
     assert [code for _, code in got.errors] == [ReceiveError.FTYPE] * 2 + [ReceiveError.POISON_SLOT]
     assert got.log == (ReceiveError.POISON_SLOT, 3, 4, 2, 0)
     assert [beat["cmd"] for beat in got.beats("req")] == [0x29, 0x29, 0x03]

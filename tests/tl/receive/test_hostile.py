@@ -81,11 +81,11 @@ def test_spoilt_flits_are_found_where_the_model_finds_them(authentication):
         found |= codes
         expected = first_fatal(flits, authentication)
         if not codes or codes & BY_THE_MODEL:
-            assert [cycle for cycle, _ in got.errors] == ([] if expected is None else [expected + 2]), seed
+            assert [cycle for cycle, _ in got.errors] == ([] if expected is None else [expected + 3]), seed
         else:
             # What the model does not know came first, or not at all for the model.
             [(cycle, _)] = got.errors
-            assert expected is None or cycle <= expected + 2, seed
+            assert expected is None or cycle <= expected + 3, seed
         up = len(flits) + len(restart)
         for channel, beats in received(CONFIG, after, authentication).items():
             assert [beat for cycle, beat in getattr(got, channel) if cycle >= up] == beats, (seed, channel)

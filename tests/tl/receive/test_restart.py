@@ -89,7 +89,7 @@ def test_credits_and_messages_count_while_an_old_burst_is_finished(channel):
     assert got.errors == []
     assert [fc["req_cmd"] for fc in got.fc[-1:]] == [(3, 0, 0, 0, 0)]
     assert got.fc[-1]["rsp_data"] == (0, 0, 2, 0, 0)
-    assert got.peer[up:][:8] == [(0, 0)] * 3 + [(1, 1)] * 5
+    assert got.peer[up:][:8] == [(0, 0)] * 4 + [(1, 1)] * 4
     # Nothing is announced before the three beats left of the burst have gone.
     assert got.buffers_free[up : end + 10] == [0] * (STALL + 4) + [1] * 6
     # The burst is finished; the transfer behind it is gone with its session.
@@ -109,7 +109,7 @@ def test_a_field_before_the_new_credits_is_an_error(channel, issue, error):
     new = Session()
     new.send(issue)
     old, _, up, _, got = restart(channel, new)
-    assert got.errors == [(up + 2, error)]
+    assert got.errors == [(up + 3, error)]
     burst = [beat for beat in getattr(old, channel) if beat["data"] == getattr(old, channel)[0]["data"]]
     assert got.beats(channel) == burst
     assert all(beat["tag"] < 5 for beat in got.beats("req"))

@@ -1,10 +1,12 @@
 """Two transaction layers of which one enters and leaves Drop Mode again and again: transfers arrive whole or not."""
 
 import random
+from collections import deque
 
 import pytest
 
-from support.tl.layer import SMALL, Side, arriving, simulate, step, traffic
+from support.tl.layer import SMALL, Side, arriving, run_for, simulate, step, traffic
+from support.tl.stimulus import CHANNELS
 
 EPISODES, COUNT = 3, 40
 
@@ -100,3 +102,50 @@ def test_transfers_arrive_whole_or_not_at_all(cause):
     simulate(body, SMALL, SMALL)
     counts = [check_whole(side.got, stimulus) for side, stimulus in zip(sides, stimuli[::-1])]
     assert 0 < sum(counts[1]) < 3 * COUNT and sum(counts[0])
+
+
+@pytest.mark.req("TL-216", "RAS-053", "RAS-054")
+def test_a_beat_taken_while_dropping_is_not_told_arrives():
+    """Beats that are offered in every cycle around the rise of the link that ends Drop Mode."""
+    rng = random.Random(7)
+    stimulus = traffic(rng, 9, errors=0.0)
+    sides, found = [], []
+
+    async def body(ctx, link):
+        sides.extend(Side(end, rng, 1.0, 1.0) for end in link.ends)
+        first, second = sides
+
+        async def both(name, level):
+            for side in sides:
+                ctx.set(getattr(side.end, name) if name == "online" else side.end.control.clear_drop, level)
+            await run_for(ctx, sides, 6 if name == "online" else 1)
+
+        await both("online", 1)
+        for offset in range(-4, 5):
+            await both("online", 0)
+            await both("clear_drop", 1)
+            await both("clear_drop", 0)
+            request, data = stimulus.requests.pop()
+            offered = {"req": [request], "orig_data": data, "wr_rsp": [stimulus.writes.pop()]}
+            dropped, second.got = set(), {channel: [] for channel in CHANNELS}
+            for cycle in range(-4, 60):
+                for side in sides:
+                    ctx.set(side.end.online, cycle >= 0)
+                if cycle == offset:
+                    first.waiting |= {channel: deque(beats) for channel, beats in offered.items()}
+                told = ctx.get(first.end.status.dropping)
+                before = {channel: len(first.waiting[channel]) for channel in offered}
+                await step(ctx, sides)
+                taken = {channel for channel in ("req", "wr_rsp") if len(first.waiting[channel]) < before[channel]}
+                dropped |= taken if told else set()
+            assert not any(first.waiting.values())
+            arrived = {channel: len(second.got[channel]) for channel in offered}
+            whole = {channel: len(beats) for channel, beats in offered.items()}
+            assert arrived["wr_rsp"] == (0 if "wr_rsp" in dropped else 1), offset
+            assert (arrived["req"], arrived["orig_data"]) == (
+                (0, 0) if "req" in dropped else (1, whole["orig_data"])
+            ), offset
+            found.append(dropped)
+
+    simulate(body, SMALL, SMALL)
+    assert found == [{"req", "wr_rsp"}] * 5 + [set()] * 4, "dropping ends with the cycle in which the link rises"

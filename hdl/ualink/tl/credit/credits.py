@@ -1,6 +1,6 @@
 """Credits that the partner has given to the transmitter (UALink_200 §5.8)."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -46,11 +46,25 @@ def credit_counts_layout(config: TLConfig) -> data.StructLayout:
     return data.StructLayout({credit_class: buckets(credit_class) for credit_class in CREDIT_CLASSES})
 
 
+def _flags_layout(credit_class):
+    most = LARGEST_TRANSFER if credit_class.endswith("data") else 1
+    # A Request and what it leaves to a Response.
+    pool = 2 * most if credit_class == "req_data" else most
+    return data.StructLayout({"pool": pool, "vc": data.ArrayLayout(most, 4)})
+
+
+_FLAGS_LAYOUT = data.StructLayout({credit_class: _flags_layout(credit_class) for credit_class in CREDIT_CLASSES})
+
+
+_EACH_LAYOUT = data.StructLayout({name: data.StructLayout({"pool": 1, "vc": 4}) for name in CREDIT_CLASSES})
+
+
 class TransmitCredits(wiring.Component):
     """The twenty credit counters of one direction, with one claim of each kind per cycle.
 
     A claim prefers the Pool and falls back on its VC; command and data credits always come from the same kind of
-    bucket. Credits received in one cycle can be claimed in the next.
+    bucket. Credits received in one cycle are counted in the next and can be claimed one cycle later: a claim is decided
+    by flags beside the counts, that a bucket has 1, 2, 3 or 4 credits or more, and leaves out what has just come.
 
     When the partner is in Shared Data Buffer mode both data classes share the Pool counter ``req_data.pool`` (ruling
     D15). If Requests could take all of it, and the partner held them until its own were answered, no Response could
@@ -66,11 +80,20 @@ class TransmitCredits(wiring.Component):
     request, response : claims of a Request, and of a Read or Write Response.
     counts : credits in hand, all 0 after reset.
     announced : credits of the initial release, of which ``counts`` are in hand; all 0 after reset.
-    protocol_error : sticky, more credits were returned than were given at the start, or than the counter holds.
+    protocol_error : sticky, more credits were returned than were given at the start, or than the counter holds; 2
+        cycles after the counts.
     """
 
     def __init__(self, config: TLConfig):
         self.config = config
+        # The initial release is over; both data Pools are one.
+        self.init_done, self.shared = Signal(), Signal()
+        # Bit n: the bucket has n + 1 credits or more; true whenever it is set.
+        self.at_least = Signal(_FLAGS_LAYOUT)
+        # What Requests leave of a joint Pool to Responses.
+        self.kept = Signal(range(LARGEST_TRANSFER + 1))
+        # A bit for each bucket: its count is more than was announced; the same, one cycle later.
+        self.exceeds, self.excess = Signal(_EACH_LAYOUT), Signal(_EACH_LAYOUT)
         super().__init__(
             {
                 "update": In(CREDIT_UPDATE_LAYOUT),
@@ -87,88 +110,134 @@ class TransmitCredits(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        counts = self.counts
-        totals = self.announced
-        init_done = Signal()
-        shared = Signal()
+        counts, totals = self.counts, self.announced
+        init_done, shared = self.init_done, self.shared
         m.d.sync += [init_done.eq(self.peer_init_done), shared.eq(self.peer_init_done & self.peer_shared_data)]
+        m.d.sync += self.kept.eq(_kept(totals.req_data.pool))
 
-        joint = totals.req_data.pool
-        kept, wanted, reserved = Signal(range(5)), Signal(range(5)), Signal(range(5))
-        with m.If(joint >= 2 * LARGEST_TRANSFER):
-            m.d.comb += kept.eq(LARGEST_TRANSFER)
-        with m.Elif(joint > LARGEST_TRANSFER):
-            m.d.comb += kept.eq(joint - LARGEST_TRANSFER)
-        m.d.comb += [
-            wanted.eq(Mux(self.response.valid, self.response.beats, 0)),
-            reserved.eq(Mux(wanted > kept, wanted, kept)),
-        ]
-        self._grant(m, self.response, counts.rsp_cmd, counts.rsp_data, init_done, shared, 0)
-        self._grant(m, self.request, counts.req_cmd, counts.req_data, init_done, shared, reserved)
-
+        for claim, kind in ((self.request, "req"), (self.response, "rsp")):
+            self._grant(m, claim, kind, init_done, shared)
         for credit_class in CREDIT_CLASSES:
             claim = self.request if credit_class.startswith("req") else self.response
             is_data = credit_class.endswith("data")
             count, total, update = counts[credit_class], totals[credit_class], self.update[credit_class]
+            at_least, exceeds = self.at_least[credit_class], self.exceeds[credit_class]
             amount = claim.beats if is_data else 1
+
+            def bucket(count, total, at_least, returned, taken, amount=amount):
+                gained = Mux(self.update.valid, returned, 0)
+                given = Mux(init_done, 0, gained)
+                self._follow(m, at_least, count, [(taken, amount)])
+                return self._count(m, count, total, gained=gained, lost=[(taken, amount)], given=given)
+
             for vc in range(4):
-                returned = Mux(self.update.valid, update.vc[vc], 0)
-                spent = Mux(claim.take & ~claim.pool & (claim.vc == vc), amount, 0)
-                given = Mux(init_done, 0, returned)
-                self._count(m, count.vc[vc], total.vc[vc], gained=returned, lost=spent, given=given)
+                taken = claim.take & ~claim.pool & (claim.vc == vc)
+                too_many = bucket(count.vc[vc], total.vc[vc], at_least.vc[vc], update.vc[vc], taken)
+                m.d.comb += exceeds.vc[vc].eq(too_many)
             if not is_data:
-                returned = Mux(self.update.valid, update.pool, 0)
-                spent = claim.take & claim.pool
-                given = Mux(init_done, 0, returned)
-                self._count(m, count.pool, total.pool, gained=returned, lost=spent, given=given)
+                too_many = bucket(count.pool, total.pool, at_least.pool, update.pool, claim.take & claim.pool)
+                m.d.comb += exceeds.pool.eq(too_many)
         self._count_data_pools(m, totals, init_done, shared)
+        m.d.sync += self.excess.eq(self.exceeds)
+        with m.If(self.excess.as_value().any()):
+            m.d.sync += self.protocol_error.eq(1)
         return m
 
-    def _grant(self, m, claim, cmd, beats, init_done, shared, reserved):
-        """Decide ``claim``, which leaves ``reserved`` credits in a shared Pool."""
-        pool_beats = Signal.like(self.counts.req_data.pool)
-        pool_ok = Signal()
-        vc_ok = Signal()
+    def _grant(self, m, claim, kind, init_done, shared):
+        """Decide ``claim``; a Request leaves credits in a shared Pool."""
+        cmd, beats = self.at_least[f"{kind}_cmd"], self.at_least[f"{kind}_data"]
+        joint = self.at_least.req_data.pool
+        pool_enough, joint_enough = Signal(name=f"{kind}_pool_enough"), Signal(name=f"{kind}_joint_enough")
+        pool_ok = Signal(name=f"{kind}_pool_ok")
+        vc_ok = Signal(name=f"{kind}_vc_ok")
         m.d.comb += [
-            pool_beats.eq(Mux(shared, self.counts.req_data.pool, beats.pool)),
-            pool_ok.eq((cmd.pool != 0) & ((claim.beats == 0) | (pool_beats >= claim.beats + Mux(shared, reserved, 0)))),
-            vc_ok.eq((cmd.vc[claim.vc] != 0) & (beats.vc[claim.vc] >= claim.beats)),
+            pool_enough.eq(_holds(beats.pool, claim.beats)),
+            joint_enough.eq(_holds(joint, claim.beats)),
+            pool_ok.eq(cmd.pool[0] & Mux(shared, joint_enough, pool_enough)),
+            vc_ok.eq(cmd.vc[claim.vc][0] & _holds(beats.vc[claim.vc], claim.beats)),
             claim.granted.eq(self.enable & init_done & (pool_ok | vc_ok)),
             claim.pool.eq(pool_ok),
         ]
+        if kind == "req":
+            # What is left to Responses, for both answers to whether one is claiming; that comes late.
+            left = [Signal(range(5), name=f"left_{n}") for n in range(2)]
+            wanted = self.response.beats
+            m.d.comb += [left[0].eq(self.kept), left[1].eq(Mux(wanted > self.kept, wanted, self.kept))]
+            enough = [_holds(joint, claim.beats + amount) for amount in left]
+            m.d.comb += joint_enough.eq((claim.beats == 0) | Mux(self.response.valid, enough[1], enough[0]))
 
-    def _count(self, m, count, total, *, gained, lost, given, lost_total=0):
-        """Count a bucket and its total: what the initial release gave, which the count may never exceed."""
+    def _count(self, m, count, total, *, gained, lost, given, emptied=0):
+        """Count a bucket and its total: what the initial release gave, which the count may never exceed. Gives whether
+        it does, in the cycle after.
+
+        ``lost`` are one or two pairs of a condition, which comes late, and an amount.
+        """
         following = Signal(len(count) + 2)
         following_total = Signal(len(count) + 2)
-        m.d.comb += [following.eq(count + gained - lost), following_total.eq(total + given - lost_total)]
-        m.d.sync += [count.eq(following), total.eq(following_total)]
-        with m.If((following > following_total) | (following_total >= 1 << len(count))):
-            m.d.sync += self.protocol_error.eq(1)
+        over, total_over = Signal(2), Signal(2)
+        m.d.comb += [
+            following.eq(Mux(emptied, 0, _chosen(lost, lambda amount: count + gained - amount))),
+            following_total.eq(Mux(emptied, 0, total + given)),
+        ]
+        m.d.sync += [
+            Cat(count, over).eq(following),
+            Cat(total, total_over).eq(following_total),
+        ]
+        return (Cat(count, over) > Cat(total, total_over)) | total_over.any()
+
+    def _follow(self, m, at_least, count, lost, emptied=0):
+        """What is certain of a bucket in the next cycle, without the credits that come in this one."""
+        holds = [Mux(emptied, 0, count >= n) for n in range(2 * len(at_least) + 1)]
+        for n in range(1, len(at_least) + 1):
+            m.d.sync += at_least[n - 1].eq(_chosen(lost, lambda amount, n=n: Array(holds[n:])[amount]))
 
     def _count_data_pools(self, m, totals, init_done, shared):
         """Count the Pool buckets of both data classes; while ``shared``, that of RspData empties itself into
         ReqData's."""
         req, req_total = self.counts.req_data.pool, totals.req_data.pool
         rsp, rsp_total = self.counts.rsp_data.pool, totals.rsp_data.pool
-        req_spent = Mux(self.request.take & self.request.pool, self.request.beats, 0)
-        rsp_spent = Mux(self.response.take & self.response.pool, self.response.beats, 0)
+        req_taken, rsp_taken = (claim.take & claim.pool for claim in (self.request, self.response))
         req_returned = Mux(self.update.valid, self.update.req_data.pool, 0)
         rsp_returned = Mux(self.update.valid, self.update.rsp_data.pool, 0)
-        self._count(
+        from_req = [(req_taken, self.request.beats), (rsp_taken & shared, self.response.beats)]
+        from_rsp = [(rsp_taken, self.response.beats)]
+        self._follow(m, self.at_least.req_data.pool, req, from_req)
+        self._follow(m, self.at_least.rsp_data.pool, rsp, from_rsp, shared)
+        req_exceeds = self._count(
             m,
             req,
             req_total,
             gained=req_returned + Mux(shared, rsp + rsp_returned, 0),
-            lost=req_spent + Mux(shared, rsp_spent, 0),
+            lost=from_req,
             given=Mux(init_done, 0, req_returned) + Mux(shared, rsp_total, 0),
         )
-        self._count(
+        rsp_exceeds = self._count(
             m,
             rsp,
             rsp_total,
-            gained=Mux(shared, 0, rsp_returned),
-            lost=Mux(shared, rsp, rsp_spent),
+            gained=rsp_returned,
+            lost=from_rsp,
             given=Mux(init_done, 0, rsp_returned),
-            lost_total=Mux(shared, rsp_total, 0),
+            emptied=shared,
         )
+        m.d.comb += [self.exceeds.req_data.pool.eq(req_exceeds), self.exceeds.rsp_data.pool.eq(rsp_exceeds)]
+
+
+def _kept(joint):
+    """What Requests leave of a joint Pool of ``joint`` to Responses."""
+    above = Mux(joint > LARGEST_TRANSFER, (joint - LARGEST_TRANSFER)[:3], 0)
+    return Mux(joint >= 2 * LARGEST_TRANSFER, LARGEST_TRANSFER, above)
+
+
+def _holds(at_least, amount):
+    """Whether a bucket with these flags has ``amount``."""
+    return Array([Const(1), *at_least])[amount]
+
+
+def _chosen(lost, of):
+    """``of`` of what is lost, with an ``of`` for each possible answer to the conditions, which come late."""
+    if len(lost) == 1:
+        [(taken, amount)] = lost
+        return Mux(taken, of(amount), of(0))
+    (first, one), (second, other) = lost
+    return Mux(first, Mux(second, of(one + other), of(one)), Mux(second, of(other), of(0)))

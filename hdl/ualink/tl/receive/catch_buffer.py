@@ -9,7 +9,21 @@ from amaranth.lib.wiring import In, Out
 
 from ualink.config import ConfigError
 
-__all__ = ["CatchBuffer"]
+__all__ = ["CatchBuffer", "places_layout", "places_of"]
+
+
+def places_layout(entries: int) -> data.StructLayout:
+    """Which of ``entries`` fields are there, how many are before each, and how many there are."""
+    return data.StructLayout(
+        {"valid": entries, "before": data.ArrayLayout(range(entries + 1), entries), "count": range(entries + 1)}
+    )
+
+
+def places_of(m, places, valid) -> None:
+    """Assign ``places``, of ``places_layout``, for the fields of the mask ``valid``."""
+    before = [sum(valid[:n], start=0) for n in range(len(valid) + 1)]
+    m.d.comb += [places.valid.eq(valid), places.count.eq(before[-1])]
+    m.d.comb += [places.before[n].eq(before[n]) for n in range(len(valid))]
 
 
 class CatchBuffer(wiring.Component):
@@ -17,16 +31,12 @@ class CatchBuffer(wiring.Component):
 
     An entry leaves in every cycle, hence at least one per received flit, and none waits for a flit that may be long in
     coming. New fields go behind the entries that remain, in order. A field loaded in cycle t is offered in t + 1 or
-    later. The source rate limit, which counts one retired field per flit, is checked beside it: its ``entries`` bound
-    what is outstanding, so that a sender within it never overruns the buffer.
+    later. A sender within the source rate limit, which ``RateCheck`` holds it to, never overruns the buffer.
 
     Attributes
     ----------
-    flit : a flit is received; ``valid`` and ``field`` are the fields of its Control half-flit (``valid`` 0 if none).
-    load : the flit is accepted.
-    restart : the link restarts: nothing is outstanding. What has been loaded still leaves.
-    valid : bit n: ``field[n]`` is present; low n first.
-    overrun : combinational: the flit has more fields than the rate limit allows.
+    load : a flit is accepted, with the fields that are at ``places`` (``places_layout``).
+    field : ``field[n]`` is that of bit n; low n first.
     output : the oldest entry.
     following : combinational: what ``output.payload`` will be in the next cycle, for a memory that is to be read then.
     """
@@ -38,12 +48,9 @@ class CatchBuffer(wiring.Component):
         self.shape = shape
         super().__init__(
             {
-                "flit": In(1),
                 "load": In(1),
-                "restart": In(1),
-                "valid": In(entries),
+                "places": In(places_layout(entries)),
                 "field": In(data.ArrayLayout(shape, entries)),
-                "overrun": Out(1),
                 "output": Out(stream.Signature(shape, always_ready=True)),
                 "following": Out(shape),
             }
@@ -54,38 +61,23 @@ class CatchBuffer(wiring.Component):
         entry = Signal(data.ArrayLayout(self.shape, self.entries), reset_less=True)
         next_entry = Signal(data.ArrayLayout(self.shape, self.entries))
         level = Signal(range(self.entries + 1))
-        outstanding = Signal(range(self.entries + 1))
         remaining = Signal(range(self.entries + 1))
-        retained = Signal(range(self.entries + 1))
-
-        # Number of fields below each, and of all of them.
-        before = [Signal(range(n + 1), name=f"before_{n}") for n in range(self.entries + 1)]
-        for n in range(self.entries):
-            m.d.comb += before[n + 1].eq(before[n] + self.valid[n])
-        new = before[self.entries]
-
         m.d.comb += [
             remaining.eq(level - level.any()),
-            retained.eq(outstanding - outstanding.any()),
-            self.overrun.eq(self.flit & (retained + new > self.entries)),
             self.output.valid.eq(level.any()),
             self.output.payload.eq(entry[0]),
             self.following.eq(next_entry[0]),
         ]
         m.d.sync += entry.eq(next_entry)
-        m.d.sync += level.eq(remaining + Mux(self.load, new, 0))
-        with m.If(self.restart):
-            m.d.sync += outstanding.eq(0)
-        with m.Elif(self.load):
-            m.d.sync += outstanding.eq(retained + new)
+        m.d.sync += level.eq(remaining + Mux(self.load, self.places.count, 0))
 
         for n in range(self.entries):
             with m.If(n < remaining):
                 if n + 1 < self.entries:
                     m.d.comb += next_entry[n].eq(entry[n + 1])
             with m.Else():
-                places = [remaining + before[i] == n for i in range(self.entries)]
+                here = [remaining + self.places.before[i] == n for i in range(self.entries)]
                 fields = [Value.cast(field) for field in self.field]
-                chosen = [Mux(place & self.valid[i], fields[i], 0) for i, place in enumerate(places)]
+                chosen = [Mux(place & self.places.valid[i], fields[i], 0) for i, place in enumerate(here)]
                 m.d.comb += Value.cast(next_entry[n]).eq(reduce(or_, chosen))
         return m

@@ -1,6 +1,6 @@
 """Data of a TL receiver: the buffers of both classes, and whether the partner keeps to their credits."""
 
-from amaranth.hdl import Module, ResetInserter
+from amaranth.hdl import Cat, Module, ResetInserter
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -13,6 +13,7 @@ from ualink.tl.credit.shared_data_buffer import SharedDataBuffer
 from ualink.tl.internal import RELEASE_LAYOUT
 
 from .data_assembler import DataAssembler
+from .data_room import DataRoom
 from .sequence import DATA_SLOT_LAYOUT
 
 __all__ = ["ReceiveData"]
@@ -30,12 +31,14 @@ class ReceiveData(wiring.Component):
 
     Attributes
     ----------
-    slots, half_flits : the half-flits as ``ReceiveSequence`` describes them; accept : the flit is accepted.
+    asked : the half-flits of the flit that is checked, as ``ReceiveSequence`` describes them; accept : it is accepted.
+        refused : combinational: one of them finds no place.
+    slots, half_flits, write : the same one cycle later, with their bytes; the flit was accepted.
     flush : the link is down; ``*_busy``: the class still needs its data, because a transfer has begun.
     beat : beats in order; byte_enables : of the Requests, one half-flit each that has any.
     done : pulse: all beats of one more field are offered from the next cycle on.
     spent, release : data credits that a field spends; buffers that became free.
-    underflow : combinational: ``spent`` takes more than there is. refused : a half-flit found no buffer.
+    underflow : combinational: ``spent`` takes more than there is.
     half_poisoned : pulse: the beat that leaves had only one poisoned half.
     """
 
@@ -53,9 +56,11 @@ class ReceiveData(wiring.Component):
         }
         super().__init__(
             {
+                "asked": In(data.ArrayLayout(DATA_SLOT_LAYOUT, 2)),
+                "accept": In(1),
                 "slots": In(data.ArrayLayout(DATA_SLOT_LAYOUT, 2)),
                 "half_flits": In(data.ArrayLayout(256, 2)),
-                "accept": In(1),
+                "write": In(1),
                 "flush": In(1),
                 "byte_enables": Out(stream.Signature(256)),
                 **{f"{kind}_{name}": member for kind in KINDS for name, member in of_each.items()},
@@ -69,10 +74,8 @@ class ReceiveData(wiring.Component):
         m.d.comb += [
             assembler.slots.eq(self.slots),
             assembler.half_flits.eq(self.half_flits),
-            assembler.accept.eq(self.accept),
+            assembler.accept.eq(self.write),
         ]
-        for n, kind in enumerate(KINDS):
-            m.d.comb += self._of(kind, "refused").eq(assembler.refused[n])
 
         # The command credit of a Request is released when its data begin to leave, those of its data later.
         beats = config.req_data.total + (config.rsp_data.pool if config.shared_data_buffer else 0)
@@ -85,7 +88,35 @@ class ReceiveData(wiring.Component):
             self._share(m, assembler)
         else:
             self._separate(m, assembler)
+        self._keep_room(m, depth, byte_enables)
         return m
+
+    def _keep_room(self, m, depth, byte_enables):
+        """Places for low halves, which have those of their high halves with them, and for byte enables."""
+        config = self.config
+
+        def wanted(kind, matches):
+            hits = [slot.valid & (slot.is_request == (kind == "request")) & matches(slot) for slot in self.asked]
+            return hits[0] | hits[1]
+
+        def room(name, places, wanted, left):
+            m.submodules[f"{name}_room"] = room = ResetInserter(self.flush)(DataRoom(places, len(left)))
+            m.d.comb += [room.take.eq(self.accept & wanted), room.left.eq(left)]
+            return ~room.room
+
+        lows = {kind: wanted(kind, lambda slot: ~slot.byte_enables & ~slot.half) for kind in KINDS}
+        left = {kind: self._of(kind, "beat").valid & self._of(kind, "beat").ready for kind in KINDS}
+        if config.shared_data_buffer:
+            places = config.req_data.total + config.rsp_data.total
+            full = room("data", places, lows["request"] | lows["response"], Cat(left.values()))
+            refused = {kind: lows[kind] & full for kind in KINDS}
+        else:
+            totals = {"request": config.req_data.total, "response": config.rsp_data.total}
+            refused = {kind: lows[kind] & room(kind, totals[kind], lows[kind], left[kind]) for kind in KINDS}
+        enables = wanted("request", lambda slot: slot.byte_enables)
+        left = byte_enables.output.valid & byte_enables.output.ready
+        refused["request"] |= enables & room("byte_enables", depth, enables, left)
+        m.d.comb += [self._of(kind, "refused").eq(refused[kind]) for kind in KINDS]
 
     def _of(self, kind, name):
         return getattr(self, f"{kind}_{name}")

@@ -12,7 +12,7 @@ __all__ = ["DataAssembler"]
 
 
 class DataAssembler(wiring.Component):
-    """Takes up to two Data half-flits per cycle and never stalls; combinational.
+    """Takes up to two Data half-flits per cycle and never stalls; combinational. ``DataRoom`` kept a place for each.
 
     The half-flits of a field alternate between lower and upper halves, a byte-enable half-flit follows an upper half,
     and the next field starts with a lower half. So two half-flits of one flit never go to the same memory, and at most
@@ -25,7 +25,6 @@ class DataAssembler(wiring.Component):
     request_low, request_high, response_low, response_high : halves of beats to the data buffers.
     byte_enables : byte-enable half-flits, one per Request that has one.
     request_done, response_done : the last Data half-flit of a field of this class is written in this cycle.
-    refused : bit 0: a half-flit of a Request, bit 1: of a Response found its memory full.
     """
 
     def __init__(self):
@@ -41,7 +40,6 @@ class DataAssembler(wiring.Component):
                 "byte_enables": Out(stream.Signature(256)),
                 "request_done": Out(1),
                 "response_done": Out(1),
-                "refused": Out(2),
             }
         )
 
@@ -49,14 +47,12 @@ class DataAssembler(wiring.Component):
         m = Module()
         done = (self.response_done, self.request_done)
         halves = ((self.response_low, self.response_high), (self.request_low, self.request_high))
-        wanted = {}
 
         def route(sink, name, matches):
             hits = [Signal(name=f"{name}_{n}") for n in range(2)]
-            wanted[name] = hits[0] | hits[1]
             for hit, slot in zip(hits, self.slots):
                 m.d.comb += hit.eq(slot.valid & matches(slot))
-            m.d.comb += sink.valid.eq(wanted[name] & self.accept)
+            m.d.comb += sink.valid.eq((hits[0] | hits[1]) & self.accept)
             return Mux(hits[0], self.half_flits[0], self.half_flits[1]), hits[0]
 
         for is_request, kind in enumerate(("response", "request")):
@@ -74,15 +70,4 @@ class DataAssembler(wiring.Component):
             m.d.comb += done[is_request].eq(self.accept & (ends[0] | ends[1]))
         content, _ = route(self.byte_enables, "byte_enables", lambda slot: slot.byte_enables)
         m.d.comb += self.byte_enables.payload.eq(content)
-
-        m.d.comb += [
-            self.refused[0].eq(
-                wanted["request_low"] & ~self.request_low.ready
-                | wanted["request_high"] & ~self.request_high.ready
-                | wanted["byte_enables"] & ~self.byte_enables.ready
-            ),
-            self.refused[1].eq(
-                wanted["response_low"] & ~self.response_low.ready | wanted["response_high"] & ~self.response_high.ready
-            ),
-        ]
         return m

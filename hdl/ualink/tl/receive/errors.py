@@ -22,10 +22,10 @@ class ReceiveErrors(wiring.Component):
     ----------
     online : DL channel 0 is online; flush : it is not, or what came before is still being cleared away.
     early, late : combinational, the error of this cycle or ``NONE``. A late one belongs to an older flit.
-    unknown_messages, half_poisoned, block_crossings, isolate : events of this cycle, one per bit.
+    unknown_messages, half_poisoned, block_crossings, isolate : events of this cycle, one per bit; counted in the next.
     error_valid, error : level, the first error since ``online`` rose.
     halted : level: nothing may be forwarded that is not in the queues yet.
-    last_error, error_count : log: the last of these errors, how many there were.
+    last_error, error_count : log: the last of these errors, how many there were, one cycle later.
     unknown_message_count, half_poisoned_count, block_crossing_count, isolate_count : log: how many events there were.
     """
 
@@ -75,13 +75,15 @@ class ReceiveErrors(wiring.Component):
 
         for counter, events in (
             (self.error_count, fails),
-            (self.unknown_message_count, self.unknown_messages[0] + self.unknown_messages[1]),
-            (self.half_poisoned_count, self.half_poisoned[0] + self.half_poisoned[1]),
-            (self.block_crossing_count, sum(self.block_crossings[1:], start=self.block_crossings[0])),
+            (self.unknown_message_count, self.unknown_messages),
+            (self.half_poisoned_count, self.half_poisoned),
+            (self.block_crossing_count, self.block_crossings),
             (self.isolate_count, self.isolate),
         ):
+            seen = Signal(len(events))
             following = Signal(9)
-            m.d.comb += following.eq(counter + events)
+            m.d.sync += seen.eq(events)
+            m.d.comb += following.eq(counter + sum(seen[1:], start=seen[0]))
             with m.If(following[8]):
                 m.d.sync += counter.eq(COUNTER_MAX)
             with m.Else():

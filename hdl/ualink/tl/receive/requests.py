@@ -5,14 +5,14 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.config import TLConfig
-from ualink.lib.queue import Queue
+from ualink.lib.headed_queue import HeadedQueue
 from ualink.tl.credit.check import SPENT_LAYOUT, CreditCheck
 from ualink.tl.credit.data_buffer import BEAT_LAYOUT
 from ualink.tl.format.auth_tags import assign, stored
 from ualink.tl.internal import RELEASE_LAYOUT
 from ualink.upli.channels import beat_stream
 
-from .catch_buffer import CatchBuffer
+from .catch_buffer import CatchBuffer, places_layout
 from .control_decoder import request_field
 from .error import ReceiveError
 from .request_reconstruction import CATCH_REQUEST_LAYOUT, REQUEST_ENTRY_LAYOUT, RequestReconstruction
@@ -25,16 +25,17 @@ class ReceiveRequests(wiring.Component):
     """Catches the Requests of a Control half-flit, rebuilds one per cycle, checks its command credit, queues it and
     unloads it with its data, all strictly in order (UALink_200 §5.5, §5.7).
 
-    A Request loaded in cycle t is rebuilt in t + 1 or later and offered in t + 2 or later. The Rx Address Cache is
-    cleared after reset, a row per cycle; until it is, ``ready`` is low and no Request may come.
+    A Request loaded in cycle t is rebuilt in t + 1 or later, checked in the cycle after that and offered one cycle
+    later still, in t + 3. The Rx Address Cache is cleared after reset, a row per cycle; until it is, ``ready`` is low
+    and no Request may come.
 
     What the Rx Address Cache holds outlives a link down (UALink_200 §5.6.2): every Request that was accepted loads it,
     also one that is in the catch buffer or is caught while ``flush`` is high, of which nothing else is left.
 
     Attributes
     ----------
-    flit, load : a flit is received; it is accepted.
-    half_flit : a Control half-flit with Requests where ``requests`` says so (``DECODED_LAYOUT``), 0 if it is none.
+    load : a flit was accepted.
+    half_flit : a Control half-flit with Requests where ``places`` says so (``places_layout``).
     tags, tag_slot : the AuthTags half-flit, 0 if there is none, and the tag that belongs to each sector.
     flush : the link is down, or a transfer of before is still going on, then ``busy`` is high, or a Request of before
         is still ``caught``.
@@ -42,8 +43,7 @@ class ReceiveRequests(wiring.Component):
     halted : an error was found: nothing more is rebuilt.
     beat, byte_enables, data_complete : originator data (``RequestUnload``).
     data_spent, data_underflow : the data credits that the Request spends; it does not have them (combinational).
-    overrun : combinational: more Requests than the source rate limit allows.
-    error : combinational: what is wrong with the Request that is rebuilt.
+    error : combinational: what is wrong with the Request that is checked.
     rx_req, rx_orig_data : towards the UPLI Originator agent.
     release_cmd, release_data : buffers freed.
     """
@@ -52,10 +52,9 @@ class ReceiveRequests(wiring.Component):
         self.config = config
         super().__init__(
             {
-                "flit": In(1),
                 "load": In(1),
                 "half_flit": In(256),
-                "requests": In(4),
+                "places": In(places_layout(4)),
                 "tags": In(data.ArrayLayout(64, 4)),
                 "tag_slot": In(data.ArrayLayout(2, 8)),
                 "flush": In(1),
@@ -70,7 +69,6 @@ class ReceiveRequests(wiring.Component):
                 "data_complete": In(1),
                 "data_spent": Out(SPENT_LAYOUT),
                 "data_underflow": In(1),
-                "overrun": Out(1),
                 "error": Out(ReceiveError),
                 "rx_req": Out(beat_stream("req")),
                 "rx_orig_data": Out(beat_stream("orig_data")),
@@ -90,16 +88,13 @@ class ReceiveRequests(wiring.Component):
         stop = self.halted | (wrong != ReceiveError.NONE)
         m.submodules.catch = catch = ResetInserter(stop)(CatchBuffer(4, caught))
         m.submodules.reconstruction = rebuild = RequestReconstruction(config)
-        m.submodules.queue = queue = ResetInserter(self.flush & ~unload.busy)(Queue(entry, config.req_cmd.total))
+        m.submodules.queue = queue = ResetInserter(self.flush & ~unload.busy)(HeadedQueue(entry, config.req_cmd.total))
         m.submodules.credits = credits = ResetInserter(self.flush)(CreditCheck(config.req_cmd))
 
         m.d.comb += [
-            catch.flit.eq(self.flit),
             catch.load.eq(self.load),
-            catch.restart.eq(self.flush),
+            catch.places.eq(self.places),
             self.caught.eq(catch.output.valid),
-            catch.valid.eq(self.requests),
-            self.overrun.eq(catch.overrun),
         ]
         for pair, field in enumerate(catch.field):
             m.d.comb += [
@@ -111,30 +106,38 @@ class ReceiveRequests(wiring.Component):
             rebuild.field.valid.eq(catch.output.valid),
             *assign(rebuild.field.payload, catch.output.payload),
             rebuild.following.eq(catch.following.field),
-            rebuild.consume.eq(~self.halted),
+            rebuild.consume.eq(~stop),
             rebuild.is_switch.eq(self.is_switch),
             rebuild.disable.eq(self.disable_rx_cache),
             self.ready.eq(rebuild.ready),
         ]
-        request = rebuild.request.payload
+        # One cycle later: is it whole, and paid for?
+        checked, missing, mismatch = Signal(), Signal(), Signal()
+        request = Signal(entry, reset_less=True)
+        m.d.sync += [
+            checked.eq(rebuild.request.valid & ~stop),
+            missing.eq((rebuild.missing | rebuild.load_outside) & ~stop),
+            mismatch.eq(rebuild.cache_error & ~stop),
+            *assign(request, rebuild.request.payload),
+        ]
         beats = Mux(request.beat.cmd[5], request.beat.num_beats + 1, 0)
         for spent, count in ((credits.spent, 1), (self.data_spent, beats)):
             m.d.comb += [
-                spent.valid.eq(rebuild.request.valid & ~self.halted & ~self.flush),
+                spent.valid.eq(checked & ~self.halted & ~self.flush),
                 spent.pool.eq(request.pool),
                 spent.vc.eq(request.beat.vc),
                 spent.count.eq(count),
             ]
         m.d.comb += [
-            *assign(queue.input.payload, request),
+            queue.input.payload.eq(request),
             queue.input.valid.eq(credits.spent.valid & ~credits.underflow & ~self.data_underflow),
             *assign(unload.request.payload, queue.output.payload),
             unload.request.valid.eq(queue.output.valid),
             queue.output.ready.eq(unload.request.ready),
         ]
-        with m.If(rebuild.cache_error):
+        with m.If(mismatch):
             m.d.comb += wrong.eq(ReceiveError.ADDRESS_CACHE_PARITY)
-        with m.Elif(rebuild.missing | rebuild.load_outside):
+        with m.Elif(missing):
             m.d.comb += wrong.eq(ReceiveError.ADDRESS_CACHE)
         with m.Elif(credits.underflow):
             m.d.comb += wrong.eq(ReceiveError.REQ_CMD_CREDIT)

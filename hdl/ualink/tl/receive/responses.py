@@ -1,11 +1,11 @@
 """Responses of a TL receiver, from the Control half-flit to UPLI."""
 
-from amaranth.hdl import Module, Mux, ResetInserter, Signal
+from amaranth.hdl import Module, ResetInserter, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.config import TLConfig
-from ualink.lib.queue import Queue
+from ualink.lib.headed_queue import HeadedQueue
 from ualink.tl.credit.check import SPENT_LAYOUT, CreditCheck
 from ualink.tl.credit.data_buffer import BEAT_LAYOUT
 from ualink.tl.format.auth_tags import assign, stored
@@ -13,7 +13,7 @@ from ualink.tl.internal import RELEASE_LAYOUT
 from ualink.upli.channels import beat_stream
 from ualink.upli.commands import Status
 
-from .catch_buffer import CatchBuffer
+from .catch_buffer import CatchBuffer, places_layout
 from .control_decoder import response_field
 from .error import ReceiveError
 from .read_response_unload import ReadResponseUnload
@@ -32,19 +32,19 @@ class ReceiveResponses(wiring.Component):
     Read Responses with their data (UALink_200 §5.5, §5.7).
 
     Read and Write Responses part behind the catch buffer, so neither waits for the other; each kind stays in order. A
-    Response loaded in cycle t is rebuilt in t + 1 or later and offered in t + 2 or later.
+    Response loaded in cycle t is rebuilt in t + 1 or later, checked in the cycle after that and offered one cycle later
+    still, in t + 3.
 
     Attributes
     ----------
-    flit, load : a flit is received; it is accepted.
-    half_flit : a Control half-flit with Responses where ``responses`` says so (``DECODED_LAYOUT``), 0 if it is none.
+    load : a flit was accepted.
+    half_flit : a Control half-flit with Responses where ``places`` says so (``places_layout``).
     tags, tag_slot : the AuthTags half-flit, 0 if there is none, and the tag that belongs to each sector.
     flush : the link is down, or a burst of before is still going on, then ``busy`` is high.
     halted : an error was found: nothing more is rebuilt.
     beat, data_complete : read data (``ReadResponseUnload``).
     data_spent, data_underflow : the data credits that the Response spends; it does not have them (combinational).
-    overrun : combinational: more Responses than the source rate limit allows.
-    error : combinational: what is wrong with the Response that is rebuilt.
+    error : combinational: what is wrong with the Response that is checked.
     isolate : pulse: a Write Response with status ISOLATE leaves the queue, and is dropped. No partner may send one,
         and nobody checks its tag (UALink_200 §9.5.6), so it must not reach the Originator (ruling A-20 of RAS).
     rx_rd_rsp, rx_wr_rsp : towards the UPLI Completer agent.
@@ -55,10 +55,9 @@ class ReceiveResponses(wiring.Component):
         self.config = config
         super().__init__(
             {
-                "flit": In(1),
                 "load": In(1),
                 "half_flit": In(256),
-                "responses": In(8),
+                "places": In(places_layout(8)),
                 "tags": In(data.ArrayLayout(64, 4)),
                 "tag_slot": In(data.ArrayLayout(2, 8)),
                 "flush": In(1),
@@ -68,7 +67,6 @@ class ReceiveResponses(wiring.Component):
                 "data_complete": In(1),
                 "data_spent": Out(SPENT_LAYOUT),
                 "data_underflow": In(1),
-                "overrun": Out(1),
                 "error": Out(ReceiveError),
                 "isolate": Out(1),
                 "rx_rd_rsp": Out(beat_stream("rd_rsp")),
@@ -90,15 +88,13 @@ class ReceiveResponses(wiring.Component):
         m.submodules.unload = unload = ReadResponseUnload(config)
         m.submodules.catch = catch = ResetInserter(self.flush)(CatchBuffer(8, caught))
         m.submodules.reconstruction = rebuild = ResponseReconstruction()
-        m.submodules.read_queue = reads = ResetInserter(self.flush & ~unload.busy)(Queue(read_entry, depth))
-        m.submodules.write_queue = writes = ResetInserter(self.flush)(Queue(write_entry, depth))
+        m.submodules.read_queue = reads = ResetInserter(self.flush & ~unload.busy)(HeadedQueue(read_entry, depth))
+        m.submodules.write_queue = writes = ResetInserter(self.flush)(HeadedQueue(write_entry, depth))
         m.submodules.credits = credits = ResetInserter(self.flush)(CreditCheck(config.rsp_cmd, releases=2))
 
         m.d.comb += [
-            catch.flit.eq(self.flit),
             catch.load.eq(self.load),
-            catch.valid.eq(self.responses),
-            self.overrun.eq(catch.overrun),
+            catch.places.eq(self.places),
         ]
         for sector, field in enumerate(catch.field):
             m.d.comb += [
@@ -110,21 +106,29 @@ class ReceiveResponses(wiring.Component):
             *assign(rebuild.field.payload, catch.output.payload),
         ]
 
-        read, write = rebuild.read, rebuild.write
+        # One cycle later: is it paid for? POOL and VCHAN are at the same place in both kinds.
+        read, write = Signal(read_entry, reset_less=True), Signal(write_entry, reset_less=True)
+        reads_valid, writes_valid = Signal(), Signal()
+        m.d.sync += [
+            reads_valid.eq(rebuild.read.valid),
+            *assign(read, rebuild.read.payload),
+            writes_valid.eq(rebuild.write.valid),
+            *assign(write, rebuild.write.payload),
+        ]
         stopped = self.halted | self.flush
         m.d.comb += [
-            credits.spent.valid.eq((read.valid | write.valid) & ~stopped),
-            credits.spent.pool.eq(Mux(read.valid, read.payload.pool, write.payload.pool)),
-            credits.spent.vc.eq(Mux(read.valid, read.payload.vc, write.payload.beat.vc)),
+            credits.spent.valid.eq((reads_valid | writes_valid) & ~stopped),
+            credits.spent.pool.eq(read.pool),
+            credits.spent.vc.eq(read.vc),
             credits.spent.count.eq(1),
-            self.data_spent.valid.eq(read.valid & ~stopped),
-            self.data_spent.pool.eq(read.payload.pool),
-            self.data_spent.vc.eq(read.payload.vc),
-            self.data_spent.count.eq(read.payload.num_beats + 1),
+            self.data_spent.valid.eq(reads_valid & ~stopped),
+            self.data_spent.pool.eq(read.pool),
+            self.data_spent.vc.eq(read.vc),
+            self.data_spent.count.eq(read.num_beats + 1),
         ]
         good = ~stopped & ~credits.underflow & ~self.data_underflow
-        for response, queue in ((read, reads), (write, writes)):
-            m.d.comb += [*assign(queue.input.payload, response.payload), queue.input.valid.eq(response.valid & good)]
+        for response, valid, queue in ((read, reads_valid, reads), (write, writes_valid, writes)):
+            m.d.comb += [queue.input.payload.eq(response), queue.input.valid.eq(valid & good)]
         with m.If(credits.underflow):
             m.d.comb += self.error.eq(ReceiveError.RSP_CMD_CREDIT)
         with m.Elif(self.data_underflow):

@@ -5,18 +5,22 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.config import TLConfig
-from ualink.dl.interface import TL_FLIT_LAYOUT, tl_flit_signature
+from ualink.dl.interface import tl_flit_signature
 from ualink.lib.parity import even_parity, parity_mismatch
 from ualink.tl.internal import ReceiveStatusSignature
+from ualink.tl.session.receive_session import ReceiveSession
 from ualink.upli.channels import beat_stream
 
-from .control_decoder import DECODED_LAYOUT, ControlDecoder
+from .catch_buffer import places_of
+from .control_decoder import ControlDecoder
 from .data import ReceiveData
 from .error import ReceiveError
 from .errors import ReceiveErrors
+from .rate_check import RateCheck
 from .requests import ReceiveRequests
 from .responses import ReceiveResponses
 from .sequence import ReceiveSequence
+from .stages import CLASSIFIED_LAYOUT, PARSED_LAYOUT, REQUESTS, RESPONSES
 
 __all__ = ["Receive"]
 
@@ -24,16 +28,24 @@ __all__ = ["Receive"]
 class Receive(wiring.Component):
     """Turns received TL flits into UPLI beats (UALink_200 §5.5, Figure 5-3).
 
-    A flit is parsed as a Control half-flit in the cycle in which it comes (0), classified and its data written in cycle
-    1; its oldest field leaves the catch buffer in cycle 2 and is offered in cycle 3, a Request or Read Response with
-    data not before cycle 2 of the flit with the last of its data. One flit per cycle is taken without back-pressure,
-    and nothing overflows while the partner keeps to its credits and the source rate limits.
+    | Cycle | A flit that comes in cycle 0 |
+    |---|---|
+    | 0 | parsed in case it has a Control half-flit |
+    | 1 | both half-flits classified; the sequence goes on |
+    | 2 | checked: legal, credits given, rate limits, room for data; an error stops the next flit |
+    | 3 | fields into the catch buffers, data into their memories; ``status.fc`` |
+    | 4 | the oldest Request and the oldest Response rebuilt |
+    | 5 | its credits checked, into its queue |
+    | 6 | offered, with data not before cycle 4 of the flit with the last of them |
+
+    One flit per cycle is taken without back-pressure, and nothing overflows while the partner keeps to its credits and
+    the source rate limits.
 
     The first fatal error stops the acceptance of flits, the faulty one included; what came before is still delivered.
-    While ``online`` is low everything is dropped and the sequence restarts, but a transfer towards UPLI that has begun
-    is finished, however long that takes. Until then, and after reset until the Rx Address Cache is cleared,
-    ``buffers_free`` is low, so that the partner of the new session has no credits yet: FC fields and messages count, a
-    Request or a Response is an overdrawn credit.
+    From the cycle after ``online`` fell everything is dropped and the sequence restarts, but a transfer towards UPLI
+    that has begun is finished, however long that takes. Until then, for four cycles after ``online`` rose, and after
+    reset until the Rx Address Cache is cleared, ``buffers_free`` is low, so that the partner of the new session has no
+    credits yet: FC fields and messages count, a Request or a Response is an overdrawn credit.
 
     A Request that came while ``online`` was high has loaded the Rx Address Cache before the next session begins, though
     the link went down in the cycle after it (UALink_200 §5.6.2: every load counts, none is forgotten).
@@ -44,15 +56,15 @@ class Receive(wiring.Component):
     rx_req, rx_orig_data, rx_rd_rsp, rx_wr_rsp : beats towards the UPLI agents.
     online : DL channel 0 is online.
     discard : level, Drop Mode: flits keep the sequence and load the Rx Address Cache, because the partner believes they
-        did; nothing else of them counts. It falls only while ``online`` is low.
+        did; nothing else of them counts. It falls while ``online`` is low or in the cycle after it rose.
     authentication : level, constant while ``online``: AuthTags half-flits are expected; low: all tags are 0.
         Ignored without ``config.authentication``.
     is_switch : as in ``TLControlSignature``.
     disable_rx_cache : level, constant while ``online``: do without the Rx Address Cache (UALink_200 §5.10).
     encryption : level, the link may carry encrypted traffic: a Compressed Request that seems to cross 256 bytes is
         counted, for its address may be ciphertext; low: it is an error.
-    status : to the transmitter; its ``fc`` comes in cycle 2, and ``init_sent`` is not needed, because the credit checks
-        start with all that will be announced. ``buffers_free`` rises in the cycle after ``online`` at the earliest.
+    status : to the transmitter; its ``fc`` comes in cycle 3, and ``init_sent`` is not needed, because the credit checks
+        start with all that will be announced. ``buffers_free`` rises four cycles after ``online`` at the earliest.
     error_valid, error : level, the first fatal error since ``online`` rose.
     unknown_message : pulse, a message of unknown type was received (not fatal, ruling D21).
     half_poisoned : pulse, one half of a beat came poisoned without the other (not fatal; the beat is poisoned).
@@ -94,95 +106,105 @@ class Receive(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.decoder = decoder = ControlDecoder(self.config)
-        m.submodules.sequence = sequence = ResetInserter(~self.online)(ReceiveSequence())
+        m.submodules.session = session = ReceiveSession()
+        m.submodules.sequence = sequence = ResetInserter(~session.classifying)(ReceiveSequence())
         m.submodules.requests = requests = ReceiveRequests(self.config)
         m.submodules.responses = responses = ReceiveResponses(self.config)
+        m.submodules.request_rate = request_rate = RateCheck(REQUESTS)
+        m.submodules.response_rate = response_rate = RateCheck(RESPONSES)
         m.submodules.data = data = ReceiveData(self.config)
         m.submodules.errors = errors = ReceiveErrors()
-
-        # What is stale goes as soon as no transfer needs it any more, one cycle after the last such transfer has ended.
-        stale = Signal()
-        flush = Signal()
-        occupied = requests.busy | requests.caught | responses.busy
         m.d.comb += [
-            flush.eq(~self.online | self.discard | stale),
-            self.status.buffers_free.eq(~flush & requests.ready),
+            session.online.eq(self.online),
+            session.discard.eq(self.discard),
+            session.occupied.eq(requests.busy | requests.caught | responses.busy),
+            session.ready.eq(requests.ready),
+            self.status.buffers_free.eq(session.buffers_free),
+            *(part.flush.eq(session.flush) for part in (requests, responses, data, errors)),
+            *(rate.restart.eq(session.flush) for rate in (request_rate, response_rate)),
         ]
-        m.d.sync += stale.eq(~self.online | (stale & occupied))
-        # In this session the partner was given credits; of a flit that came just before ``online`` fell, in that one.
-        announced = Signal()
-        with m.If(~self.online):
-            m.d.sync += announced.eq(0)
-        with m.Elif(self.status.buffers_free):
-            m.d.sync += announced.eq(1)
-        m.d.comb += [part.flush.eq(flush) for part in (requests, responses, data, errors)]
 
         # Cycle 0: parse the lower half-flit in case it is a Control half-flit.
+        parsed = Signal(PARSED_LAYOUT, reset_less=True)
         present = Signal()
-        flit = Signal(TL_FLIT_LAYOUT, reset_less=True)
-        decoded = Signal(DECODED_LAYOUT, reset_less=True)
-        upper_is_zero = Signal(reset_less=True)
-        corrupt = Signal(reset_less=True)
-        incoming = self.rx_flit.payload.data
-        controls = (self.rx_flit.payload[name] for name in ("message", "error", "control_parity"))
-        m.d.comb += [decoder.half_flit.eq(incoming[:256]), decoder.encryption.eq(self.encryption)]
+        incoming = self.rx_flit.payload
+        controls = (incoming[name] for name in ("message", "error", "control_parity"))
+        m.d.comb += [decoder.half_flit.eq(incoming.data[:256]), decoder.encryption.eq(self.encryption)]
         m.d.sync += [
             present.eq(self.rx_flit.valid & self.online),
-            flit.eq(self.rx_flit.payload),
-            decoded.eq(decoder.decoded),
-            upper_is_zero.eq(~incoming[256:].any()),
-            corrupt.eq(
-                self.rx_flit.payload.error
-                | parity_mismatch(incoming, self.rx_flit.payload.parity)
-                | even_parity(*controls)
+            parsed.data.eq(incoming.data),
+            parsed.message.eq(incoming.message),
+            parsed.decoded.eq(decoder.decoded),
+            parsed.upper_is_zero.eq(~incoming.data[256:].any()),
+            parsed.corrupt.eq(
+                incoming.error | parity_mismatch(incoming.data, incoming.parity) | even_parity(*controls)
             ),
         ]
 
-        # Cycle 1: classify both half-flits, check, load the catch buffers, write the data.
-        # ``heard`` is a flit though the link has just gone down: it still loads the Rx Address Cache.
-        heard, legal, considered, accept = Signal(), Signal(), Signal(), Signal()
-        lower, upper = flit.data[:256], flit.data[256:]
+        # Cycle 1: classify both half-flits. The sequence goes on whether they are legal or not.
+        decoded, lower, upper = parsed.decoded, parsed.data[:256], parsed.data[256:]
         m.d.comb += [
-            heard.eq(present & ~self.error_valid),
-            considered.eq(heard & self.online),
-            accept.eq(legal & self.online),
-            sequence.valid.eq(heard),
-            sequence.message.eq(flit.message),
+            sequence.valid.eq(present),
+            sequence.message.eq(parsed.message),
             sequence.lower_type.eq(lower[:8]),
             sequence.upper_type.eq(upper[:8]),
-            sequence.upper_is_zero.eq(upper_is_zero),
+            sequence.upper_is_zero.eq(parsed.upper_is_zero),
             sequence.data_fields.eq(decoded.data_fields),
             sequence.data_field.eq(decoded.data_field),
             sequence.tagged.eq(decoded.tagged),
             sequence.too_many_tagged.eq(decoded.too_many_tagged),
             sequence.authentication.eq(self.authentication if self.config.authentication else 0),
         ]
-        for part, flit_comes, flit_counts in ((requests, heard, legal), (responses, considered, accept)):
-            m.d.comb += [
-                part.flit.eq(flit_comes),
-                part.load.eq(flit_counts),
-                part.half_flit.eq(lower),
-                part.tags.eq(Mux(sequence.tags, upper, 0)),
-                part.tag_slot.eq(decoded.tag_slot),
-                part.halted.eq(errors.halted),
-            ]
-        m.d.comb += [
-            requests.requests.eq(Mux(sequence.control, decoded.requests, 0)),
-            responses.responses.eq(Mux(sequence.control, decoded.responses, 0)),
-            data.slots[0].eq(sequence.lower),
-            data.slots[1].eq(sequence.upper),
-            data.half_flits.eq(flit.data),
-            data.accept.eq(accept & ~flush),
-            requests.is_switch.eq(self.is_switch),
-            requests.disable_rx_cache.eq(self.disable_rx_cache),
-        ]
-        self._check(m, heard, legal, announced, corrupt, decoded, sequence, requests, responses, data, errors)
-        m.d.comb += [
-            errors.unknown_messages.eq(Mux(accept, sequence.unknown_message, 0)),
-            errors.block_crossings.eq(Mux(accept & sequence.control, decoded.crossing, 0)),
+        classified = Signal(CLASSIFIED_LAYOUT, reset_less=True)
+        waiting = Signal()
+        control = sequence.control
+        m.d.sync += [
+            waiting.eq(present),
+            classified.data.eq(parsed.data),
+            classified.slots[0].eq(sequence.lower),
+            classified.slots[1].eq(sequence.upper),
+            classified.tags.eq(sequence.tags),
+            classified.tag_slot.eq(decoded.tag_slot),
+            classified.requests.eq(Mux(control, decoded.requests, 0)),
+            classified.responses.eq(Mux(control, decoded.responses, 0)),
+            classified.request_count.eq(Mux(control, sum(decoded.requests), 0)),
+            classified.response_count.eq(Mux(control, sum(decoded.responses), 0)),
+            classified.credits.eq(decoded.credits),
+            classified.credits.valid.eq(control & decoded.credits.valid),
+            classified.crossing.eq(Mux(control, decoded.crossing, 0)),
+            classified.unknown_message.eq(sequence.unknown_message),
+            classified.initial_credits.eq(sequence.initial_credits),
+            classified.corrupt.eq(parsed.corrupt),
+            classified.control_error.eq(Mux(control, decoded.error, ReceiveError.NONE)),
+            classified.sequence_error.eq(sequence.error),
         ]
 
-        # Cycle 2 and on: one Request and one Response per cycle are checked and queued, and leave with their data.
+        # Cycle 2: check. The error of a flit stops the one behind it, which comes here in the next cycle.
+        heard, legal = Signal(), Signal()
+        m.d.comb += heard.eq(waiting & ~self.error_valid)
+        for rate, count in (
+            (request_rate, classified.request_count),
+            (response_rate, classified.response_count),
+        ):
+            m.d.comb += [rate.flit.eq(heard), rate.fields.eq(count), rate.accept.eq(legal)]
+        m.d.comb += [data.asked.eq(classified.slots), data.accept.eq(legal)]
+        self._check(m, heard, legal, session, classified, request_rate, response_rate, data, errors)
+        m.d.comb += [
+            errors.late.eq(Mux(requests.error != ReceiveError.NONE, requests.error, responses.error)),
+            errors.unknown_messages.eq(Mux(legal, classified.unknown_message, 0)),
+            errors.block_crossings.eq(Mux(legal, classified.crossing, 0)),
+            errors.half_poisoned.eq(Cat(data.request_half_poisoned, data.response_half_poisoned)),
+            errors.isolate.eq(responses.isolate),
+        ]
+        self._report(m, legal & session.classifying, session, classified)
+
+        # Cycle 3: load the catch buffers, write the data.
+        self._write(m, legal, classified, session, requests, responses, data)
+        for part in (requests, responses):
+            m.d.comb += part.halted.eq(errors.halted)
+        m.d.comb += [requests.is_switch.eq(self.is_switch), requests.disable_rx_cache.eq(self.disable_rx_cache)]
+
+        # Cycle 4 and on: one Request and one Response per cycle are rebuilt, then checked, queued, and leave with data.
         wiring.connect(m, data.byte_enables, requests.byte_enables)
         for part, kind in ((requests, "request"), (responses, "response")):
             wiring.connect(m, getattr(data, f"{kind}_beat"), part.beat)
@@ -207,39 +229,61 @@ class Receive(wiring.Component):
             self.status.release.wr_rsp_cmd.eq(responses.release_write_cmd),
             self.status.release.rsp_data.eq(responses.release_data),
         ]
-        self._report(m, accept, sequence, decoded, lower, upper)
         return m
 
-    def _check(self, m, heard, legal, announced, corrupt, decoded, sequence, requests, responses, data, errors):
-        """The first of several errors in a cycle is the one that is told. An error found in cycle 2 holds what is
-        behind it; one found in cycle 1 leaves what was accepted before to go on."""
-        unannounced = ~(announced | self.status.buffers_free)
-        early_checks = (
-            (heard & corrupt, ReceiveError.FLIT_CORRUPT),
-            (sequence.control & (decoded.error != ReceiveError.NONE), decoded.error),
-            (sequence.error != ReceiveError.NONE, sequence.error),
-            (unannounced & sequence.control & decoded.requests.any(), ReceiveError.REQ_CMD_CREDIT),
-            (unannounced & sequence.control & decoded.responses.any(), ReceiveError.RSP_CMD_CREDIT),
-            (requests.overrun, ReceiveError.REQUEST_RATE),
-            (responses.overrun, ReceiveError.RESPONSE_RATE),
-            (heard & data.request_refused, ReceiveError.REQ_DATA_CREDIT),
-            (heard & data.response_refused, ReceiveError.RSP_DATA_CREDIT),
-        )
-        late_checks = (
-            (requests.error != ReceiveError.NONE, requests.error),
-            (responses.error != ReceiveError.NONE, responses.error),
-        )
-        for error, checks in ((errors.early, early_checks), (errors.late, late_checks)):
-            for failed, code in reversed(checks):
-                with m.If(failed):
-                    m.d.comb += error.eq(code)
+    def _write(self, m, legal, classified, session, requests, responses, data):
+        """One cycle behind the check: what an accepted flit has brought goes where it belongs."""
+        accepted = Signal()
+        flit = Signal(512, reset_less=True)
+        slots = Signal(classified.slots.shape(), reset_less=True)
+        tags, tag_slot = Signal(reset_less=True), Signal(classified.tag_slot.shape(), reset_less=True)
+        m.d.sync += [
+            accepted.eq(legal),
+            flit.eq(classified.data),
+            slots.eq(classified.slots),
+            tags.eq(classified.tags),
+            tag_slot.eq(classified.tag_slot),
+        ]
+        for part, fields in ((requests, classified.requests), (responses, classified.responses)):
+            shape = part.places.shape()
+            found, places = Signal(shape), Signal(shape, reset_less=True)
+            places_of(m, found, fields)
+            m.d.sync += places.eq(found)
+            m.d.comb += [
+                part.load.eq(accepted),
+                part.places.eq(places),
+                part.half_flit.eq(flit[:256]),
+                part.tags.eq(Mux(tags, flit[256:], 0)),
+                part.tag_slot.eq(tag_slot),
+            ]
         m.d.comb += [
-            legal.eq(heard & (errors.early == ReceiveError.NONE)),
-            errors.online.eq(self.online),
-            errors.half_poisoned.eq(Cat(data.request_half_poisoned, data.response_half_poisoned)),
+            data.slots.eq(slots),
+            data.half_flits.eq(flit),
+            data.write.eq(accepted & ~session.flush),
+        ]
+
+    def _check(self, m, heard, legal, session, classified, request_rate, response_rate, data, errors):
+        """The first of several errors in a cycle is the one that is told. A late error holds what is behind its field;
+        an early one leaves what was accepted before to go on."""
+        checks = (
+            (classified.corrupt, ReceiveError.FLIT_CORRUPT),
+            (classified.control_error != ReceiveError.NONE, classified.control_error),
+            (classified.sequence_error != ReceiveError.NONE, classified.sequence_error),
+            (~session.announced & classified.requests.any(), ReceiveError.REQ_CMD_CREDIT),
+            (~session.announced & classified.responses.any(), ReceiveError.RSP_CMD_CREDIT),
+            (request_rate.overrun, ReceiveError.REQUEST_RATE),
+            (response_rate.overrun, ReceiveError.RESPONSE_RATE),
+            (data.request_refused, ReceiveError.REQ_DATA_CREDIT),
+            (data.response_refused, ReceiveError.RSP_DATA_CREDIT),
+        )
+        for failed, code in reversed(checks):
+            with m.If(heard & failed):
+                m.d.comb += errors.early.eq(code)
+        m.d.comb += [
+            legal.eq(heard & ~Cat(failed for failed, _ in checks).any()),
+            errors.online.eq(session.checking),
             self.error_valid.eq(errors.error_valid),
             self.error.eq(errors.error),
-            errors.isolate.eq(responses.isolate),
             self.unknown_message.eq(errors.unknown_messages.any()),
             self.half_poisoned.eq(errors.half_poisoned.any()),
             self.last_error.eq(errors.last_error),
@@ -250,14 +294,16 @@ class Receive(wiring.Component):
             self.isolates.eq(errors.isolate_count),
         ]
 
-    def _report(self, m, accept, sequence, decoded, lower, upper):
-        """What the transmitter has to know: returned credits and the end of their initial release."""
+    def _report(self, m, heeded, session, classified):
+        """What the transmitter has to know of a flit of this session: returned credits and the end of their initial
+        release."""
+        initial = classified.initial_credits
         m.d.sync += [
-            self.status.fc.eq(decoded.credits),
-            self.status.fc.valid.eq(accept & sequence.control & decoded.credits.valid),
+            self.status.fc.eq(classified.credits),
+            self.status.fc.valid.eq(heeded & classified.credits.valid),
         ]
-        with m.If(~self.online):
+        with m.If(~session.classifying):
             m.d.sync += [self.status.peer_init_done.eq(0), self.status.peer_shared_data.eq(0)]
-        with m.Elif(accept & sequence.initial_credits.any()):
-            shared = Cat(lower[8], upper[8]) & sequence.initial_credits
+        with m.Elif(heeded & initial.any()):
+            shared = Cat(classified.data[8], classified.data[256 + 8]) & initial
             m.d.sync += [self.status.peer_init_done.eq(1), self.status.peer_shared_data.eq(shared.any())]
