@@ -84,14 +84,15 @@ class CreditLoop:
     away : the longest time between two Control half-flits of the partner, on which FC fields ride: the data half-flits
         of a full Control half-flit, 8 Responses of 4 beats, are 65 half-flits with it.
     return_delay : ``TLConfig.credit_return_delay``.
-    unload : a field and its data wait for this long at the receiver once they are complete.
+    unload : a field and its data wait for this long at the receiver once they are complete, its stages included, and
+        before that from the claim to the transmitter's flit register.
     requests_in_sight, responses_in_sight : fields that hold their credits while they wait to be packed.
     """
 
     round_trip: int
     return_delay: int = 16
     away: int = 34
-    unload: int = 4
+    unload: int = 9
     requests_in_sight: int = 4
     responses_in_sight: int = 8
 
