@@ -4,7 +4,7 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ualink.config import ConfigError
+from ualink.checks import check_integer
 from ualink.lib.memory_marks import NEVER_MEET
 from ualink.lib.queue import ram_attributes
 
@@ -34,8 +34,7 @@ class HeadedQueue(wiring.Component):
     """
 
     def __init__(self, shape, depth: int):
-        if isinstance(depth, bool) or not isinstance(depth, int) or depth < 1:
-            raise ConfigError(f"queue.depth is {depth!r}; it must be a whole number of 1 or more")
+        check_integer("queue.depth", depth, 1)
         self.shape = shape
         self.depth = depth
         super().__init__(
