@@ -29,7 +29,7 @@ kind = "neighbour"
 transactions = 1800
 sizes = [256]
 mix = {{ {op} = 1.0 }}
-outstanding = 96
+outstanding = 128
 """
 MIXED = """
 [pod]

@@ -39,7 +39,7 @@ def over_the_link(stimulus, *configs):
             ctx.set(side.end.online, 1)
         sides[0].waiting = stimulus.beats()
         wire = sides[1].end.rx_flit
-        for _ in range(60 + 12 * len(stimulus.requests)):
+        for _ in range(60 + 16 * len(stimulus.requests)):
             if ctx.get(wire.valid):
                 flits.append((ctx.get(wire.p.data).to_bytes(64, "little"), ctx.get(wire.p.message)))
             await step(ctx, sides)
