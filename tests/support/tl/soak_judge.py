@@ -82,7 +82,8 @@ def _sessions(case: Case, near: dict, far: dict, near_rises, far_rises, n: int) 
         )
         accepted = {channel: near[f"tx_{channel}"] for channel in CHANNELS}
         given = {channel: far[f"rx_{channel}"] for channel in CHANNELS}
-        for channels, starts in ((accepted, near_rises), (given, far_rises)):
+        # A beat taken in the cycle of the rise is still dropped: the gate opens one cycle later, as ``dropping`` tells.
+        for channels, starts in ((accepted, near_rises + 1), (given, far_rises)):
             channels["rd_rsp"] = _first_beats(channels["rd_rsp"])
             for channel in ("req", "rd_rsp", "wr_rsp"):
                 channels[channel] = _between(channels[channel], starts, k)
