@@ -1,49 +1,25 @@
 """A first-in first-out queue whose oldest payloads are in registers."""
 
 from amaranth.hdl import Module, Mux, Signal
-from amaranth.lib import memory, stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib import memory
 
-from ualink.checks import check_integer
 from ualink.lib.memory_marks import NEVER_MEET
-from ualink.lib.queue import ram_attributes
+from ualink.lib.queue import Queue, ram_attributes, successor
 
 __all__ = ["HeadedQueue"]
 
 HEADS = 2
 
 
-class HeadedQueue(wiring.Component):
-    """``Queue`` cycle by cycle, with ``output`` out of registers: no memory stands before what looks at it.
+class HeadedQueue(Queue):
+    """A ``Queue``, cycle by cycle, with ``output`` out of registers: no memory stands before what looks at it.
+
+    Parameters and members are those of ``Queue``.
 
     The two oldest payloads are in registers, the others in a memory without write-through. A payload goes into the
     memory when both registers stay taken or others wait there, and is read two cycles later at the earliest; what is
-    before it lasts that long. No path leads within a cycle from the inputs of one side to the outputs of the other. A
-    reset of the domain empties the queue.
-
-    Parameters
-    ----------
-    shape : shape-like of one payload.
-    depth : int, 1 or more, not only powers of two: payloads that fit.
-
-    Attributes
-    ----------
-    input, output : streams of ``shape``. A payload written in cycle t into an empty queue is offered in cycle t + 1;
-        room made in cycle t is offered in cycle t + 1.
-    level : payloads inside, those offered on ``output`` included; 0 after reset.
+    before it lasts that long.
     """
-
-    def __init__(self, shape, depth: int):
-        check_integer("queue.depth", depth, 1)
-        self.shape = shape
-        self.depth = depth
-        super().__init__(
-            {
-                "input": In(stream.Signature(shape)),
-                "output": Out(stream.Signature(shape)),
-                "level": Out(range(depth + 1)),
-            }
-        )
 
     def elaborate(self, platform):
         m = Module()
@@ -100,7 +76,7 @@ class HeadedQueue(wiring.Component):
             write.addr.eq(write_index),
             write.data.eq(self.input.payload),
             write.en.eq(written),
-            next_read_index.eq(Mux(refilled, _successor(read_index, depth - 1), read_index)),
+            next_read_index.eq(Mux(refilled, successor(read_index, depth - 1), read_index)),
             read.addr.eq(next_read_index),
             behind.eq(read.data),
         ]
@@ -111,13 +87,8 @@ class HeadedQueue(wiring.Component):
             found.eq(waiting != refilled),
         ]
         with m.If(written):
-            m.d.sync += write_index.eq(_successor(write_index, depth - 1))
+            m.d.sync += write_index.eq(successor(write_index, depth - 1))
         return waiting
 
 
 _INDICES = ("write_index", "read_index", "next_read_index")
-
-
-def _successor(index, last: int):
-    """The index after ``index`` on a ring of ``last + 1`` places."""
-    return Mux(index == last, 0, index + 1)

@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from ualink.checks import check_integer
 from ualink.lib.memory_marks import BLOCK_RAM
 
-__all__ = ["Queue", "ram_attributes"]
+__all__ = ["Queue", "ram_attributes", "successor"]
 
 _LUT_RAM_ROWS, _BLOCK_BITS = 16, 1 << 13
 """A queue of more rows than a LUT RAM has costs several of these and a multiplexer for each bit; half a block RAM."""
@@ -76,16 +76,16 @@ class Queue(wiring.Component):
             read.addr.eq(next_read_index),
         ]
         with m.If(popped):
-            m.d.comb += next_read_index.eq(_successor(read_index, last))
+            m.d.comb += next_read_index.eq(successor(read_index, last))
         m.d.sync += [
             read_index.eq(next_read_index),
             self.level.eq(self.level + pushed - popped),
         ]
         with m.If(pushed):
-            m.d.sync += write_index.eq(_successor(write_index, last))
+            m.d.sync += write_index.eq(successor(write_index, last))
         return m
 
 
-def _successor(index, last: int):
+def successor(index, last: int):
     """The index after ``index`` on a ring of ``last + 1`` places."""
     return Mux(index == last, 0, index + 1)

@@ -2,16 +2,14 @@
 
 from amaranth.lib import data
 
+from ualink.tl.credit.rate_limit import REQUEST_LIMIT, RESPONSE_LIMIT
 from ualink.tl.internal import CREDIT_UPDATE_LAYOUT
 
 from .control_decoder import DECODED_LAYOUT
 from .error import ReceiveError
 from .sequence import DATA_SLOT_LAYOUT
 
-__all__ = ["CLASSIFIED_LAYOUT", "PARSED_LAYOUT", "REQUESTS", "RESPONSES"]
-
-REQUESTS, RESPONSES = 4, 8
-"""Most Requests and Responses of a Control half-flit, and entries of their catch buffers (UALink_200 §5.7)."""
+__all__ = ["CLASSIFIED_LAYOUT", "PARSED_LAYOUT"]
 
 PARSED_LAYOUT = data.StructLayout(
     {"data": 512, "message": 2, "decoded": DECODED_LAYOUT, "upper_is_zero": 1, "corrupt": 1}
@@ -25,10 +23,10 @@ CLASSIFIED_LAYOUT = data.StructLayout(
         "slots": data.ArrayLayout(DATA_SLOT_LAYOUT, 2),
         "tags": 1,
         "tag_slot": data.ArrayLayout(2, 8),
-        "requests": REQUESTS,
-        "responses": RESPONSES,
-        "request_count": range(REQUESTS + 1),
-        "response_count": range(RESPONSES + 1),
+        "requests": REQUEST_LIMIT,
+        "responses": RESPONSE_LIMIT,
+        "request_count": range(REQUEST_LIMIT + 1),
+        "response_count": range(RESPONSE_LIMIT + 1),
         "credits": CREDIT_UPDATE_LAYOUT,
         "crossing": 4,
         "unknown_message": 2,

@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In, Out
 from ualink.config import TLConfig
 from ualink.dl.interface import tl_flit_signature
 from ualink.lib.parity import even_parity, parity_mismatch
+from ualink.tl.credit.rate_limit import REQUEST_LIMIT, RESPONSE_LIMIT
 from ualink.tl.internal import ReceiveStatusSignature
 from ualink.tl.session.receive_session import ReceiveSession
 from ualink.upli.channels import beat_stream
@@ -20,7 +21,7 @@ from .rate_check import RateCheck
 from .requests import ReceiveRequests
 from .responses import ReceiveResponses
 from .sequence import ReceiveSequence
-from .stages import CLASSIFIED_LAYOUT, PARSED_LAYOUT, REQUESTS, RESPONSES
+from .stages import CLASSIFIED_LAYOUT, PARSED_LAYOUT
 
 __all__ = ["Receive"]
 
@@ -110,8 +111,8 @@ class Receive(wiring.Component):
         m.submodules.sequence = sequence = ResetInserter(~session.classifying)(ReceiveSequence())
         m.submodules.requests = requests = ReceiveRequests(self.config)
         m.submodules.responses = responses = ReceiveResponses(self.config)
-        m.submodules.request_rate = request_rate = RateCheck(REQUESTS)
-        m.submodules.response_rate = response_rate = RateCheck(RESPONSES)
+        m.submodules.request_rate = request_rate = RateCheck(REQUEST_LIMIT)
+        m.submodules.response_rate = response_rate = RateCheck(RESPONSE_LIMIT)
         m.submodules.data = data = ReceiveData(self.config)
         m.submodules.errors = errors = ReceiveErrors()
         m.d.comb += [
