@@ -1,0 +1,176 @@
+"""Proof that no credit is made, lost or spent twice, for every claim and return and for ever."""
+
+import pytest
+from amaranth.hdl import Assert, Assume, Const, Module, Mux, Signal, signed
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In
+
+from support.formal import prove
+from ualink.config import Credits, TLConfig
+from ualink.tl.credit.credits import TransmitCredits
+from ualink.tl.format.fields import CREDIT_CLASSES
+from ualink.tl.internal import CREDIT_UPDATE_LAYOUT
+
+NARROW = TLConfig(
+    **{name: Credits(pool=4) for name in CREDIT_CLASSES},
+    cmd_counter_bits=4,
+    data_counter_bits=4,
+)
+
+
+DATA_POOLS = [("req_data", None), ("rsp_data", None)]
+
+
+class ClaimBench(wiring.Component):
+    """A partner that gives and returns at will, more than it may as well, and claims at will.
+
+    Of each bucket ``out`` credits are spent and not returned; with the counter they make what was announced, until the
+    partner returns one too many.
+    """
+
+    update: In(CREDIT_UPDATE_LAYOUT)
+    done: In(1)
+    shared: In(1)
+    enable: In(1)
+    valid: In(2)
+    vc: In(data.ArrayLayout(2, 2))
+    beats: In(data.ArrayLayout(3, 2))
+    take: In(2)
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.dut = dut = TransmitCredits(NARROW)
+        done, shared, initial = Signal(), Signal(), Signal(init=1)
+        m.d.sync += [done.eq(done | self.done), initial.eq(~done & ~self.done)]
+        with m.If(~done):
+            m.d.sync += shared.eq(self.shared)
+        m.d.comb += [
+            dut.update.eq(self.update),
+            dut.peer_init_done.eq(done),
+            dut.peer_shared_data.eq(shared),
+            dut.enable.eq(self.enable),
+        ]
+        # An update of the cycle in which peer_init_done rises still announces.
+        announcing, merged = Signal(init=1), Signal()
+        m.d.sync += [announcing.eq(~done), merged.eq(done & shared)]
+        m.d.comb += [
+            Assert(announcing | (done & (merged == shared))),
+            Assert((dut.init_done == ~announcing) & (dut.shared == merged) & (~merged | ~announcing)),
+        ]
+        claims = (dut.request, dut.response)
+        for n, claim in enumerate(claims):
+            m.d.comb += [
+                Assume(self.beats[n] <= 4),
+                claim.valid.eq(self.valid[n]),
+                claim.vc.eq(self.vc[n]),
+                claim.beats.eq(self.beats[n]),
+                claim.take.eq(self.valid[n] & self.take[n] & claim.granted),
+                Assert(~claim.granted | (done & self.enable)),
+            ]
+
+        flagged, wrong, apart = Signal(), Const(0), Signal()
+        m.d.comb += apart.eq(~shared)
+
+        def account(name, members, spent, when=1):
+            return self._account(m, dut, name, members, spent, announcing, when, flagged)
+
+        for credit_class in CREDIT_CLASSES:
+            claim = claims[credit_class.startswith("rsp")]
+            amount = claim.beats if credit_class.endswith("data") else 1
+            # All VCs are alike: the partner gives credits of two, which both claims name at will.
+            for vc in (0, 2):
+                m.d.comb += Assume(self.update[credit_class].vc[vc] == 0)
+                m.d.comb += [Assert(counts[credit_class].vc[vc] == 0) for counts in (dut.counts, dut.announced)]
+                m.d.comb += Assert((dut.at_least[credit_class].vc[vc] == 0) & ~dut.exceeds[credit_class].vc[vc])
+            for vc in (1, 3):
+                spent = Mux(claim.take & ~claim.pool & (claim.vc == vc), amount, 0)
+                wrong |= account(f"{credit_class}_{vc}", [(credit_class, vc)], spent)
+            if credit_class.endswith("cmd"):
+                wrong |= account(f"{credit_class}_pool", [(credit_class, None)], claim.take & claim.pool)
+        spent = [Mux(claim.take & claim.pool, claim.beats, 0) for claim in claims]
+        for n, pool in enumerate(DATA_POOLS):
+            wrong |= account(f"data_pool_{n}", [pool], spent[n], apart)
+        wrong |= account("data_pools", DATA_POOLS, spent[0] + spent[1], shared)
+
+        # Once merged, all of the joint Pool is in the counter that both claim from, and Responses find some there.
+        joint, total = dut.counts.req_data.pool, dut.announced.req_data.pool
+        data_pools = [(dut.counts[name], dut.announced[name]) for name, _ in DATA_POOLS]
+        settled, kept, kept_before = Signal(), Signal(range(5)), Signal(range(5))
+        certain = Signal(signed(8))
+        m.d.sync += [
+            settled.eq(merged),
+            kept_before.eq(kept),
+            certain.eq(joint - spent[0] - Mux(merged, spent[1], 0)),
+        ]
+        m.d.comb += kept.eq(Mux(total >= 8, 4, 0))
+        asked = dut.request.beats
+        m.d.comb += [Assert(~settled | merged), Assert(dut.kept >= kept_before)]
+        with m.If(merged & ~settled):
+            m.d.comb += [Assert(counts.pool == all_of.pool) for counts, all_of in data_pools]
+        with m.If(settled):
+            m.d.comb += Assert((dut.counts.rsp_data.pool == 0) & (dut.announced.rsp_data.pool == 0))
+            # A claim is decided by what is certain: the counter of one cycle ago, less what was taken then. Whatever a
+            # partner returns, these were there. If it returns so many that the counter overflows, they are no longer
+            # in the counter itself; then it was told of an error, and only then.
+            with m.If(dut.request.take & dut.request.pool & (asked != 0)):
+                m.d.comb += [Assert(certain >= asked + kept_before), Assert(flagged | (joint >= asked + kept))]
+
+        m.d.sync += flagged.eq(flagged | wrong)
+        m.d.comb += Assert(~flagged | ~announcing)
+        self._tell(m, dut, flagged)
+        flags = dut.at_least.req_data.pool
+        m.d.comb += [Assert(flag == (certain > n)) for n, flag in enumerate(flags)]
+        for credit_class in CREDIT_CLASSES:
+            flags, counts = dut.at_least[credit_class], dut.counts[credit_class]
+            buckets = [(flags.pool, counts.pool), *((flags.vc[vc], counts.vc[vc]) for vc in range(4))]
+            with m.If(~flagged):
+                m.d.comb += [
+                    Assert(~flag | (count > n)) for at_least, count in buckets for n, flag in enumerate(at_least)
+                ]
+        return m
+
+    def _tell(self, m, dut, flagged):
+        """The error is told two cycles after the counts: an excess is seen beside them, then in a register, then told
+        for ever."""
+        counted, told = Signal(), Signal()
+        exceeds, excess = dut.exceeds.as_value().any(), dut.excess.as_value().any()
+        m.d.sync += [counted.eq(flagged), told.eq(counted)]
+        m.d.comb += [
+            Assert((counted <= flagged) & (told <= counted)),
+            Assert(counted | (exceeds == flagged)),
+            Assert(told | (excess == counted)),
+            Assert(dut.protocol_error == told),
+        ]
+
+    def _account(self, m, dut, name, members, spent, announcing, when, flagged):
+        """Assert what is true of a bucket; return whether the partner returns too much in this cycle."""
+
+        def number(counts):
+            return sum((counts[c].pool if b is None else counts[c].vc[b] for c, b in members), start=Const(0))
+
+        count, announced = Signal(7, name=f"{name}_count"), Signal(7, name=f"{name}_announced")
+        out, gained = Signal(7, name=f"{name}_out"), Signal(7, name=f"{name}_gained")
+        m.d.comb += [
+            count.eq(number(dut.counts)),
+            announced.eq(number(dut.announced)),
+            gained.eq(Mux(self.update.valid, number(self.update), 0)),
+        ]
+        with m.If(announcing):
+            m.d.comb += [Assume(announced + gained <= 15), Assert((out == 0) & (spent == 0))]
+        with m.Else():
+            m.d.sync += out.eq(out + spent - gained)
+        with m.If((when | announcing) & ~flagged):
+            m.d.comb += [Assert(spent <= count), Assert(count + out == announced), Assert(announced <= 15)]
+        # Of a bucket that takes too many the block says so in the next cycle, if it is the first.
+        wrong, too_many, before = Signal(), Signal(), Signal()
+        m.d.comb += wrong.eq(when & ~announcing & (gained > out + spent))
+        m.d.sync += [too_many.eq(wrong), before.eq(flagged)]
+        with m.If((when | announcing) & ~before):
+            m.d.comb += Assert((number(dut.exceeds) != 0) == too_many)
+        return wrong
+
+
+@pytest.mark.req("TL-159", "TL-160", "TL-165", "TL-218", "TL-219")
+def test_credits_in_hand_and_credits_out_are_those_announced():
+    """By induction: no counter falls below zero or exceeds what was announced, nor is an honest partner accused."""
+    prove(ClaimBench(), mode="prove", depth=1)
