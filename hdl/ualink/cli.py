@@ -13,6 +13,7 @@ from ualink import config as configuration
 from ualink.description.error import ScenarioError
 from ualink.description.file import load_description, parse_description
 from ualink.description.hardware import read_hardware
+from ualink.description.presets import PRESET_NAMES
 
 __all__ = ["main"]
 
@@ -168,6 +169,7 @@ def decode(capture: Path | None, as_json: bool, lua: bool):
 @overrides
 @click.option("--ports", type=click.Choice(["1", "2", "4"]), help="Ports per station: 1 x4, 2 x2 or 4 x1 links.")
 @click.option("--stations", type=int, help="Stations of the switch.")
+@click.option("--preset", type=click.Choice(PRESET_NAMES), help="Sizes of all that the file does not say.")
 @click.option(
     "-o",
     "--out",
@@ -177,7 +179,13 @@ def decode(capture: Path | None, as_json: bool, lua: bool):
     help="Folder for the files.",
 )
 def generate(
-    what: str, file: Path | None, overrides: tuple[str, ...], ports: str | None, stations: int | None, out: Path
+    what: str,
+    file: Path | None,
+    overrides: tuple[str, ...],
+    ports: str | None,
+    stations: int | None,
+    preset: str | None,
+    out: Path,
 ):
     """Write a controller, station or switch as Verilog, parameters and ports as JSON, and waivers for Verilator."""
     from ualink.emit.generate import write_design
@@ -186,7 +194,7 @@ def generate(
         raise _Refusal(f"--stations has no meaning for a {what}")
     try:
         root = parse_description("", "", overrides) if file is None else load_description(file, overrides)
-        hardware = read_hardware(root, ports=int(ports) if ports else None, stations=stations)
+        hardware = read_hardware(root, ports=int(ports) if ports else None, stations=stations, preset=preset)
         paths = write_design(what, hardware.switch if what == "switch" else hardware.station, out)
     except (ScenarioError, configuration.ConfigError) as error:
         raise _Refusal(str(error)) from None

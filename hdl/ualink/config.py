@@ -117,6 +117,10 @@ class TLConfig(_Config):
     ``shared_data_buffer`` announces Shared Data Buffer mode; the Pools of both data classes are one buffer then.
     ``credit_return_delay`` bounds the cycles that a freed buffer waits for a Control half-flit to ride on, before its
     credit gets a half-flit of its own.
+    ``requests_in_sight`` and ``responses_in_sight`` are the fields that the packer chooses among, and so the most of
+    each kind that it puts into one half-flit.
+    ``catch_in_lines`` keeps the fields that a half-flit brought in memories, not in registers: smaller where a memory
+    costs less than multiplexers, as in FPGAs; latency and limits are the same.
     """
 
     req_cmd: Credits = Credits(pool=256)
@@ -133,12 +137,18 @@ class TLConfig(_Config):
     authentication: bool = True
     shared_data_buffer: bool = False
     credit_return_delay: int = 16
+    requests_in_sight: int = 4
+    responses_in_sight: int = 8
+    catch_in_lines: bool = False
 
     def __post_init__(self):
         _check_choice("tl", "device", self.device, ("accelerator", "switch", "either"))
         _check_choice("tl", "byte_enable_slots", self.byte_enable_slots, ("address", "beat"))
         _check_choice("tl", "authentication", self.authentication, (False, True))
         _check_choice("tl", "shared_data_buffer", self.shared_data_buffer, (False, True))
+        _check_choice("tl", "catch_in_lines", self.catch_in_lines, (False, True))
+        check_integer("tl.requests_in_sight", self.requests_in_sight, 1, 4)
+        check_integer("tl.responses_in_sight", self.responses_in_sight, 1, 8)
         check_integer("tl.credit_return_delay", self.credit_return_delay, 1, 255)
         check_integer("tl.cmd_counter_bits", self.cmd_counter_bits, 4, 16)
         check_integer("tl.data_counter_bits", self.data_counter_bits, 4, 16)

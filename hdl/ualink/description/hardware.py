@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields
 from ualink.config import MARKERS, DLConfig, PhyConfig, StationConfig, SwitchConfig, TLConfig, UPLIConfig
 from ualink.wording import shown
 
+from .presets import PRESET_NAMES, over_preset
 from .table import Table
 
 __all__ = ["BIFURCATIONS", "TABLES", "Hardware", "check_simulated", "read_hardware", "switch_stations"]
@@ -50,16 +51,22 @@ class Hardware:
     switch: SwitchConfig
 
 
-def read_hardware(root: Table, *, ports: int | None = None, stations: int | None = None) -> Hardware:
-    """The hardware that ``root`` describes; ``ports`` and ``stations`` go before what it says.
+def read_hardware(
+    root: Table, *, ports: int | None = None, stations: int | None = None, preset: str | None = None
+) -> Hardware:
+    """The hardware that ``root`` describes; ``ports``, ``stations`` and ``preset`` go before what it says.
 
     With ``pod.accelerators`` it is that of the simulated pod: stations that can stand at either end of a link, Address
     Caches with a row for each accelerator, a switch with a station for each. Without, what is not said is as in
-    ``ualink.config``. Raises ``ScenarioError``; ``ConfigError`` when only ``ports`` and ``stations`` are at fault.
+    ``ualink.config``. In both, sizes that are not said are those of the preset. Raises ``ScenarioError``;
+    ``ConfigError`` when only ``ports``, ``stations`` and ``preset`` are at fault.
     """
     root.known(*TABLES)
+    asked = root.table("pod")
+    said_preset = asked.choice("preset", PRESET_NAMES[0], PRESET_NAMES)
+    root = over_preset(root, said_preset if preset is None else preset)
     pod, upli, tl, dl, switch = (root.table(name) for name in ("pod", "upli", "tl", "dl", "switch"))
-    pod.known("accelerators", "bifurcation", "clock_mhz", "separate_upli_clock")
+    pod.known("accelerators", "bifurcation", "clock_mhz", "preset", "separate_upli_clock")
     bifurcation = pod.choice("bifurcation", "x4", tuple(BIFURCATIONS))
     said = BIFURCATIONS[bifurcation]
     accelerators = None

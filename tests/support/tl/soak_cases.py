@@ -36,6 +36,8 @@ TINY = {
     "req_data": Credits(pool=5, vc=(4, 0, 5, 4)),
     "rsp_data": Credits(pool=4, vc=(4, 4, 0, 6)),
 }
+SMALL = TINY | _caches(8, 2) | {"byte_enable_slots": "beat"}
+FEW_IN_SIGHT = {"requests_in_sight": 2, "responses_in_sight": 3, "catch_in_lines": True}
 CHANNELS_ONLY = {
     "req_cmd": Credits(vc=(2, 8, 1, 3)),
     "rsp_cmd": Credits(vc=(9, 2, 3, 1)),
@@ -50,9 +52,12 @@ SHARED = {
 
 MODELS = {
     "large": SoakModel(_ends({})),
-    "tiny": SoakModel(_ends(TINY | _caches(8, 2) | {"byte_enable_slots": "beat"}), latency=9),
+    "tiny": SoakModel(_ends(SMALL | FEW_IN_SIGHT, SMALL), latency=9),
     "uneven": SoakModel(
-        _ends(CHANNELS_ONLY | {"tx_cache": AddressCacheConfig(rows=0), "credit_return_delay": 3}, SHARED)
+        _ends(
+            CHANNELS_ONLY | {"tx_cache": AddressCacheConfig(rows=0), "credit_return_delay": 3},
+            SHARED | {"requests_in_sight": 1, "responses_in_sight": 1},
+        )
     ),
     "ports": SoakModel(_ends(TINY | _caches(16, 4)), ports=2),
 }

@@ -1,26 +1,30 @@
 """Catch buffers: the rate limit account, order and room, proved for every sender within its limit."""
 
+from random import Random
+
 import pytest
 from amaranth.hdl import Assert, Assume, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
 from support.formal import prove
+from support.tl.address import simulate
 from ualink.config import ConfigError
 from ualink.tl.receive.catch_buffer import CatchBuffer, places_layout, places_of
+from ualink.tl.receive.catch_lines import CatchLines
 from ualink.tl.receive.rate_check import RateCheck
 
 
 class CatchBench(wiring.Component):
     """Fields are numbered as they are loaded; the allowance is that of the sender (UALink_200 §5.7)."""
 
-    def __init__(self, entries):
-        self.entries = entries
+    def __init__(self, entries, kind=CatchBuffer):
+        self.entries, self.kind = entries, kind
         super().__init__({"flit": In(1), "valid": In(entries), "restart": In(1)})
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.dut = dut = CatchBuffer(self.entries, 6)
+        m.submodules.dut = dut = self.kind(self.entries, 6)
         m.submodules.check = check = RateCheck(self.entries)
         allowance = Signal(range(self.entries + 1), init=self.entries)
         number, expected = Signal(6), Signal(6)
@@ -67,9 +71,50 @@ class CatchBench(wiring.Component):
 
 
 @pytest.mark.req("TL-130", "TL-131", "TL-133", "TL-134", "TL-136", "TL-137", "TL-139", "TL-141", "TL-142", "TL-144")
-@pytest.mark.parametrize("entries, depth", [(4, 6), (8, 4)])
-def test_fields_leave_in_order_and_the_limit_is_exact(entries, depth):
-    prove(CatchBench(entries), mode="bmc", depth=depth)
+@pytest.mark.parametrize("entries, depth, kind", [(4, 6, CatchBuffer), (8, 4, CatchBuffer), (4, 7, CatchLines)])
+def test_fields_leave_in_order_and_the_limit_is_exact(entries, depth, kind):
+    prove(CatchBench(entries, kind), mode="bmc", depth=depth)
+
+
+@pytest.mark.req("TL-130", "TL-133")
+@pytest.mark.parametrize("entries", [4, 8])
+def test_lines_give_the_same_in_the_same_cycles(entries):
+    both = Module()
+    both.submodules.buffer = buffer = CatchBuffer(entries, 12)
+    both.submodules.lines = lines = CatchLines(entries, 12)
+    random = Random(entries)
+
+    async def bench(ctx):
+        level, number, waiting = 0, 0, []
+        for cycle in range(3_000):
+            # Full and nearly full for long, one field in each flit for long, bursts after a pause.
+            pace = (0.2, 0.6, 1.0)[cycle // 200 % 3]
+            room = entries - max(level - 1, 0)
+            count = min(room, random.choice((1, 1, 2, entries))) if random.random() < pace else 0
+            present = random.sample(range(entries), count)
+            mask = sum(1 << n for n in present)
+            words = {n: number + rank for rank, n in enumerate(sorted(present))}
+            for dut in (buffer, lines):
+                ctx.set(dut.load, count > 0 or random.random() < 0.5)
+                ctx.set(dut.places.valid, mask)
+                ctx.set(dut.places.count, count)
+                for n in range(entries):
+                    ctx.set(dut.places.before[n], sum(other < n for other in present))
+                    ctx.set(dut.field[n], words.get(n, 0xBAD) & 0xFFF)
+            number += count
+            following = ctx.get(buffer.following)
+            offered = ctx.get(buffer.output.valid)
+            assert ctx.get(lines.output.valid) == offered == (level > 0)
+            if offered:
+                assert ctx.get(lines.output.payload) == ctx.get(buffer.output.payload) == waiting.pop(0)
+            waiting += [words[n] & 0xFFF for n in sorted(present)]
+            level = len(waiting)
+            if level:
+                assert ctx.get(lines.following) == following == waiting[0]
+            await ctx.tick()
+        assert number > 2_000
+
+    simulate(both, bench)
 
 
 def test_sizes_are_checked():

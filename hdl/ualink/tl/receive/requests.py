@@ -13,6 +13,7 @@ from ualink.tl.internal import RELEASE_LAYOUT
 from ualink.upli.channels import beat_stream
 
 from .catch_buffer import CatchBuffer, places_layout
+from .catch_lines import CatchLines
 from .control_decoder import request_field
 from .error import ReceiveError
 from .request_reconstruction import CATCH_REQUEST_LAYOUT, REQUEST_ENTRY_LAYOUT, RequestReconstruction
@@ -86,7 +87,8 @@ class ReceiveRequests(wiring.Component):
         # What is behind an error is dropped, before the next session can begin.
         wrong = Signal(ReceiveError)
         stop = self.halted | (wrong != ReceiveError.NONE)
-        m.submodules.catch = catch = ResetInserter(stop)(CatchBuffer(4, caught))
+        kind = CatchLines if config.catch_in_lines else CatchBuffer
+        m.submodules.catch = catch = ResetInserter(stop)(kind(4, caught))
         m.submodules.reconstruction = rebuild = RequestReconstruction(config)
         m.submodules.queue = queue = ResetInserter(self.flush & ~unload.busy)(HeadedQueue(entry, config.req_cmd.total))
         m.submodules.credits = credits = ResetInserter(self.flush)(CreditCheck(config.req_cmd))

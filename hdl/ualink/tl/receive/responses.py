@@ -14,6 +14,7 @@ from ualink.upli.channels import beat_stream
 from ualink.upli.commands import Status
 
 from .catch_buffer import CatchBuffer, places_layout
+from .catch_lines import CatchLines
 from .control_decoder import response_field
 from .error import ReceiveError
 from .read_response_unload import ReadResponseUnload
@@ -86,7 +87,8 @@ class ReceiveResponses(wiring.Component):
             for layout in (CATCH_RESPONSE_LAYOUT, READ_RESPONSE_ENTRY_LAYOUT, WRITE_RESPONSE_ENTRY_LAYOUT)
         )
         m.submodules.unload = unload = ReadResponseUnload(config)
-        m.submodules.catch = catch = ResetInserter(self.flush)(CatchBuffer(8, caught))
+        kind = CatchLines if config.catch_in_lines else CatchBuffer
+        m.submodules.catch = catch = ResetInserter(self.flush)(kind(8, caught))
         m.submodules.reconstruction = rebuild = ResponseReconstruction()
         m.submodules.read_queue = reads = ResetInserter(self.flush & ~unload.busy)(HeadedQueue(read_entry, depth))
         m.submodules.write_queue = writes = ResetInserter(self.flush)(HeadedQueue(write_entry, depth))

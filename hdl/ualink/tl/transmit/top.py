@@ -94,8 +94,8 @@ class Transmit(wiring.Component):
         request_intake = RequestIntake(config)
         compression = RequestCompression(config)
         response_intake = ResponseIntake()
-        requests = FieldsInSight(REQUEST_FIELD_LAYOUT, REQUESTS_IN_SIGHT)
-        responses = FieldsInSight(RESPONSE_FIELD_LAYOUT, RESPONSES_IN_SIGHT)
+        requests = FieldsInSight(REQUEST_FIELD_LAYOUT, config.requests_in_sight)
+        responses = FieldsInSight(RESPONSE_FIELD_LAYOUT, config.responses_in_sight)
         orig_data = Queue(ORIG_DATA_BEAT_LAYOUT, ORIG_DATA_BEATS)
         rd_data = Queue(READ_DATA_BEAT_LAYOUT, READ_DATA_BEATS)
         credits = TransmitCredits(config)
@@ -226,9 +226,10 @@ class Transmit(wiring.Component):
             (requests, packer.requests, packer.request_contents, gearbox.requests),
             (responses, packer.responses, packer.response_contents, gearbox.responses),
         ):
-            m.d.comb += [sink.eq(source) for sink, source in zip(forms, fields.forms, strict=True)]
-            m.d.comb += [sink.eq(source) for sink, source in zip(contents, fields.contents, strict=True)]
-            m.d.comb += [sink.eq(source.job) for sink, source in zip(jobs, fields.forms, strict=True)]
+            # With fewer in sight than the packer has places for, the last of these stay 0 and fall away.
+            m.d.comb += [sink.eq(source) for sink, source in zip(forms, fields.forms)]
+            m.d.comb += [sink.eq(source) for sink, source in zip(contents, fields.contents)]
+            m.d.comb += [sink.eq(source.job) for sink, source in zip(jobs, fields.forms)]
         m.d.comb += [sink.eq(source) for sink, source in zip(packer.fc, release.fields, strict=True)]
 
         # Data half-flits and flits.
