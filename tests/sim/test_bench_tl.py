@@ -9,8 +9,10 @@ from amaranth.sim import Simulator
 
 from support.tl.flits import tl_flit
 from ualink.config import AddressCacheConfig, TLConfig
+from ualink.presets import station_preset
 from ualink.tl.control import LIMITS_LAYOUT
-from ualink_sim.bench import tl_cache, tl_efficiency, tl_pair, tl_pair_bench, wire
+from ualink_sim.bench import presets, tl_cache, tl_efficiency, tl_pair, tl_pair_bench, wire
+from ualink_sim.bench.registry import run, select
 from ualink_sim.bench.rows import Options, Unavailable
 from ualink_sim.bench.tl_pair_meter import COUNTS, Meter
 from ualink_sim.bench.tl_pair_requests import RequestGenerator
@@ -318,3 +320,23 @@ def test_two_layers_exchange_the_traffic_of_a_pattern():
             assert min(ctx.get(end.requests), ctx.get(end.responses), ctx.get(end.credits)) > 1
 
     simulate(top, body)
+
+
+def test_what_a_station_of_a_named_size_carries_is_measured_and_what_it_costs_only_when_asked(monkeypatch):
+    asked = []
+
+    def counted(pattern, window, *, pair):
+        asked.append((pattern.kinds, pair.config))
+        return [{"cycles": 4000, "flits": 2000, "data": 6000, "requests": 100, "responses": 100}] * 2
+
+    monkeypatch.setattr(presets, "count", counted)
+    chosen = select(["preset"], Options())
+    assert {row.name: row.value for row in run(chosen)} == {
+        f"preset.{name}.carried.{kind}.{size}": 0.75
+        for name in ("full", "balanced", "compact")
+        for kind in ("write_full", "read")
+        for size in (64, 256)
+    }
+    assert asked[-1] == ((Kind(READ, 4),), station_preset("compact").tl)
+    costs = [row.name for bench in select(["preset.compact.ecp5"], Options()) for row in bench.rows]
+    assert costs == [f"preset.compact.ecp5.{kind}" for kind in ("lut4", "ff", "ebr", "depth", "fmax_mhz")]

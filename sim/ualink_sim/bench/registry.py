@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from .dl import benches as dl_benches
+from .presets import benches as preset_benches
 from .rows import Bench, Options, Row, take
 from .silicon.blocks import BLOCKS
 from .silicon.rows import benches as silicon_benches
@@ -16,6 +17,7 @@ GROUPS: dict[str, Callable[[Options], list[Bench]]] = {
     "dl": dl_benches,
     "tl": tl_benches,
     "wire": wire_benches,
+    "preset": preset_benches,
     "silicon": silicon_benches,
 }
 """The first word of the names of a group's rows, and what makes its benchmarks."""

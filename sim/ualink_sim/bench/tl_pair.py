@@ -2,6 +2,7 @@
 
 import json
 import tempfile
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from .tl_pair_top import PairTop
 from .tl_pair_wire import FlitWire, LinkWire
 from .tl_patterns import Pattern
 
-__all__ = ["count", "latencies"]
+__all__ = ["Pair", "count", "latencies"]
 
 CONFIG = TLConfig()
 MEDIA = {"tl_pair": FlitWire, "tl_link_pair": LinkWire}
@@ -37,22 +38,37 @@ def control_levels(control: dict[str, int]) -> dict[str, int]:
     return {f"control__{name}": value for name, value in levels.items()}
 
 
+@dataclass(frozen=True)
+class Pair:
+    """Two transaction layers of ``config``, with data links between them or without."""
+
+    config: TLConfig = CONFIG
+    data_links: bool = False
+
+    @property
+    def top(self) -> str:
+        """The module that has both."""
+        return "tl_link_pair" if self.data_links else "tl_pair"
+
+
 @cache
-def _model(top: str) -> Model:
+def _model(pair: Pair) -> Model:
+    top = pair.top
+
     def sources() -> dict[str, str]:
-        return {f"{top}.v": to_verilog(PairTop(CONFIG, MEDIA[top]()), top)}
+        return {f"{top}.v": to_verilog(PairTop(pair.config, MEDIA[top]()), top)}
 
     folder = Path(__file__).parent
     own_code = [path.read_text() for pattern in ("tl_pair_*.py", "link_*.py") for path in sorted(folder.glob(pattern))]
     try:
-        return build_once(sources, top, "\0".join([repr(CONFIG), *own_code]))
+        return build_once(sources, top, "\0".join([repr(pair.config), *own_code]))
     except SimulatorError as error:
         raise Unavailable(str(error)) from None
 
 
-def _simulate(top: str, test: str, pattern: Pattern, latency: int, window: int, **job) -> dict:
+def _simulate(test: str, pattern: Pattern, window: int, latency: int, pair: Pair, **job) -> dict:
     levels = {**pattern.levels(), **control_levels(pattern.control), "latency": latency, "window": window}
-    model = _model(top)
+    model = _model(pair)
     with tempfile.TemporaryDirectory(prefix="ualink-") as folder:
         result = Path(folder, "result")
         environment = {"UALINK_JOB": json.dumps({"levels": levels, **job}), "UALINK_RESULT": str(result)}
@@ -60,14 +76,14 @@ def _simulate(top: str, test: str, pattern: Pattern, latency: int, window: int, 
         return json.loads(result.read_text())
 
 
-def count(pattern: Pattern, window: int, *, latency: int = WIRE, data_links: bool = False) -> list[dict[str, int]]:
-    """``COUNTS`` of the two transmitters over ``window`` flits, between transaction layers or those and data links."""
+def count(pattern: Pattern, window: int, *, latency: int = WIRE, pair: Pair = Pair()) -> list[dict[str, int]]:
+    """``COUNTS`` of the two transmitters of ``pair`` over ``window`` flits."""
     found = _simulate(
-        "tl_link_pair" if data_links else "tl_pair",
         "counts",
         pattern,
-        latency,
         window,
+        latency,
+        pair,
         limits=pattern.limits,
         settle=SETTLE,
         patience=PATIENCE * window,
@@ -77,5 +93,5 @@ def count(pattern: Pattern, window: int, *, latency: int = WIRE, data_links: boo
 
 def latencies(pattern: Pattern, answer: str, tries: int) -> dict[str, int]:
     """Most cycles of ``tries`` single Requests, which channel ``answer`` answers: ``request_tx`` … ``response_rx``."""
-    found = _simulate("tl_pair", "latency", pattern, WIRE, 1, answer=answer, tries=tries)
+    found = _simulate("latency", pattern, 1, WIRE, Pair(), answer=answer, tries=tries)
     return {name: max(values) for name, values in found.items()}

@@ -5,7 +5,7 @@ from fractions import Fraction
 from .dl_link import LATENCY, NEAR
 from .rows import Bench, Options, Row
 from .tl_efficiency import LEAST_FLITS, RESPONSE_AND_CREDITS
-from .tl_pair import count
+from .tl_pair import Pair, count
 from .tl_pair_source import MOST_OUTSTANDING
 from .tl_patterns import BEAT, READ, TABLES, WRITE_FULL, Kind, Pattern, efficiency
 
@@ -33,7 +33,7 @@ def _bench(name: str, limit: Fraction, how: str, pattern: Pattern, latency: int)
     )
 
     def measure() -> dict[str, float]:
-        found = count(pattern, window, latency=latency, data_links=True)
+        found = count(pattern, window, latency=latency, pair=Pair(data_links=True))
         return {name: min(end["data"] / (2 * end["cycles"]) for end in found)}
 
     return Bench((row,), measure)
