@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ualink.checks import ConfigError, check_integer
 from ualink.emit.memories import free_collisions, prefer_block_rams
+from ualink.emit.wire_names import without_brackets
 
 from .board import Board, Ecp5Board, GtyBoard
 from .boards import find_board
@@ -107,7 +108,8 @@ def _trellis(board: Ecp5Board, design, name: str, work: Path, *, seed: int, plac
         build = Path(folder)
         plan.extract(build)
         netlist = build / "top.il"
-        netlist.write_text(prefer_block_rams(free_collisions(netlist.read_text()), _BLOCK_BITS))
+        text = without_brackets(free_collisions(netlist.read_text()))
+        netlist.write_text(prefer_block_rams(text, _BLOCK_BITS))
         for tool, arguments in _commands((build / "build_top.sh").read_text()):
             if tool != "yosys" and not place:
                 break
