@@ -122,6 +122,9 @@ req_cmd = { vc = [1, 0, 0, 0] }
 rsp_cmd = { pool = 1 }
 req_data = { vc = [4, 0, 0, 0] }
 rsp_data = { pool = 4 }
+requests_in_sight = 1
+responses_in_sight = 1
+catch_in_lines = true
 [dl]
 replay_depth = 2
 """
