@@ -53,15 +53,15 @@ class Verdict(wiring.Component):
         in_order = good & (number == next_seq(newest))
         m.d.sync += [
             ended.eq(self.ended),
-            good.eq(header.payload & ~self.invert),
+            good.eq(header.payload),
             number.eq(self.seq),
             self.judged.eq(ended),
-            self.accept.eq(ended & in_order),
+            self.accept.eq(ended & in_order & ~self.invert),
             time.eq(time + 1),
         ]
         with m.If(time.all()):
             m.d.sync += self.acked.eq(newest)
-        with m.If(ended & in_order):
+        with m.If(ended & in_order & ~self.invert):
             m.d.sync += newest.eq(number)
         return m
 
@@ -111,6 +111,8 @@ class Loop(wiring.Component):
             m.d.comb += seq.eq(transmit.state.q.replayed_seq)
         with m.Else():
             m.d.comb += seq.eq(next_seq(transmit.tx_last_seq))
+        seq_offered = Signal(SEQ_BITS)
+        m.d.sync += seq_offered.eq(seq)
         connect(m, containment.flit, flipped(self.rx_flit))
         m.d.comb += [
             packer.message.valid.eq(self.message_valid),
@@ -128,10 +130,10 @@ class Loop(wiring.Component):
             buffer.rx.p.data.eq(transmit.beat.p.data),
             buffer.rx.p.first.eq(transmit.beat.p.first),
             buffer.rx.p.last.eq(transmit.beat.p.last),
-            verdict.ended.eq(transmit.slot_end & (transmit.beat.p.kind == TxKind.DATA)),
-            verdict.invert.eq(transmit.beat.p.invert),
+            verdict.ended.eq(transmit.beat.valid & transmit.beat.p.last & (transmit.beat.p.kind == TxKind.DATA)),
+            verdict.invert.eq(transmit.invert),
             verdict.header.eq(transmit.beat.p.data[bit : bit + 24]),
-            verdict.seq.eq(seq),
+            verdict.seq.eq(seq_offered),
             buffer.accept.eq(verdict.accept),
             containment.fault.eq(buffer.fault | unpacker.fault),
             self.held.eq(transmit.held),
@@ -144,6 +146,7 @@ class Loop(wiring.Component):
             m.d.sync += stopped.eq(1)
         with m.If(self.flush):
             m.d.sync += stopped.eq(0)
+        m.d.comb += transmit.withhold.eq(stopped | self.egress_error)
         with m.If(self.run & ~stopped & ~self.egress_error):
             m.d.comb += transmit.next_kind.eq(TxKind.DATA)
         for block in (packer, transmit, buffer, unpacker, containment):
