@@ -95,7 +95,7 @@ def test_latency():
         await bench.step(ctx, 100)
         a, b = bench.ends
         # A flit that starts with the first beat of a DL flit is the first of its payload.
-        await bench.until(ctx, lambda: len(a.slots[-1].data) == 64 * 7)
+        await bench.until(ctx, lambda: len(a.slots[-1].data) == 64 * 6)
         a.to_send.append((0x1234, 0))
         await bench.step(ctx)
         taken = bench.cycle - 1

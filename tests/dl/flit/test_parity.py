@@ -73,7 +73,7 @@ def test_flit_that_is_replayed(bit):
         ctx.set(place.rows[3], ctx.get(place.rows[3]) ^ 1 << bit)
         return f"row 3 bit {bit}"
 
-    outcome = bench().run(random.Random(bit), strike, at=22)
+    outcome = bench().run(random.Random(bit), strike, at=25)
     assert outcome.egress and not outcome.ingress
 
 

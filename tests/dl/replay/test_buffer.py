@@ -42,24 +42,24 @@ class Slots(wiring.Component):
     replay: In(1)
     replay_from: In(9)
     watched: In(9)
-    watched_beat: In(2)
+    watched_beat: In(3)
 
     def __init__(self, depth, careful=True):
         self._careful = careful
-        self.buffer = ReplayBuffer(depth, beats=3, data_bits=2)
+        self.buffer = ReplayBuffer(depth, beats=5, data_bits=2)
         super().__init__()
 
     def elaborate(self, platform):
         m = Module()
         m.submodules.buffer = buffer = self.buffer
-        beat, from_buffer, is_new, started = Signal(2), Signal(), Signal(init=1), Signal()
+        beat, from_buffer, is_new, started = Signal(3), Signal(), Signal(init=1), Signal()
         rx_last_ack = Signal(9, init=511)
-        watched, watched_beat = Signal(9), Signal(2)
+        watched, watched_beat = Signal(9), Signal(3)
         replaying = Signal(9)
         room = Signal(init=1)
-        offered = Signal(data.StructLayout({"valid": 1, "beat": 2, "is_new": 1, "data": 2, "keep": 1}))
+        offered = Signal(data.StructLayout({"valid": 1, "beat": 3, "is_new": 1, "data": 2, "keep": 1}))
         ended = Signal()
-        last = beat == 2
+        last = beat == 4
         ready = ~offered.valid | ~self.stall
         taken = offered.valid & ~self.stall
         slot_end = ready & last
@@ -80,7 +80,7 @@ class Slots(wiring.Component):
             buffer.storing.eq(storing),
             buffer.ended.eq(ended),
             buffer.store.eq(ended & ~self.spoilt),
-            buffer.boundary.eq(slot_end | (beat == 0)),
+            buffer.boundary.eq(slot_end | (beat == 0) | (offered.valid & (offered.beat == 0))),
             buffer.replay.eq(self.replay),
             buffer.replay_from.eq(self.replay_from),
             buffer.read_first.eq(starts_replay),
@@ -107,7 +107,7 @@ class Slots(wiring.Component):
 
         # One flit and one of its beats, chosen at the start, and what was written there.
         m.d.sync += [watched.eq(self.watched), watched_beat.eq(self.watched_beat)]
-        m.d.comb += Assume(self.watched_beat < 3)
+        m.d.comb += Assume(self.watched_beat < 5)
         with m.If(started):
             m.d.comb += [Assume(self.watched == watched), Assume(self.watched_beat == watched_beat)]
         draft, kept, is_kept = Signal(2), Signal(2), Signal()

@@ -39,7 +39,8 @@ RECORD_LAYOUT = data.StructLayout(
     }
 )
 """What one end did in a slot, complete in beat 2 of the next: the header it sent, whether its flit was marked by the
-source and whether its CRC was inverted; registers at the end of the slot; ``mismatched``: a wrong flit was delivered at any time before."""
+source and whether its CRC was inverted; registers at the end of the slot; ``mismatched``: a wrong flit was delivered at
+any time before."""
 
 
 class Forgery:

@@ -43,7 +43,7 @@ class ReplayBuffer(wiring.Component):
     room_for_one, room_for_two : so many more may be stored; late by two cycles when there is more room, by three when
         there is less.
     replay, replay_from : pulse: restart the transmission with number ``replay_from``, which must be held.
-    boundary : a slot ends, or its first beat has not gone yet: ``tx_replay`` does not rise, the pointer does not jump.
+    boundary : a slot ends, or its first beat is not written yet: the pointer does not jump.
     tx_replay : a replay is going on: flits are left to start. Rises three cycles after ``replay``, or one cycle
         after the end of a ``boundary`` that lasts longer; falls by an Ack of everything, whenever that comes.
     replay_seq : with ``tx_replay``: the flit to start next.

@@ -54,7 +54,8 @@ class ReplayTransmit(wiring.Component):
     """Fills flit slots of ten beats, back to back, from packer or TxReplay, and puts the flit header into beat 9.
 
     Cut-through: a beat of a new flit goes from ``packed`` to ``beat`` in one cycle, and into TxReplay as it leaves.
-    What a slot carries is decided in the cycle in which the slot before ends; the kind of header one beat before it is made.
+    What a slot carries is decided in the cycle in which the slot before ends, the kind of header one beat before it is
+    made.
     A Replay Request takes effect, and sets ``tx_replay``, when the address of its flit is known: a replay starts with
     the first slot that begins four cycles after the Request or later. From then on every DL flit comes out of TxReplay
     until the replay has reached the newest; a further Request and an Ack only change which one.
@@ -183,7 +184,7 @@ class ReplayTransmit(wiring.Component):
             buffer.rx_last_ack.eq(self.rx_last_ack),
             buffer.replay.eq(self.replay),
             buffer.replay_from.eq(self.replay_from),
-            buffer.boundary.eq(self.slot_end | (beat == 0)),
+            buffer.boundary.eq(self.slot_end | (beat == 0) | (stage.q.valid & (stage.q.beat == 0))),
             buffer.read_first.eq(self.slot_end & next_from_buffer),
             buffer.read_next.eq(moved & from_buffer & ~last),
             self.tx_last_seq.eq(buffer.tx_last_seq),
@@ -259,7 +260,11 @@ class ReplayTransmit(wiring.Component):
         faulty = Signal()
         spoilt = Signal()
         # What is wrong with a register spoils what leaves it a cycle later or more; those of the verdict are used now.
-        m.d.sync += faulty.eq((self.buffer.fault | self.state.mismatch | self.stage.mismatch) & ~self.flush)
+        # The link may go down with a flit whose last beat has not been taken yet: what spoils it outlives the flush.
+        m.d.sync += [
+            faulty.eq(self.buffer.fault | self.state.mismatch | self.stage.mismatch),
+            error.eq(spoilt & ~(taken & now.last)),
+        ]
         m.d.comb += [
             then.eq(now),
             then.new.eq(taken),
@@ -277,12 +282,7 @@ class ReplayTransmit(wiring.Component):
                 then.bad.eq(stage.bad),
                 then.struck.eq(self.strike),
             ]
-            m.d.sync += [
-                bad_bytes.eq(is_data & parity_mismatch(content, parity)),
-                error.eq(spoilt & ~now.last),
-            ]
-        with m.If(self.flush):
-            m.d.sync += error.eq(0)
+            m.d.sync += bad_bytes.eq(is_data & parity_mismatch(content, parity))
         return spoilt, now
 
     def _header(self, m, payload, payload_seq):
