@@ -21,8 +21,9 @@ from ualink.dl.replay.sequence import RESET_SEQ, SEQ_BITS, next_seq
 from ualink.dl.replay.transmit import ReplayTransmit
 from ualink.phy.interface import TxKind
 
-EXEMPT = ("scheduler", "verdict")
-"""Submodules whose upsets are not counted here: the header scheduler belongs to the replay itself."""
+EXEMPT = ("scheduler", "partner")
+"""Submodules whose upsets are not counted here: the header scheduler belongs to the replay itself, the partner to the
+bench."""
 
 
 class Verdict(wiring.Component):
@@ -99,7 +100,7 @@ class Loop(wiring.Component):
         m.submodules.receive_buffer = buffer = self.receive_buffer
         m.submodules.unpacker = unpacker
         m.submodules.containment = containment
-        m.submodules.verdict = verdict = ResetInserter(self.flush)(Verdict())
+        m.submodules.partner = verdict = ResetInserter(self.flush)(Verdict())
         connect(m, flipped(self.tx_flit), packer.flit)
         connect(m, packer.beat, transmit.packed)
         connect(m, buffer.beat, unpacker.beat)

@@ -48,8 +48,9 @@ class ReplayBuffer(wiring.Component):
         after the end of a ``boundary`` that lasts longer; falls by an Ack of everything, whenever that comes.
     replay_seq : with ``tx_replay``: the flit to start next.
     tx_first_replay : with ``tx_replay``: none has been started since the pointer moved for ``replay``.
-    read_first : with ``tx_replay``: start the flit ``replay_seq``; its beat 0 is in ``read_data`` from the next cycle.
-    read_next : go on to the next beat; it is in ``read_data`` from the next cycle on.
+    read : go on to the next beat; it is in ``read_data`` from the next cycle on. With ``read_first``, which needs
+        ``tx_replay``, this is beat 0 of the flit ``replay_seq``, which starts; ``tx_replay`` and ``replay_seq`` tell
+        what follows it two cycles later.
     fault : numbers and pointers have bad parity: what is read or written may be any flit, until reset.
     """
 
@@ -78,8 +79,8 @@ class ReplayBuffer(wiring.Component):
                 "tx_replay": Out(1),
                 "tx_first_replay": Out(1),
                 "replay_seq": Out(SEQ_BITS, init=RESET_SEQ),
+                "read": In(1),
                 "read_first": In(1),
-                "read_next": In(1),
                 "read_data": Out(data_bits),
                 "fault": Out(1),
             }
@@ -92,21 +93,25 @@ class ReplayBuffer(wiring.Component):
         write = storage.write_port()
         read = storage.read_port()
 
-        # Tail is the place behind the newest flit, followed by another; rows are those of a beat 0. A jump is a move of
-        # the pointer to come. A replay that has reached the newest flit awaits the verdict on the one after it.
+        # Behind the newest flit is the tail, and behind that another place; rows are those of a beat 0.
+        tail_layout = data.StructLayout(
+            {"tx_last_seq": SEQ_BITS, "tail": range(self.depth), "tail_row": range(rows), "following_row": range(rows)}
+        )
+        m.submodules.newest = newest = ProtectedRegister(
+            tail_layout, {"tx_last_seq": RESET_SEQ, "following_row": self._beats}
+        )
+        # A jump is a move of the pointer to come. A replay that has reached the newest flit awaits the verdict on the
+        # one after it. What a start of a flit changes follows a cycle after it.
         layout = data.StructLayout(
             {
-                "tx_last_seq": SEQ_BITS,
-                "tail": range(self.depth),
-                "tail_row": range(rows),
-                "following_row": range(rows),
                 "room": 1,
                 "tx_replay": 1,
                 "tx_first_replay": 1,
+                "started": 1,
+                "storing": 1,
                 "awaits": 1,
                 "replay_seq": SEQ_BITS,
                 "row": range(rows),
-                "read_row": range(rows),
                 "jumping": 1,
                 "asked": 1,
                 "located": 1,
@@ -114,9 +119,11 @@ class ReplayBuffer(wiring.Component):
                 "place": range(self.depth),
             }
         )
-        init = {"tx_last_seq": RESET_SEQ, "replay_seq": RESET_SEQ, "following_row": self._beats}
-        m.submodules.state = state = ProtectedRegister(layout, init)
+        late = ("started", "storing", "awaits", "tx_replay")
+        m.submodules.state = state = ProtectedRegister(layout, {"replay_seq": RESET_SEQ}, late)
+        m.submodules.reading = reading = ProtectedRegister(data.StructLayout({"row": range(rows)}))
         now, then = state.q, state.d
+        last, following = newest.q, newest.d
         room = Signal()
         held = Signal(SEQ_BITS)
         # Looked at twice, as these have no parity: an upset that makes room makes it for one cycle.
@@ -132,10 +139,10 @@ class ReplayBuffer(wiring.Component):
         ]
         m.d.comb += [
             ended[0].eq(self.ended),
-            held.eq(seq_distance(self.rx_last_ack, now.tx_last_seq)),
+            held.eq(seq_distance(self.rx_last_ack, last.tx_last_seq)),
             then.eq(now),
-            self.fault.eq(state.mismatch),
-            self.tx_last_seq.eq(now.tx_last_seq),
+            self.fault.eq(state.mismatch | newest.mismatch | reading.mismatch),
+            self.tx_last_seq.eq(last.tx_last_seq),
             self.tx_replay.eq(now.tx_replay),
             self.tx_first_replay.eq(now.tx_first_replay),
             self.replay_seq.eq(now.replay_seq),
@@ -148,54 +155,58 @@ class ReplayBuffer(wiring.Component):
             then.room.eq(room),
             write.en.eq(self.write & room),
             # The verdict on the flit before comes with beat 0, if not before it.
-            write.addr.eq(Mux(self.store, now.following_row, now.tail_row + self.write_beat)),
+            write.addr.eq(Mux(self.store, last.following_row, last.tail_row + self.write_beat)),
             write.data.eq(self.write_data),
         ]
-        with m.If(self.store):
-            m.d.comb += then.tx_last_seq.eq(next_seq(now.tx_last_seq))
-            m.d.comb += then.tail_row.eq(now.following_row)
-            with m.If(now.tail == self.depth - 1):
-                m.d.comb += then.tail.eq(0)
-            with m.Else():
-                m.d.comb += then.tail.eq(now.tail + 1)
-            with m.If(now.following_row == rows - self._beats):
-                m.d.comb += then.following_row.eq(0)
-            with m.Else():
-                m.d.comb += then.following_row.eq(now.following_row + self._beats)
+        m.d.comb += [
+            newest.load.eq(self.store),
+            following.tx_last_seq.eq(next_seq(last.tx_last_seq)),
+            following.tail_row.eq(last.following_row),
+            following.tail.eq(last.tail + 1),
+            following.following_row.eq(last.following_row + self._beats),
+        ]
+        with m.If(last.tail == self.depth - 1):
+            m.d.comb += following.tail.eq(0)
+        with m.If(last.following_row == rows - self._beats):
+            m.d.comb += following.following_row.eq(0)
 
-        self._pointer(m, now, then, held)
+        self._pointer(m, now, then, last, held)
 
         m.d.comb += [
+            reading.load.eq(self.read),
+            reading.d.row.eq(Mux(self.read_first, now.row, reading.q.row + 1)),
             # Reading a row again keeps its data on show.
-            read.addr.eq(Mux(self.read_first, now.row, now.read_row + self.read_next)),
-            then.read_row.eq(read.addr),
+            read.addr.eq(Mux(self.read, reading.d.row, reading.q.row)),
             self.read_data.eq(read.data),
         ]
         return m
 
-    def _pointer(self, m, now, then, count):
+    def _pointer(self, m, now, then, last, count):
         """Tx_replay and the flit to replay next."""
-        with m.If(self.read_first):
+        goes_on, cancelled = Signal(), Signal()
+        m.d.comb += [
+            then.started.eq(self.read & self.read_first),
+            then.storing.eq(self.storing),
+            goes_on.eq(now.tx_replay),
+        ]
+        with m.If(now.started):
             last_row = (self.depth - 1) * self._beats
             m.d.comb += [
                 then.replay_seq.eq(next_seq(now.replay_seq)),
                 then.row.eq(Mux(now.row == last_row, 0, now.row + self._beats)),
                 then.tx_first_replay.eq(0),
             ]
-            with m.If(now.replay_seq == now.tx_last_seq):
-                m.d.comb += [then.tx_replay.eq(0), then.awaits.eq(self.storing)]
-        # A flit whose slot ended as the last one of the replay began is replayed too.
+            with m.If(now.replay_seq == last.tx_last_seq):
+                m.d.comb += [goes_on.eq(0), then.awaits.eq(now.storing)]
         with m.If(self.ended):
             m.d.comb += then.awaits.eq(0)
-            with m.If(self.store & now.awaits):
-                m.d.comb += then.tx_replay.eq(1)
 
         # The place of a number counts back from the tail; its row follows one cycle later.
         back = Signal(SEQ_BITS + 1)
         held = Signal()
         m.d.comb += [
-            back.eq(seq_distance(now.jump_seq, now.tx_last_seq) + 1),
-            then.place.eq(Mux(back > now.tail, now.tail + self.depth - back, now.tail - back)),
+            back.eq(seq_distance(now.jump_seq, last.tx_last_seq) + 1),
+            then.place.eq(Mux(back > last.tail, last.tail + self.depth - back, last.tail - back)),
             then.located.eq(now.jumping),
             held.eq(is_held(seq_distance(self.rx_last_ack, Mux(now.jumping, now.jump_seq, now.replay_seq)), count)),
         ]
@@ -203,13 +214,13 @@ class ReplayBuffer(wiring.Component):
             # An Ack overtook the replay: go on with the oldest flit that is still held, if there is one.
             m.d.comb += [then.jumping.eq(1), then.located.eq(0), then.jump_seq.eq(next_seq(self.rx_last_ack))]
             with m.If(count == 0):
-                m.d.comb += [then.jumping.eq(0), then.asked.eq(0), then.tx_replay.eq(0), then.tx_first_replay.eq(0)]
+                m.d.comb += [then.jumping.eq(0), then.asked.eq(0), cancelled.eq(1), then.tx_first_replay.eq(0)]
         with m.Elif(now.jumping & now.located & ~self.boundary):
             m.d.comb += [
                 then.jumping.eq(0),
                 then.asked.eq(0),
                 then.awaits.eq(0),
-                then.tx_replay.eq(1),
+                goes_on.eq(1),
                 then.replay_seq.eq(now.jump_seq),
                 then.row.eq(sum(now.place << n for n in range(self._beats.bit_length()) if self._beats >> n & 1)),
             ]
@@ -222,3 +233,5 @@ class ReplayBuffer(wiring.Component):
                 then.located.eq(0),
                 then.jump_seq.eq(self.replay_from),
             ]
+        # A flit whose slot ended as the last one of the replay began is replayed too.
+        m.d.comb += then.tx_replay.eq(~cancelled & (goes_on | (self.store & now.awaits)))
