@@ -88,21 +88,21 @@ def test_saturated_rate():
 
 
 def test_latency():
-    """Three cycles from TL to wire; seven from the last beat on the wire to the first TL flit."""
+    """Four cycles from TL to wire; seven from the last beat on the wire to the first TL flit."""
 
     async def story(bench, ctx):
         await bench.bring_up(ctx)
         await bench.step(ctx, 100)
         a, b = bench.ends
         # A flit that starts with the first beat of a DL flit is the first of its payload.
-        await bench.until(ctx, lambda: len(a.slots[-1].data) == 64 * 7)
+        await bench.until(ctx, lambda: len(a.slots[-1].data) == 64 * 6)
         a.to_send.append((0x1234, 0))
         await bench.step(ctx)
         taken = bench.cycle - 1
         assert a.sent
-        await bench.step(ctx, 3)
+        await bench.step(ctx, 4)
         slot = a.slots[-1]
-        assert slot.start == taken + 3
+        assert slot.start == taken + 4
         assert slot.data[0:2] == b"\x34\x12"
         await bench.until(ctx, lambda: b.received)
         assert bench.cycle - 1 == slot.start + 9 + bench.latency + 7

@@ -76,16 +76,51 @@ def test_an_upset_stays_until_it_is_cleared(bit):
     run(dut, bench)
 
 
+@pytest.mark.parametrize("bit", range(7))
+def test_an_upset_of_a_state_that_stays_is_seen_and_can_be_cleared(bit):
+    """``load`` is 0 while the bit flips, and again when the mismatch is cleared."""
+    dut = ProtectedRegister(LAYOUT, {"count": 7}, late=("flag",))
+
+    async def bench(ctx):
+        ctx.set(dut.d, {"count": 3, "flag": 1})
+        await ctx.tick()
+        ctx.set(dut.load, 0)
+        ctx.set(dut.d, {"count": 30, "flag": 0})
+        await ctx.tick()
+        assert ctx.get(dut.q.count) == 3 and not ctx.get(dut.mismatch)
+        if bit < 6:
+            ctx.set(dut.q.as_value(), ctx.get(dut.q.as_value()) ^ 1 << bit)
+        else:
+            ctx.set(dut.parity, ctx.get(dut.parity) ^ 1)
+        for load in (0, 0, 1, 0):
+            assert ctx.get(dut.mismatch)
+            ctx.set(dut.load, load)
+            await ctx.tick()
+        assert ctx.get(dut.q.count) == 30
+        assert ctx.get(dut.mismatch)
+        ctx.set(dut.clear, 1)
+        await ctx.tick()
+        assert ctx.get(dut.q.count) == 30 and not ctx.get(dut.mismatch)
+
+    run(dut, bench)
+
+
 class Healthy(wiring.Component):
     """A protected register without upsets under any input."""
 
     d: In(LAYOUT)
+    load: In(1)
     clear: In(1)
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.register = register = ProtectedRegister(LAYOUT, {"count": 11})
-        m.d.comb += [register.d.eq(self.d), register.clear.eq(self.clear), Assert(~register.mismatch)]
+        m.submodules.register = register = ProtectedRegister(LAYOUT, {"count": 11}, late=("flag",))
+        m.d.comb += [
+            register.d.eq(self.d),
+            register.load.eq(self.load),
+            register.clear.eq(self.clear),
+            Assert(~register.mismatch),
+        ]
         return m
 
 

@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-from amaranth.hdl import Module, ResetInserter
+from amaranth.hdl import Module, ResetInserter, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -31,7 +31,7 @@ __all__ = ["DataLink"]
 class DataLink(wiring.Component):
     """Data link of one port: TL flits on one side, ten-beat flit slots of 64 bytes a cycle on the other.
 
-    Latency, with ``crc_stages`` 2: a TL flit taken in cycle t is in the beat offered on ``tx`` from cycle t + 3. The
+    Latency, with ``crc_stages`` 2: a TL flit taken in cycle t is in the beat offered on ``tx`` from cycle t + 4. The
     first TL flit of an accepted payload flit whose last beat arrives in cycle t leaves ``rx_flit`` in cycle t + 7, one
     more flit per cycle after it.
 
@@ -111,11 +111,20 @@ class DataLink(wiring.Component):
         connect(m, blocks.messages.message, packer.message)
         connect(m, packer.beat, transmit.packed)
         connect(m, transmit.beat, crc.beats_in)
+        # No DL flit follows one that is spoilt; the link goes down at the end of the slot that has begun by then.
+        withheld = Signal()
+        contained = transmit.egress_error & link.flits
+        with m.If(contained):
+            m.d.sync += withheld.eq(1)
+        with m.If(link.flush):
+            m.d.sync += withheld.eq(0)
         m.d.comb += [
             blocks.pacer.pace.eq(self.config.pace),
             blocks.pacer.own_rate.eq(self.own_rate),
             blocks.pacer.partner_rate.eq(blocks.messages.status.partner_rate),
             packer.accept.eq(transmit.accept),
+            transmit.withhold.eq(withheld | contained),
+            crc.invert.eq(transmit.invert),
             packer.channel_online.eq(blocks.messages.transmit),
             transmit.next_kind.eq(link.next_kind),
             transmit.up.eq(link.up),
@@ -187,6 +196,7 @@ class DataLink(wiring.Component):
         injection, crc, packer = blocks.injection, blocks.crc_generator, blocks.packer
         source, unpacked = blocks.pacer.flit_out, blocks.unpacker.flit
         sent = self.tx.valid & self.tx.ready
+        taken = crc.beats_in.valid & crc.beats_in.ready
         first_of_flit = self.tx.p.first & (self.tx.p.kind == TxKind.DATA)
         m.d.comb += [
             injection.enable.eq(self.config.inject_enable),
@@ -195,9 +205,9 @@ class DataLink(wiring.Component):
             packer.flit.p.data[0].eq(source.p.data[0] ^ injection.egress_data),
             packer.flit.p.control_parity.eq(source.p.control_parity ^ injection.egress_control),
             injection.flit_taken.eq(packer.flit.valid & packer.flit.ready),
-            crc.beats_in.p.invert.eq(blocks.transmit.beat.p.invert ^ injection.sent_crc),
-            injection.crc_slot_end.eq(blocks.transmit.slot_end),
-            injection.crc_struck.eq(blocks.transmit.flit_sent),
+            blocks.transmit.strike.eq(injection.sent_crc),
+            injection.crc_slot_end.eq(taken & crc.beats_in.p.last),
+            injection.crc_struck.eq(taken & crc.beats_in.p.last & (crc.beats_in.p.kind == TxKind.DATA)),
             self.tx.p.data[0].eq(crc.beats_out.p.data[0] ^ (injection.sent_bit & first_of_flit)),
             injection.wire_slot_end.eq(sent & self.tx.p.last),
             injection.wire_struck.eq(sent & first_of_flit),

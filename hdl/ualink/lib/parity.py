@@ -1,5 +1,7 @@
 """Even parity over bytes that travel and over registers that stay (UALink_200 §3.1.1, §6.7.3)."""
 
+from collections.abc import Sequence
+
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -48,32 +50,40 @@ def parity_mismatch(value, parity) -> Value:
 class ProtectedRegister(wiring.Component):
     """A register of control state with one parity bit over all of it.
 
-    The state is written in every cycle. A mismatch found once stays with it, through all states that follow from the
-    wrong one, until it is cleared or the register is reset: whoever uses the state later still sees it.
+    A mismatch found once stays with it, through all states that follow from the wrong one, until it is cleared or the
+    register is reset: whoever uses the state later still sees it.
 
     Parameters
     ----------
     layout : the fields of the state.
     init : their reset values where these are not 0.
+    late : names of the fields whose next value is known last; they are the last to enter the parity.
 
     Members
     -------
     d, q : next state and state.
+    load : 0: the state stays, ``d`` is not looked at. Reset value of the port 1: written in every cycle.
     clear : forget a mismatch of this cycle and before; the state goes on.
     mismatch : combinational: ``q`` is not what was written, or follows from a state that was not.
     """
 
-    def __init__(self, layout: data.StructLayout, init: dict | None = None):
+    def __init__(self, layout: data.StructLayout, init: dict | None = None, late: Sequence[str] = ()):
         self.parity = Signal(init=layout.const(init).as_bits().bit_count() & 1)
+        self._late = tuple(late)
         super().__init__(
-            {"d": In(layout), "q": Out(layout, init=init), "clear": In(1), "mismatch": Out(1)},
+            {"d": In(layout), "q": Out(layout, init=init), "load": In(1, init=1), "clear": In(1), "mismatch": Out(1)},
         )
 
     def elaborate(self, platform):
         m = Module()
-        m.d.comb += self.mismatch.eq(even_parity(self.q, self.parity))
-        m.d.sync += [
-            self.q.eq(self.d),
-            self.parity.eq(even_parity(self.d, self.mismatch & ~self.clear)),
-        ]
+        early = [self.d[name] for name, _ in self.d.shape() if name not in self._late]
+        kept = Signal()
+        m.d.comb += [self.mismatch.eq(even_parity(self.q, self.parity)), kept.eq(self.mismatch & ~self.clear)]
+        with m.If(self.load):
+            m.d.sync += [
+                self.q.eq(self.d),
+                self.parity.eq(even_parity(even_parity(*early, kept), *(self.d[name] for name in self._late))),
+            ]
+        with m.Elif(self.clear):
+            m.d.sync += self.parity.eq(even_parity(self.q))
         return m

@@ -45,16 +45,17 @@ def generate(flits, *, covers_zero_field=True, stages=2, invert=(), seed=None):
     dut = CrcGenerator(covers_zero_field, stages)
     sent, cycles = [], []
     rng = random.Random(seed)
-    beats = [dict(beat, invert=beat["last"] and k in invert) for k, flit in enumerate(flits) for beat in beats_of(flit)]
+    beats = [(beat, beat["last"] and k in invert) for k, flit in enumerate(flits) for beat in beats_of(flit)]
 
     async def source(ctx):
-        for beat in beats:
+        for beat, inverts in beats:
             while seed is not None and rng.random() < 0.3:
                 await ctx.tick()
             ctx.set(dut.beats_in.valid, 1)
             ctx.set(dut.beats_in.p, beat)
             await ctx.tick().until(dut.beats_in.ready)
             ctx.set(dut.beats_in.valid, 0)
+            ctx.set(dut.invert, inverts)
 
     async def sink(ctx):
         cycle = 0

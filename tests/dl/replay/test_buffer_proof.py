@@ -7,8 +7,8 @@ import pytest
 from dl.replay.test_buffer import Slots
 from support.dl.bit_proof import refuted
 
-DEPTH = 3
-CYCLES = 26 if os.environ.get("UALINK_SOAK") else 16
+DEPTH = 2
+CYCLES = 26 if os.environ.get("UALINK_SOAK") else 20
 
 
 @pytest.mark.soak

@@ -95,9 +95,9 @@ class Order(wiring.Component):
         arrived, tag = Signal(), Signal(TAG_BITS)
         data_header, command_header, data_good, command_good = Signal(24), Signal(24), Signal(), Signal()
         sent_tag = Signal(TAG_BITS)
-        with m.If(beat == 0):
+        with m.If(transmit.beat.p.first):
             m.d.sync += sent_tag.eq(transmit.beat.p.data)
-        with m.If(last):
+        with m.If(transmit.beat.valid & transmit.beat.p.last):
             m.d.sync += [
                 begun.eq(1),
                 arrived.eq(begun),

@@ -4,7 +4,7 @@ import random
 from collections import deque
 
 import pytest
-from amaranth.hdl import Assert, Assume, Cat, Module, Signal
+from amaranth.hdl import Assert, Assume, Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 from amaranth.sim import Simulator
@@ -79,24 +79,41 @@ class AnyPacker(wiring.Component):
             with m.Else():
                 m.d.sync += filled.eq(filled | (allowed & self.fills))
 
-        buffer = transmit.buffer
+        buffer, stage, verdict = transmit.buffer, transmit.stage.q, transmit.verdict.q
         next_is_new, ended_replaying = Signal(), Signal()
-        m.d.sync += ended_replaying.eq(transmit.slot_end & transmit.tx_replay)
+        stored = Signal(3)
+        held, coming = Signal(9), Signal(2)
+        m.d.sync += [ended_replaying.eq(transmit.slot_end & transmit.tx_replay), stored[1:].eq(stored)]
+        stage_ends = stage.valid & (stage.beat == 9)
+        verdict_ends = verdict.new & verdict.last
         m.d.comb += [
+            stored[0].eq(buffer.store),
+            held.eq(seq_distance(rx_last_ack, transmit.tx_last_seq)),
+            coming.eq((stage_ends & stage.fresh & stage.payload) + buffer.ended),
             # No new flit starts while Tx_replay is 1: neither when the slot before it ends, nor while its first beat
             # is on offer, however long that is.
             next_is_new.eq(transmit.slot_fresh & (transmit.slot_beat == 0)),
             Assert(~(next_is_new & (ended_replaying | transmit.tx_replay))),
-            Assert(~buffer.store | (buffer.held < buffer.depth)),
-            Assert(buffer.held <= buffer.depth),
-            # What makes it so: an allowed flit has its place until it has gone.
-            Assert(~(shown & allowed) | (buffer.held < buffer.depth)),
+            Assert(~buffer.store | (held < buffer.depth)),
+            Assert(held <= buffer.depth),
+            # What makes it so: an allowed flit has its place until it has gone, and so have those that went before.
+            Assert(held + coming + (shown & allowed) <= buffer.depth),
             Assert(~filled | allowed),
+            Assert(~buffer.room_for_one | (held < buffer.depth + stored[1] + stored[2])),
+            Assert(~buffer.room_for_two | (held + 1 < buffer.depth + stored[1] + stored[2])),
+            Assert(held <= buffer.held + stored[1]),
             Assert((rx_last_ack != 0) & (buffer.tx_last_seq != 0)),
             # The packer and the slots keep step; between new flits the packer waits with beat 0.
-            Assert((beat <= 9) & (transmit.slot_beat <= 9)),
+            Assert((beat <= 9) & (transmit.slot_beat <= 9) & (stage.beat <= 9)),
             Assert(~transmit.slot_fresh | (shown & (beat == transmit.slot_beat))),
             Assert(transmit.slot_fresh | (beat == 0)),
+            # Behind the slots comes the stage, and behind that the verdict.
+            Assert(~stage.valid | (transmit.slot_beat == Mux(stage.beat == 9, 0, stage.beat + 1))),
+            Assert(~verdict_ends | (stage.valid & (stage.beat == 0))),
+            Assert(~stored[1] | (transmit.slot_beat == 1) | (transmit.slot_beat == 2)),
+            Assert(~stored[2] | (transmit.slot_beat >= 1) & (transmit.slot_beat <= 3)),
+            Assert(shown | ~(stage.valid & stage.fresh)),
+            Assert(~buffer.awaits | (~transmit.slot_fresh & (coming != 0))),
         ]
         return m
 
@@ -140,6 +157,7 @@ def test_slots(seed):
         beats: list[int] = []
         packed: list[int] = []
         payload = False
+        fresh: list[bool] = []
         asked_at = -10
         ctx.set(dut.up, 1)
         ctx.set(dut.next_kind, TxKind.DATA)
@@ -154,8 +172,9 @@ def test_slots(seed):
             ctx.set(dut.packed.p, packed_beat(packed[0], index, payload))
             taken = ctx.get(dut.packed.ready)
             ctx.set(dut.replay, 0)
-            assert ctx.get(dut.beat.valid)
-            if ctx.get(dut.beat.ready):
+            # The register behind the slots is empty in the first cycle only.
+            assert ctx.get(dut.beat.valid) == (cycle > 0)
+            if ctx.get(dut.beat.ready) and ctx.get(dut.beat.valid):
                 p = dut.beat.p
                 assert ctx.get(p.first) == (not beats)
                 beats.append(ctx.get(p.data))
@@ -164,11 +183,12 @@ def test_slots(seed):
                     header = decode_header(beats[9] >> 384 & 0xFFFFFF)
                     beats[9] &= (1 << 384) - 1
                     explicit = isinstance(header, ExplicitHeader)
-                    if taken:
-                        last_seq = last_seq % 511 + 1 if payload else last_seq
+                    if fresh:
+                        filled = fresh.pop()
+                        last_seq = last_seq % 511 + 1 if filled else last_seq
                         sequence = last_seq
-                        assert header.payload == payload
-                        if payload:
+                        assert header.payload == filled
+                        if filled:
                             held.append((last_seq, beats))
                             assert len(held) <= 5
                             if replay:
@@ -186,10 +206,12 @@ def test_slots(seed):
                     beats = []
             if taken:
                 packed.pop(0)
-            if held and not replay and rng.random() < 0.05:
+                if not packed:
+                    fresh.append(payload)
+            if held and not replay and len(beats) >= 2 and rng.random() < 0.05:
                 last_ack = held.popleft()[0]
                 ctx.set(dut.rx_last_ack, last_ack)
-            if held and not replay and len(beats) in range(3, 6) and cycle > asked_at + 40:
+            if held and not replay and len(beats) in range(2, 5) and cycle > asked_at + 40:
                 start = rng.randrange(len(held))
                 replay = deque(list(held)[start:])
                 first_replay, asked_at = True, cycle

@@ -23,8 +23,8 @@ async def campaign(dut):
             dut.rst.value = 1
             await Timer(CYCLE * 4, unit="ns")
             dut.rst.value = 0
-            # After the first slot its records stand for as many cycles as a slot has.
-            await Timer(CYCLE * (BEATS + 2), unit="ns")
+            # From beat 2 of the next slot on, the records of a slot are whole.
+            await Timer(CYCLE * (BEATS + 4), unit="ns")
             for slot in range(phase["slots"]):
                 if slot == phase["dead_from"]:
                     dut.dead.value = phase["dead"]

@@ -38,8 +38,9 @@ RECORD_LAYOUT = data.StructLayout(
         "delivered": 16,
     }
 )
-"""What one end did in a slot: the header it sent, whether its flit was marked by the source and whether its CRC was
-inverted; registers at the end of the slot; ``mismatched``: a wrong flit was delivered at any time before."""
+"""What one end did in a slot, complete in beat 2 of the next: the header it sent, whether its flit was marked by the
+source and whether its CRC was inverted; registers at the end of the slot; ``mismatched``: a wrong flit was delivered at
+any time before."""
 
 
 class Forgery:
@@ -66,7 +67,7 @@ def narrow(modules: SimpleNamespace, beats: int = BEATS, data_bits: int = DATA_B
     transmit.DATA_BITS = data_bits
     transmit.BEAT_BYTES = data_bits // 8
     transmit.PACKED_BEAT_LAYOUT = data.StructLayout(packed)
-    transmit.CRC_GENERATOR_INPUT_LAYOUT = data.StructLayout({"data": data_bits, **flags, "kind": TxKind, "invert": 1})
+    transmit.CRC_GENERATOR_LAYOUT = data.StructLayout({"data": data_bits, **flags, "kind": TxKind})
     transmit.ReplayBuffer = lambda depth, data_bits: buffer(depth, beats=beats, data_bits=data_bits)
     return modules
 
@@ -108,6 +109,7 @@ class End(wiring.Component):
         m.submodules.receive = receive = parts.replay_receive.ReplayReceive()
         m.submodules.progress = progress = parts.link_forward_progress.ForwardProgress()
         last = self.beat == BEATS - 1
+        no_flit = Signal()
         m.d.comb += [
             transmit.beat.ready.eq(1),
             transmit.next_kind.eq(TxKind.DATA),
@@ -124,20 +126,19 @@ class End(wiring.Component):
             progress.waiting.eq(transmit.held != 0),
             progress.acked.eq(receive.acked),
             progress.tx_ack_time_out.eq(self.tx_ack_time_out),
-            self.tx_data.eq(transmit.beat.p.data),
             # Slots that are no flit, like the first, cannot be taken for one.
-            self.tx_inverted.eq(transmit.beat.p.invert | (transmit.beat.p.kind != TxKind.DATA)),
+            self.tx_inverted.eq(transmit.invert | no_flit),
         ]
+        # Two cycles after the beat of the slot has begun, with the verdict on it.
+        m.d.sync += [self.tx_data.eq(transmit.beat.p.data), no_flit.eq(transmit.beat.p.kind != TxKind.DATA)]
         self._source(m, transmit)
         self._sink(m, receive, transmit)
 
         timed_out = Signal()
         with m.If(last):
             m.d.sync += [
-                self.record.header.eq(transmit.beat.p.data[:24]),
                 self.record.error.eq(transmit.packed.ready & transmit.packed.p.error),
-                self.record.inverted.eq(self.tx_inverted),
-                self.record.held.eq(transmit.held),
+                self.record.held.eq(parts.replay_sequence.seq_distance(receive.rx_last_ack, transmit.tx_last_seq)),
                 self.record.rx_bad_crc_count.eq(receive.rx_bad_crc_count),
                 self.record.rx_unexpected_count.eq(receive.rx_unexpected_count),
                 self.record.timed_out.eq(timed_out | progress.time_out),
@@ -145,6 +146,8 @@ class End(wiring.Component):
             ]
         with m.Elif(progress.time_out):
             m.d.sync += timed_out.eq(1)
+        with m.If(self.beat == 1):
+            m.d.sync += [self.record.header.eq(self.tx_data[:24]), self.record.inverted.eq(self.tx_inverted)]
         return m
 
     def _source(self, m, transmit):
@@ -339,9 +342,9 @@ class Farm(wiring.Component):
         return Cat(end.record for end in ends)
 
     def _wire(self, m, near, far):
-        """A beat comes out two cycles less than ``LATENCY`` slots after it went in: a ring, read just before it is
-        written."""
-        rows = BEATS * LATENCY - 3
+        """A beat comes out two cycles less than ``LATENCY`` slots after its place in the slot of the sender, which is
+        two cycles before it goes in: a ring, read just before it is written."""
+        rows = BEATS * LATENCY - 5
         m.submodules += (ring := memory.Memory(shape=DATA_BITS + 1, depth=rows, init=[]))
         write, read = ring.write_port(), ring.read_port()
         row = Signal(range(rows))

@@ -63,6 +63,7 @@ class _EndRules:
         self.wanted = 0
         self.last_request = -8
         self.accepted = 0
+        self.stored_last = False
         self.since_progress: int | None = None
 
     def slot(self, number: int, record: Record, arrival: tuple[int, Fate, bool] | None) -> str | None:
@@ -71,7 +72,8 @@ class _EndRules:
         The slot has six beats, its header is chosen in beat 4, and registers are looked at in beat 5. A Replay Request
         moves the pointer of the replay three cycles after it was judged, an Ack that overtakes the replay four cycles
         after, an Ack of everything two; what comes too late for the slot that follows counts for the one after that.
-        In no case is there a new flit before the replay has ended (DL-183).
+        In no case is there a new flit before the replay has ended (DL-183). A new flit has its number, and may be
+        named by the partner, from beat 3 of the slot after it on: before that nobody knows whether it is spoilt.
         """
         sender, header, judge = self.transmitter, record.header, self.settings.judge
         replayed, first = self.following
@@ -82,7 +84,13 @@ class _EndRules:
         if judge >= 4:
             expected = self._header(number, payload or replaying, replaying, first, seq).encode()
         complaint = self._registers(record) if judge == 5 else None
+        newest = sender.tx_replay_buffer.pop() if self.stored_last and judge < 3 else None
+        if newest:
+            sender.tx_last_seq = seq_advance(sender.tx_last_seq, -1)
         freed, asked = self._arrive(arrival)
+        if newest:
+            sender.tx_replay_buffer.append(newest)
+            sender.tx_last_seq = next_seq(sender.tx_last_seq)
         if judge < 4:
             expected = self._header(number, payload or replaying, replaying, first, seq).encode()
         if header != expected:
@@ -97,7 +105,8 @@ class _EndRules:
             self.pointer, self.first = asked, True
         if (cancelled and judge <= 3) or judge <= 1:
             self._overtake()
-        if payload and not replaying and not record.error:
+        self.stored_last = payload and not replaying and not record.error
+        if self.stored_last:
             # Stored with its last beat, and part of a replay that waits to begin.
             sender.tx_last_seq = seq
             sender.tx_replay_buffer.append((seq, None))

@@ -21,8 +21,9 @@ from ualink.dl.replay.sequence import RESET_SEQ, SEQ_BITS, next_seq
 from ualink.dl.replay.transmit import ReplayTransmit
 from ualink.phy.interface import TxKind
 
-EXEMPT = ("scheduler", "verdict")
-"""Submodules whose upsets are not counted here: the header scheduler belongs to the replay itself."""
+EXEMPT = ("scheduler", "partner")
+"""Submodules whose upsets are not counted here: the header scheduler belongs to the replay itself, the partner to the
+bench."""
 
 
 class Verdict(wiring.Component):
@@ -53,15 +54,15 @@ class Verdict(wiring.Component):
         in_order = good & (number == next_seq(newest))
         m.d.sync += [
             ended.eq(self.ended),
-            good.eq(header.payload & ~self.invert),
+            good.eq(header.payload),
             number.eq(self.seq),
             self.judged.eq(ended),
-            self.accept.eq(ended & in_order),
+            self.accept.eq(ended & in_order & ~self.invert),
             time.eq(time + 1),
         ]
         with m.If(time.all()):
             m.d.sync += self.acked.eq(newest)
-        with m.If(ended & in_order):
+        with m.If(ended & in_order & ~self.invert):
             m.d.sync += newest.eq(number)
         return m
 
@@ -99,7 +100,7 @@ class Loop(wiring.Component):
         m.submodules.receive_buffer = buffer = self.receive_buffer
         m.submodules.unpacker = unpacker
         m.submodules.containment = containment
-        m.submodules.verdict = verdict = ResetInserter(self.flush)(Verdict())
+        m.submodules.partner = verdict = ResetInserter(self.flush)(Verdict())
         connect(m, flipped(self.tx_flit), packer.flit)
         connect(m, packer.beat, transmit.packed)
         connect(m, buffer.beat, unpacker.beat)
@@ -111,6 +112,8 @@ class Loop(wiring.Component):
             m.d.comb += seq.eq(transmit.state.q.replayed_seq)
         with m.Else():
             m.d.comb += seq.eq(next_seq(transmit.tx_last_seq))
+        seq_offered = Signal(SEQ_BITS)
+        m.d.sync += seq_offered.eq(seq)
         connect(m, containment.flit, flipped(self.rx_flit))
         m.d.comb += [
             packer.message.valid.eq(self.message_valid),
@@ -128,10 +131,10 @@ class Loop(wiring.Component):
             buffer.rx.p.data.eq(transmit.beat.p.data),
             buffer.rx.p.first.eq(transmit.beat.p.first),
             buffer.rx.p.last.eq(transmit.beat.p.last),
-            verdict.ended.eq(transmit.slot_end & (transmit.beat.p.kind == TxKind.DATA)),
-            verdict.invert.eq(transmit.beat.p.invert),
+            verdict.ended.eq(transmit.beat.valid & transmit.beat.p.last & (transmit.beat.p.kind == TxKind.DATA)),
+            verdict.invert.eq(transmit.invert),
             verdict.header.eq(transmit.beat.p.data[bit : bit + 24]),
-            verdict.seq.eq(seq),
+            verdict.seq.eq(seq_offered),
             buffer.accept.eq(verdict.accept),
             containment.fault.eq(buffer.fault | unpacker.fault),
             self.held.eq(transmit.held),
@@ -144,6 +147,7 @@ class Loop(wiring.Component):
             m.d.sync += stopped.eq(1)
         with m.If(self.flush):
             m.d.sync += stopped.eq(0)
+        m.d.comb += transmit.withhold.eq(stopped | self.egress_error)
         with m.If(self.run & ~stopped & ~self.egress_error):
             m.d.comb += transmit.next_kind.eq(TxKind.DATA)
         for block in (packer, transmit, buffer, unpacker, containment):

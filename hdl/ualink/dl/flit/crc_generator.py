@@ -8,13 +8,11 @@ from ualink.dl.flit.crc import CRC_BITS, FROM_ROOT, CrcAccumulator, accumulator_
 from ualink.lib.gf2 import LinearMap
 from ualink.phy.interface import TxKind
 
-__all__ = ["CRC_GENERATOR_INPUT_LAYOUT", "CRC_GENERATOR_OUTPUT_LAYOUT", "CrcGenerator"]
+__all__ = ["CRC_GENERATOR_LAYOUT", "CrcGenerator"]
 
-CRC_GENERATOR_INPUT_LAYOUT = data.StructLayout({"data": 512, "first": 1, "last": 1, "kind": TxKind, "invert": 1})
-"""A beat of a DL flit with its headers in place; the bytes of the CRC field are ignored. ``invert``, valid with
-``last``, inverts all 32 CRC bits so that the partner must reject the flit; ``kind`` only travels along."""
-
-CRC_GENERATOR_OUTPUT_LAYOUT = data.StructLayout({"data": 512, "first": 1, "last": 1, "kind": TxKind})
+CRC_GENERATOR_LAYOUT = data.StructLayout({"data": 512, "first": 1, "last": 1, "kind": TxKind})
+"""A beat of a DL flit with its headers in place; the bytes of the CRC field are ignored at the input. ``kind`` only
+travels along."""
 
 
 class CrcGenerator(wiring.Component):
@@ -31,8 +29,9 @@ class CrcGenerator(wiring.Component):
 
     Members
     -------
-    beats_in : stream of ``CRC_GENERATOR_INPUT_LAYOUT``.
-    beats_out : stream of ``CRC_GENERATOR_OUTPUT_LAYOUT``.
+    beats_in, beats_out : streams of ``CRC_GENERATOR_LAYOUT``.
+    invert : of the beat taken last, from the next cycle until another is taken: if it is the last of its flit, all 32
+        CRC bits are inverted, so that the partner must reject the flit.
     flush : drop the beats inside; the next beat must have ``first`` set.
     """
 
@@ -42,8 +41,9 @@ class CrcGenerator(wiring.Component):
         self._stages = stages
         super().__init__(
             {
-                "beats_in": In(stream.Signature(CRC_GENERATOR_INPUT_LAYOUT)),
-                "beats_out": Out(stream.Signature(CRC_GENERATOR_OUTPUT_LAYOUT)),
+                "beats_in": In(stream.Signature(CRC_GENERATOR_LAYOUT)),
+                "invert": In(1),
+                "beats_out": Out(stream.Signature(CRC_GENERATOR_LAYOUT)),
                 "flush": In(1),
             }
         )
@@ -62,19 +62,24 @@ class CrcGenerator(wiring.Component):
             accumulator.last.eq(self.beats_in.p.last),
         ]
 
-        valid, beat = self.beats_in.valid, self.beats_in.p
+        valid, beat, invert = self.beats_in.valid, self.beats_in.p, self.invert
         for n in range(self._stages):
             if n == self._accumulated:
-                beat = self._finished(m, beat, accumulator.root)
+                beat = self._finished(m, beat, accumulator.root, invert)
             valid_after = Signal(name=f"valid_{n}")
-            beat_after = Signal(CRC_GENERATOR_INPUT_LAYOUT, name=f"beat_{n}", reset_less=True)
+            beat_after = Signal(CRC_GENERATOR_LAYOUT, name=f"beat_{n}", reset_less=True)
             with m.If(move):
                 m.d.sync += [valid_after.eq(valid), beat_after.eq(beat)]
+            if n:
+                invert_after = Signal(name=f"invert_{n}", reset_less=True)
+                with m.If(move):
+                    m.d.sync += invert_after.eq(invert)
+                invert = invert_after
             with m.If(self.flush):
                 m.d.sync += valid_after.eq(0)
             valid, beat = valid_after, beat_after
         if self._stages == self._accumulated:
-            beat = self._finished(m, beat, accumulator.root)
+            beat = self._finished(m, beat, accumulator.root, invert)
 
         m.d.comb += [
             move.eq(~valid | self.beats_out.ready),
@@ -86,10 +91,10 @@ class CrcGenerator(wiring.Component):
         ]
         return m
 
-    def _finished(self, m, beat, root):
+    def _finished(self, m, beat, root, invert):
         """``beat`` with the CRC, if it is the last."""
-        finished = Signal(CRC_GENERATOR_INPUT_LAYOUT)
+        finished = Signal(CRC_GENERATOR_LAYOUT)
         m.d.comb += finished.eq(beat)
         with m.If(beat.last):
-            m.d.comb += finished.data[-CRC_BITS:].eq(~self._finish.emit(root) ^ beat.invert.replicate(CRC_BITS))
+            m.d.comb += finished.data[-CRC_BITS:].eq(~self._finish.emit(root) ^ invert.replicate(CRC_BITS))
         return finished

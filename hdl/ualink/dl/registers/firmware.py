@@ -1,11 +1,12 @@
 """What firmware sets and sees of one data link (UALink_200 §6.6.4-5, §6.7.2)."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.config import DLConfig
 from ualink.dl.interface import DEVICE_ID_LAYOUT, PORT_NUMBER_LAYOUT, LinkState
+from ualink.lib.event_counter import EventCounter
 
 __all__ = [
     "COUNTERS",
@@ -170,7 +171,7 @@ class EventCounters(wiring.Component):
     Members
     -------
     event_… : count one up.
-    count_… : the count, two cycles later: an event is a register first, so that what makes it may take its cycle.
+    count_… : the count, two cycles later, as of ``EventCounter``: true whenever it is read.
     """
 
     def __init__(self):
@@ -181,9 +182,9 @@ class EventCounters(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         for name in COUNTERS:
-            happened = Signal(name=f"happened_{name}")
-            m.d.sync += happened.eq(getattr(self, f"event_{name}"))
-            with m.If(happened):
-                count = getattr(self, f"count_{name}")
-                m.d.sync += count.eq(count + 1)
+            m.submodules[name] = counter = EventCounter(COUNTER_BITS)
+            m.d.comb += [
+                counter.event.eq(getattr(self, f"event_{name}")),
+                getattr(self, f"count_{name}").eq(counter.count),
+            ]
         return m

@@ -1,6 +1,6 @@
 """TxReplay: payload flits from their first transmission until they are acknowledged (UALink_200 §6.6.1, §6.6.6.5-6)."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -16,8 +16,10 @@ __all__ = ["ReplayBuffer"]
 class ReplayBuffer(wiring.Component):
     """Ring of ``depth`` payload flits of ten beats each, and the pointer of a replay in progress.
 
-    A flit is written while it is sent, into the free place behind the newest; only ``store`` makes it one of the held
-    flits and gives it its number, so a flit that turns out to be a NOP is simply overwritten by the next.
+    A flit is written as it is sent, into the free place behind the newest; only ``store`` makes it one of the held
+    flits and gives it its number, so a flit that turns out to be a NOP is simply overwritten by the next. ``storing``
+    says of the slot what ``store`` says of the verdict, which comes while beat 0 of the next flit is written: a replay
+    that ends with the newest flit meanwhile goes on with the one to come, if that is stored.
 
     Which flits are held follows from ``rx_last_ack`` and ``tx_last_seq`` alone: there is no second count that could
     disagree. ``replay``, or an Ack that overtakes the replay, moves the pointer; where it moves to is known two cycles
@@ -32,18 +34,23 @@ class ReplayBuffer(wiring.Component):
     Members
     -------
     write, write_beat, write_data : beat ``write_beat`` of the flit that is being sent for the first time.
-    store : with the last beat: the flit is a payload flit; it gets number ``tx_last_seq`` + 1 and stays. Needs room.
+    storing : pulse: the slot of a new payload flit ends; its ``ended`` comes after its last ``write``, with beat 0 of
+        the next flit or before, and before another slot ends.
+    ended, store : the verdict on it; ``store``: it gets number ``tx_last_seq`` + 1 and stays. Needs room.
     rx_last_ack : newest number that the partner acknowledged; the flits up to it are free.
     tx_last_seq : newest number given out; reset value 511.
-    held : unacknowledged flits inside.
+    held : unacknowledged flits inside, one cycle late.
+    room_for_one, room_for_two : so many more may be stored; late by two cycles when there is more room, by three when
+        there is less.
     replay, replay_from : pulse: restart the transmission with number ``replay_from``, which must be held.
-    boundary : a slot ends, or its first beat has not gone yet: ``tx_replay`` does not rise, the pointer does not jump.
+    boundary : a slot ends, or its first beat is not written yet: the pointer does not jump.
     tx_replay : a replay is going on: flits are left to start. Rises three cycles after ``replay``, or one cycle
         after the end of a ``boundary`` that lasts longer; falls by an Ack of everything, whenever that comes.
     replay_seq : with ``tx_replay``: the flit to start next.
     tx_first_replay : with ``tx_replay``: none has been started since the pointer moved for ``replay``.
-    read_first : with ``tx_replay``: start the flit ``replay_seq``; its beat 0 is in ``read_data`` from the next cycle.
-    read_next : go on to the next beat; it is in ``read_data`` from the next cycle on.
+    read : go on to the next beat; it is in ``read_data`` from the next cycle on. With ``read_first``, which needs
+        ``tx_replay``, this is beat 0 of the flit ``replay_seq``, which starts; ``tx_replay`` and ``replay_seq`` tell
+        what follows it two cycles later.
     fault : numbers and pointers have bad parity: what is read or written may be any flit, until reset.
     """
 
@@ -51,24 +58,29 @@ class ReplayBuffer(wiring.Component):
         check_integer("replay_depth", depth, 2, 255)
         self.depth = depth
         self._beats = beats
+        self.awaits = Signal()
         self._data_bits = data_bits
         super().__init__(
             {
                 "write": In(1),
                 "write_beat": In(range(beats)),
                 "write_data": In(data_bits),
+                "storing": In(1),
+                "ended": In(1),
                 "store": In(1),
                 "rx_last_ack": In(SEQ_BITS, init=RESET_SEQ),
                 "tx_last_seq": Out(SEQ_BITS, init=RESET_SEQ),
                 "held": Out(SEQ_BITS),
+                "room_for_one": Out(1),
+                "room_for_two": Out(1),
                 "replay": In(1),
                 "replay_from": In(SEQ_BITS),
                 "boundary": In(1),
                 "tx_replay": Out(1),
                 "tx_first_replay": Out(1),
                 "replay_seq": Out(SEQ_BITS, init=RESET_SEQ),
+                "read": In(1),
                 "read_first": In(1),
-                "read_next": In(1),
                 "read_data": Out(data_bits),
                 "fault": Out(1),
             }
@@ -81,18 +93,25 @@ class ReplayBuffer(wiring.Component):
         write = storage.write_port()
         read = storage.read_port()
 
-        # Tail is the place behind the newest flit; rows are those of a beat 0. A jump is a move of the pointer to come.
+        # Behind the newest flit is the tail, and behind that another place; rows are those of a beat 0.
+        tail_layout = data.StructLayout(
+            {"tx_last_seq": SEQ_BITS, "tail": range(self.depth), "tail_row": range(rows), "following_row": range(rows)}
+        )
+        m.submodules.newest = newest = ProtectedRegister(
+            tail_layout, {"tx_last_seq": RESET_SEQ, "following_row": self._beats}
+        )
+        # A jump is a move of the pointer to come. A replay that has reached the newest flit awaits the verdict on the
+        # one after it. What a start of a flit changes follows a cycle after it.
         layout = data.StructLayout(
             {
-                "tx_last_seq": SEQ_BITS,
-                "tail": range(self.depth),
-                "tail_row": range(rows),
                 "room": 1,
                 "tx_replay": 1,
                 "tx_first_replay": 1,
+                "started": 1,
+                "storing": 1,
+                "awaits": 1,
                 "replay_seq": SEQ_BITS,
                 "row": range(rows),
-                "read_row": range(rows),
                 "jumping": 1,
                 "asked": 1,
                 "located": 1,
@@ -100,74 +119,108 @@ class ReplayBuffer(wiring.Component):
                 "place": range(self.depth),
             }
         )
-        m.submodules.state = state = ProtectedRegister(layout, {"tx_last_seq": RESET_SEQ, "replay_seq": RESET_SEQ})
+        late = ("started", "storing", "awaits", "tx_replay")
+        m.submodules.state = state = ProtectedRegister(layout, {"replay_seq": RESET_SEQ}, late)
+        m.submodules.reading = reading = ProtectedRegister(data.StructLayout({"row": range(rows)}))
         now, then = state.q, state.d
+        last, following = newest.q, newest.d
         room = Signal()
+        held = Signal(SEQ_BITS)
+        # Looked at twice, as these have no parity: an upset that makes room makes it for one cycle.
+        free = Signal(2, init=0b11)
+        free_before = Signal(2, init=0b11)
+        # A flit that was stored lately, for which these are late.
+        ended = Signal(3)
+        m.d.sync += [
+            self.held.eq(held),
+            free.eq(Cat(self.held < self.depth, self.held < self.depth - 1)),
+            free_before.eq(free),
+            ended[1:].eq(ended),
+        ]
         m.d.comb += [
+            ended[0].eq(self.ended),
+            held.eq(seq_distance(self.rx_last_ack, last.tx_last_seq)),
             then.eq(now),
-            self.fault.eq(state.mismatch),
-            self.tx_last_seq.eq(now.tx_last_seq),
+            self.fault.eq(state.mismatch | newest.mismatch | reading.mismatch),
+            self.tx_last_seq.eq(last.tx_last_seq),
             self.tx_replay.eq(now.tx_replay),
             self.tx_first_replay.eq(now.tx_first_replay),
             self.replay_seq.eq(now.replay_seq),
-            self.held.eq(seq_distance(self.rx_last_ack, now.tx_last_seq)),
+            self.awaits.eq(now.awaits),
+            self.room_for_one.eq(free[0] & free_before[0]),
+            self.room_for_two.eq(free[1] & free_before[1]),
             # In a full buffer the place behind the newest flit is that of the oldest, which a replay may still send
             # after an Ack has freed it in mid-slot.
-            room.eq(Mux(self.write_beat == 0, self.held != self.depth, now.room)),
+            room.eq(Mux(self.write_beat == 0, Mux(ended.any(), self.room_for_two, self.room_for_one), now.room)),
             then.room.eq(room),
             write.en.eq(self.write & room),
-            write.addr.eq(now.tail_row + self.write_beat),
+            # The verdict on the flit before comes with beat 0, if not before it.
+            write.addr.eq(Mux(self.store, last.following_row, last.tail_row + self.write_beat)),
             write.data.eq(self.write_data),
         ]
-        with m.If(self.store):
-            m.d.comb += then.tx_last_seq.eq(next_seq(now.tx_last_seq))
-            with m.If(now.tail == self.depth - 1):
-                m.d.comb += [then.tail.eq(0), then.tail_row.eq(0)]
-            with m.Else():
-                m.d.comb += [then.tail.eq(now.tail + 1), then.tail_row.eq(now.tail_row + self._beats)]
+        m.d.comb += [
+            newest.load.eq(self.store),
+            following.tx_last_seq.eq(next_seq(last.tx_last_seq)),
+            following.tail_row.eq(last.following_row),
+            following.tail.eq(last.tail + 1),
+            following.following_row.eq(last.following_row + self._beats),
+        ]
+        with m.If(last.tail == self.depth - 1):
+            m.d.comb += following.tail.eq(0)
+        with m.If(last.following_row == rows - self._beats):
+            m.d.comb += following.following_row.eq(0)
 
-        self._pointer(m, now, then)
+        self._pointer(m, now, then, last, held)
 
         m.d.comb += [
+            reading.load.eq(self.read),
+            reading.d.row.eq(Mux(self.read_first, now.row, reading.q.row + 1)),
             # Reading a row again keeps its data on show.
-            read.addr.eq(Mux(self.read_first, now.row, now.read_row + self.read_next)),
-            then.read_row.eq(read.addr),
+            read.addr.eq(Mux(self.read, reading.d.row, reading.q.row)),
             self.read_data.eq(read.data),
         ]
         return m
 
-    def _pointer(self, m, now, then):
+    def _pointer(self, m, now, then, last, count):
         """Tx_replay and the flit to replay next."""
-        with m.If(self.read_first):
+        goes_on, cancelled = Signal(), Signal()
+        m.d.comb += [
+            then.started.eq(self.read & self.read_first),
+            then.storing.eq(self.storing),
+            goes_on.eq(now.tx_replay),
+        ]
+        with m.If(now.started):
             last_row = (self.depth - 1) * self._beats
             m.d.comb += [
                 then.replay_seq.eq(next_seq(now.replay_seq)),
                 then.row.eq(Mux(now.row == last_row, 0, now.row + self._beats)),
                 then.tx_first_replay.eq(0),
             ]
-            # A flit stored in this very cycle is replayed too.
-            with m.If((now.replay_seq == now.tx_last_seq) & ~self.store):
-                m.d.comb += then.tx_replay.eq(0)
+            with m.If(now.replay_seq == last.tx_last_seq):
+                m.d.comb += [goes_on.eq(0), then.awaits.eq(now.storing)]
+        with m.If(self.ended):
+            m.d.comb += then.awaits.eq(0)
 
         # The place of a number counts back from the tail; its row follows one cycle later.
         back = Signal(SEQ_BITS + 1)
         held = Signal()
         m.d.comb += [
-            back.eq(seq_distance(now.jump_seq, now.tx_last_seq) + 1),
-            then.place.eq(Mux(back > now.tail, now.tail + self.depth - back, now.tail - back)),
+            back.eq(seq_distance(now.jump_seq, last.tx_last_seq) + 1),
+            then.place.eq(Mux(back > last.tail, last.tail + self.depth - back, last.tail - back)),
             then.located.eq(now.jumping),
-            held.eq(is_held(seq_distance(self.rx_last_ack, Mux(now.jumping, now.jump_seq, now.replay_seq)), self.held)),
+            held.eq(is_held(seq_distance(self.rx_last_ack, Mux(now.jumping, now.jump_seq, now.replay_seq)), count)),
         ]
         with m.If((now.jumping | now.tx_replay) & ~held):
             # An Ack overtook the replay: go on with the oldest flit that is still held, if there is one.
             m.d.comb += [then.jumping.eq(1), then.located.eq(0), then.jump_seq.eq(next_seq(self.rx_last_ack))]
-            with m.If(self.held == 0):
-                m.d.comb += [then.jumping.eq(0), then.asked.eq(0), then.tx_replay.eq(0), then.tx_first_replay.eq(0)]
+            with m.If(count == 0):
+                m.d.comb += [then.jumping.eq(0), then.asked.eq(0), cancelled.eq(1), then.tx_first_replay.eq(0)]
         with m.Elif(now.jumping & now.located & ~self.boundary):
             m.d.comb += [
                 then.jumping.eq(0),
                 then.asked.eq(0),
-                then.tx_replay.eq(1),
+                then.awaits.eq(0),
+                goes_on.eq(1),
                 then.replay_seq.eq(now.jump_seq),
                 then.row.eq(sum(now.place << n for n in range(self._beats.bit_length()) if self._beats >> n & 1)),
             ]
@@ -180,3 +233,5 @@ class ReplayBuffer(wiring.Component):
                 then.located.eq(0),
                 then.jump_seq.eq(self.replay_from),
             ]
+        # A flit whose slot ended as the last one of the replay began is replayed too.
+        m.d.comb += then.tx_replay.eq(~cancelled & (goes_on | (self.store & now.awaits)))

@@ -5,13 +5,13 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.config import DLConfig
-from ualink.dl.flit.crc_generator import CRC_GENERATOR_INPUT_LAYOUT
+from ualink.dl.flit.crc_generator import CRC_GENERATOR_LAYOUT
 from ualink.dl.flit.format import BEAT_BYTES, COMMAND_HEADER_LAYOUT, EXPLICIT_HEADER_LAYOUT, FLIT_HEADER_OFFSET
 from ualink.dl.flit.packer import PACKED_BEAT_LAYOUT
 from ualink.dl.replay.buffer import ReplayBuffer
 from ualink.dl.replay.header_scheduler import HeaderScheduler
 from ualink.dl.replay.sequence import RESET_SEQ, SEQ_BITS, next_seq
-from ualink.lib.parity import ProtectedRegister, even_parity, parity_mismatch
+from ualink.lib.parity import ProtectedRegister, byte_parity, even_parity, parity_mismatch
 from ualink.phy.interface import BEATS_PER_FLIT, TxKind
 
 __all__ = ["ReplayTransmit"]
@@ -26,26 +26,45 @@ STATE_LAYOUT = data.StructLayout(
         "from_buffer": 1,
         "first_of_replay": 1,
         "replayed_seq": SEQ_BITS,
-        "error": 1,
     }
 )
-"""What the slot in hand carries, how far it is, and whether it is spoilt."""
+"""What the slot in hand carries, and how far it is."""
+
+STAGE_LAYOUT = data.StructLayout(
+    {
+        "valid": 1,
+        "beat": range(BEATS_PER_FLIT),
+        "kind": TxKind,
+        "fresh": 1,
+        "replayed": 1,
+        "payload": 1,
+        "bad": 1,
+    }
+)
+"""The beat on offer: its number, the kind of its slot, whether it is of a new flit or of one out of TxReplay, and of
+one with payload; ``bad``: its source marked it, or was out of step."""
+
+VERDICT_LAYOUT = data.StructLayout(
+    {"new": 1, "last": 1, "is_data": 1, "fresh": 1, "replayed": 1, "payload": 1, "bad": 1, "struck": 1}
+)
+"""The beat that was taken last, in this cycle's predecessor if ``new``; ``struck``: its CRC is inverted on demand."""
 
 
 class ReplayTransmit(wiring.Component):
     """Fills flit slots of ten beats, back to back, from packer or TxReplay, and puts the flit header into beat 9.
 
-    Cut-through: a beat of a new flit goes from ``packed`` to ``beat`` within the cycle while it is written into
-    TxReplay. What a slot carries is decided in the cycle in which the slot before ends; the kind of header one beat
-    before it goes out. A Replay Request takes effect, and sets ``tx_replay``, when the address of its flit is known: a
-    replay starts with the first slot that begins four cycles after the Request or later. From then on every DL flit
-    comes out of TxReplay until the replay has reached the newest; a further Request and an Ack only change which one.
+    Cut-through: a beat of a new flit goes from ``packed`` to ``beat`` in one cycle, and into TxReplay as it leaves.
+    What a slot carries is decided in the cycle in which the slot before ends, the kind of header one beat before it is
+    made.
+    A Replay Request takes effect, and sets ``tx_replay``, when the address of its flit is known: a replay starts with
+    the first slot that begins four cycles after the Request or later. From then on every DL flit comes out of TxReplay
+    until the replay has reached the newest; a further Request and an Ack only change which one.
 
-    This is where the parity of the bytes ends, in the cycle in which the CRC generator takes them: the beats of every
-    DL flit are checked, out of packer and TxReplay alike, and so are the flags of the packer, its step with the slots,
-    the pointers of TxReplay and the own state (UALink_200 §6.7.3). A flit in which one of these is wrong, or that its
-    source marked with ``error``, goes out with inverted CRC, is not kept, and is reported by ``egress_error`` in time
-    for the slot after it to carry no DL flit (UALink_200 §6.7.4.2).
+    This is where the parity of the bytes ends: while the CRC generator takes a beat of a DL flit, out of packer or
+    TxReplay alike, its bytes are checked, and so are the flags of the packer, its step with the slots, the pointers of
+    TxReplay and the own state (UALink_200 §6.7.3). The verdict is known one cycle later: a flit in which one of these
+    is wrong, or that its source marked with ``error``, gets an inverted CRC by then, gets no number, is not kept, and
+    is reported by ``egress_error``, in time for ``withhold`` to stop the slot after it (UALink_200 §6.7.4.2).
 
     Parameters
     ----------
@@ -55,16 +74,20 @@ class ReplayTransmit(wiring.Component):
     -------
     packed : beats of new DL flits; taken only in slots that carry one.
     accept : may the flit whose beat 0 the packer makes now be a payload flit?
-    beat : what goes to the CRC generator; framing never breaks, not by ``flush`` either.
+    beat : what goes to the CRC generator, out of a register; framing never breaks, not by ``flush`` either.
+    invert : of the beat taken last, from the next cycle until another is taken: it ends a flit whose CRC is inverted.
+    strike : the CRC of the DL flit whose last beat is taken now is to be inverted though nothing is wrong.
+    withhold : what goes out are no DL flits, from the beat on offer on; with the first beat of a slot only.
     next_kind : what slots that begin from now on carry; DATA slots are DL flits.
     up : link state Up: payload flits are allowed.
     flush : forget all flits and all registers of the replay; the packer must be flushed with it.
-    slot_end : the last beat of a slot moves.
+    slot_end : the last beat of a slot goes to the register behind ``beat``: the next slot begins.
     codeword_group, rx_last_seq_calc, request_replay : as of ``HeaderScheduler``.
     rx_last_ack, replay, replay_from : as of ``ReplayBuffer``.
     tx_last_seq, tx_replay, held : newest number given out, replay in progress, unacknowledged flits.
-    flit_sent, payload_sent, flit_replayed : pulses with ``slot_end``: a DL flit, one with payload, one out of TxReplay.
-    egress_error : pulse with ``slot_end``: the flit is spoilt, or the pointers or the own state are, until ``flush``.
+    flit_sent, payload_sent, flit_replayed : pulses, one cycle after the last beat was taken: a DL flit, one with
+        payload, one out of TxReplay.
+    egress_error : pulse, in the same cycle: the flit is spoilt, or the pointers or the own state are, until ``flush``.
     """
 
     def __init__(self, config: DLConfig):
@@ -72,7 +95,10 @@ class ReplayTransmit(wiring.Component):
             {
                 "packed": In(stream.Signature(PACKED_BEAT_LAYOUT)),
                 "accept": Out(1),
-                "beat": Out(stream.Signature(CRC_GENERATOR_INPUT_LAYOUT)),
+                "beat": Out(stream.Signature(CRC_GENERATOR_LAYOUT)),
+                "invert": Out(1),
+                "strike": In(1),
+                "withhold": In(1),
                 "next_kind": In(TxKind, init=TxKind.IDLE),
                 "up": In(1),
                 "flush": In(1),
@@ -95,6 +121,8 @@ class ReplayTransmit(wiring.Component):
         self.buffer = ReplayBuffer(config.replay_depth, data_bits=DATA_BITS + BEAT_BYTES)
         self.scheduler = HeaderScheduler(config.explicit_cadence)
         self.state = ProtectedRegister(STATE_LAYOUT, {"kind": TxKind.IDLE})
+        self.stage = ProtectedRegister(STAGE_LAYOUT, {"kind": TxKind.IDLE})
+        self.verdict = ProtectedRegister(VERDICT_LAYOUT)
         self.slot_beat = self.state.q.beat
         self.slot_fresh = Signal()
 
@@ -103,36 +131,30 @@ class ReplayTransmit(wiring.Component):
         m.submodules.buffer = ResetInserter(self.flush)(self.buffer)
         m.submodules.scheduler = ResetInserter(self.flush)(self.scheduler)
         m.submodules.state = state = self.state
+        m.submodules.stage = stage = self.stage
+        m.submodules.verdict = self.verdict
         buffer, scheduler = self.buffer, self.scheduler
-        now, then = state.q, state.d
+        now, then, packed = state.q, state.d, self.packed.p
 
         beat, fresh, from_buffer = now.beat, self.slot_fresh, now.from_buffer
         is_data = Signal()
+        ready = Signal()
         moved = Signal()
-        payload = Signal()
+        last = Signal()
         m.d.comb += [
             then.eq(now),
             state.clear.eq(self.flush),
+            stage.clear.eq(self.flush),
             is_data.eq(now.kind == TxKind.DATA),
             fresh.eq(is_data & ~from_buffer),
-            payload.eq(from_buffer | self.packed.p.payload),
-            moved.eq(self.beat.valid & self.beat.ready),
-            self.slot_end.eq(moved & self.beat.p.last),
-            self.packed.ready.eq(self.beat.ready & fresh),
-            self.beat.valid.eq(self.packed.valid | ~fresh),
-            self.beat.p.first.eq(beat == 0),
-            self.beat.p.last.eq(beat == BEATS_PER_FLIT - 1),
-            self.beat.p.kind.eq(now.kind),
-            self.beat.p.data.eq(Mux(from_buffer, buffer.read_data[:DATA_BITS], self.packed.p.data)),
+            last.eq(beat == BEATS_PER_FLIT - 1),
+            ready.eq(~stage.q.valid | self.beat.ready),
+            moved.eq(ready & (self.packed.valid | ~fresh)),
+            self.slot_end.eq(moved & last),
+            self.packed.ready.eq(ready & fresh),
         ]
-        spoilt = self._check(m, is_data)
-        m.d.comb += self.beat.p.invert.eq(is_data & self.beat.p.last & spoilt)
         with m.If(moved):
-            m.d.comb += [
-                then.beat.eq(Mux(self.beat.p.last, 0, beat + 1)),
-                then.error.eq(~self.beat.p.last & spoilt),
-            ]
-        self._header(m, payload, Mux(from_buffer, now.replayed_seq, next_seq(buffer.tx_last_seq)))
+            m.d.comb += then.beat.eq(Mux(last, 0, beat + 1))
 
         # What the next slot carries.
         next_from_buffer = Signal()
@@ -146,19 +168,25 @@ class ReplayTransmit(wiring.Component):
             with m.If(next_from_buffer):
                 m.d.comb += then.replayed_seq.eq(buffer.replay_seq)
 
+        content, parity = self._offer(m, moved, ready, last)
+        spoilt, verdict = self._verdict(m, content, parity)
+        ended = verdict.new & verdict.last
+
         m.d.comb += [
             # A flit in its last beat may become one more that is held; before that nobody asks.
-            self.accept.eq(self.up & (buffer.held + (self.packed.valid & self.packed.p.payload) < buffer.depth)),
-            buffer.write.eq(fresh & moved),
-            buffer.write_beat.eq(beat),
-            buffer.write_data.eq(Cat(self.packed.p.data, self.packed.p.parity)),
-            buffer.store.eq(fresh & self.slot_end & self.packed.p.payload & ~spoilt),
+            self.accept.eq(self.up & Mux(self.packed.valid & packed.payload, buffer.room_for_two, buffer.room_for_one)),
+            buffer.write.eq(stage.q.valid & stage.q.fresh & self.beat.ready),
+            buffer.write_beat.eq(stage.q.beat),
+            buffer.write_data.eq(Cat(content, parity)),
+            buffer.storing.eq(fresh & self.slot_end & packed.payload),
+            buffer.ended.eq(ended & verdict.fresh & verdict.payload),
+            buffer.store.eq(buffer.ended & verdict.is_data & ~spoilt),
             buffer.rx_last_ack.eq(self.rx_last_ack),
             buffer.replay.eq(self.replay),
             buffer.replay_from.eq(self.replay_from),
-            buffer.boundary.eq(self.slot_end | (beat == 0)),
-            buffer.read_first.eq(self.slot_end & next_from_buffer),
-            buffer.read_next.eq(moved & from_buffer & ~self.beat.p.last),
+            buffer.boundary.eq(self.slot_end | (beat == 0) | (stage.q.valid & (stage.q.beat == 0))),
+            buffer.read.eq(moved & Mux(last, next_from_buffer, from_buffer)),
+            buffer.read_first.eq(last),
             self.tx_last_seq.eq(buffer.tx_last_seq),
             self.tx_replay.eq(buffer.tx_replay),
             self.held.eq(buffer.held),
@@ -169,37 +197,96 @@ class ReplayTransmit(wiring.Component):
             scheduler.request_replay.eq(self.request_replay),
             scheduler.rx_last_seq_calc.eq(self.rx_last_seq_calc),
             scheduler.codeword_group.eq(self.codeword_group),
-            self.flit_sent.eq(self.slot_end & is_data),
-            self.payload_sent.eq(self.flit_sent & payload),
-            self.flit_replayed.eq(self.flit_sent & from_buffer),
-            self.egress_error.eq(self.slot_end & spoilt),
+            self.flit_sent.eq(ended & verdict.is_data),
+            self.payload_sent.eq(self.flit_sent & verdict.payload),
+            self.flit_replayed.eq(self.flit_sent & verdict.replayed),
+            self.egress_error.eq(ended & spoilt),
+            self.invert.eq(verdict.is_data & verdict.last & (spoilt ^ verdict.struck)),
         ]
         return m
 
-    def _check(self, m, is_data):
-        """Whether something of the slot up to this beat is wrong; meaningful when the beat moves."""
+    def _offer(self, m, moved, ready, last):
+        """The beat on offer: content and parity of a beat of either source, and what is known of it."""
         packed, buffer, now = self.packed.p, self.buffer, self.state.q
-        bad_bytes = Signal()
+        stage, then = self.stage.q, self.stage.d
+        fresh, from_buffer = self.slot_fresh, now.from_buffer
+        content = Signal(DATA_BITS, reset_less=True)
+        parity = Signal(BEAT_BYTES, reset_less=True)
+        payload = Signal()
         bad_flags = Signal()
         out_of_step = Signal()
-        spoilt = Signal()
-        parity = Mux(now.from_buffer, buffer.read_data[DATA_BITS:], packed.parity)
         m.d.comb += [
-            bad_bytes.eq(parity_mismatch(Mux(now.from_buffer, buffer.read_data[:DATA_BITS], packed.data), parity)),
+            then.eq(stage),
+            payload.eq(from_buffer | packed.payload),
             bad_flags.eq(even_parity(packed.first, packed.last, packed.payload, packed.error, packed.control_parity)),
-            out_of_step.eq((packed.first ^ self.beat.p.first) | (packed.last ^ self.beat.p.last)),
-            spoilt.eq(
-                (is_data & bad_bytes)
-                | (self.slot_fresh & (bad_flags | out_of_step | (self.beat.p.last & packed.error)))
-                | now.error
-                | buffer.fault
-                | self.state.mismatch
-            ),
+            out_of_step.eq((packed.first ^ (now.beat == 0)) | (packed.last ^ last)),
+            self.beat.valid.eq(stage.valid),
+            self.beat.p.first.eq(stage.beat == 0),
+            self.beat.p.last.eq(stage.beat == BEATS_PER_FLIT - 1),
+            self.beat.p.kind.eq(stage.kind),
+            self.beat.p.data.eq(content),
         ]
-        return spoilt
+        with m.If(self.withhold & (stage.kind == TxKind.DATA)):
+            m.d.comb += self.beat.p.kind.eq(TxKind.IDLE)
+        with m.If(ready):
+            m.d.comb += [
+                then.valid.eq(moved),
+                then.beat.eq(now.beat),
+                then.kind.eq(now.kind),
+                then.fresh.eq(fresh),
+                then.replayed.eq(from_buffer),
+                then.payload.eq(payload),
+                then.bad.eq(fresh & (bad_flags | out_of_step | (last & packed.error))),
+            ]
+            m.d.sync += [
+                content.eq(Mux(from_buffer, buffer.read_data[:DATA_BITS], packed.data)),
+                parity.eq(Mux(from_buffer, buffer.read_data[DATA_BITS:], packed.parity)),
+            ]
+            with m.If(last):
+                header = self._header(m, payload, Mux(from_buffer, now.replayed_seq, next_seq(buffer.tx_last_seq)))
+                m.d.sync += [
+                    content[HEADER_BIT : HEADER_BIT + len(header)].eq(header),
+                    parity[HEADER_BIT // 8 : (HEADER_BIT + len(header)) // 8].eq(byte_parity(header)),
+                ]
+        return content, parity
+
+    def _verdict(self, m, content, parity):
+        """Whether something of the slot up to the beat taken last is wrong."""
+        verdict = self.verdict
+        stage, now, then = self.stage.q, verdict.q, verdict.d
+        taken = stage.valid & self.beat.ready
+        bad_bytes = Signal()
+        error = Signal()
+        faulty = Signal()
+        spoilt = Signal()
+        # What is wrong with a register spoils what leaves it a cycle later or more; those of the verdict are used now.
+        # The link may go down with a flit whose last beat has not been taken yet: what spoils it outlives the flush.
+        m.d.sync += [
+            faulty.eq(self.buffer.fault | self.state.mismatch | self.stage.mismatch),
+            error.eq(spoilt & ~(taken & now.last)),
+        ]
+        m.d.comb += [
+            then.eq(now),
+            then.new.eq(taken),
+            verdict.clear.eq(self.flush),
+            spoilt.eq(now.bad | bad_bytes | error | faulty | verdict.mismatch),
+        ]
+        is_data = self.beat.p.kind == TxKind.DATA
+        with m.If(taken):
+            m.d.comb += [
+                then.last.eq(self.beat.p.last),
+                then.is_data.eq(is_data),
+                then.fresh.eq(stage.fresh),
+                then.replayed.eq(stage.replayed),
+                then.payload.eq(stage.payload),
+                then.bad.eq(stage.bad),
+                then.struck.eq(self.strike),
+            ]
+            m.d.sync += bad_bytes.eq(is_data & parity_mismatch(content, parity))
+        return spoilt, now
 
     def _header(self, m, payload, payload_seq):
-        """Put the header of the scheduler's choice into beat 9; a NOP flit carries the newest number given out."""
+        """The header of the scheduler's choice, for beat 9; a NOP flit carries the newest number given out."""
         scheduler = self.scheduler
         explicit = Signal(EXPLICIT_HEADER_LAYOUT)
         command = Signal(COMMAND_HEADER_LAYOUT)
@@ -214,6 +301,4 @@ class ReplayTransmit(wiring.Component):
             command.ack_req_seq.eq(scheduler.ack_req_seq),
             command.flit_seq_lo.eq(seq[:3]),
         ]
-        with m.If(self.beat.p.last):
-            header = Mux(scheduler.explicit, explicit.as_value(), command.as_value())
-            m.d.comb += self.beat.p.data[HEADER_BIT : HEADER_BIT + len(header)].eq(header)
+        return Mux(scheduler.explicit, explicit.as_value(), command.as_value())
