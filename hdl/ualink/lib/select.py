@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from functools import reduce
 from operator import or_
 
-from amaranth.hdl import Value
+from amaranth.hdl import Mux, Value
 
-__all__ = ["select_one"]
+__all__ = ["select_from", "select_one"]
 
 
 def select_one(chosen: Iterable, values: Iterable) -> Value:
@@ -18,3 +18,16 @@ def select_one(chosen: Iterable, values: Iterable) -> Value:
     for one, value in zip(chosen, map(Value.cast, values)):
         terms.append(one.replicate(len(value)) & value)
     return reduce(or_, terms)
+
+
+def select_from(chosen: Value, value: Value, unit: int, width: int) -> Value:
+    """``width`` bits of ``value`` from bit ``n * unit`` on, for the n whose bit of ``chosen`` is set; any if none is.
+
+    ``value`` slides by half of what is left with each power of two: for wide values this takes a third of the LUTs of
+    ``select_one``. At most one bit of ``chosen`` may be set.
+    """
+    for power in reversed(range((len(chosen) - 1).bit_length())):
+        step, nearer = 1 << power, width + unit * ((1 << power) - 1)
+        slides = reduce(or_, (chosen[n] for n in range(len(chosen)) if n & step))
+        value = Mux(slides, value[unit * step :], value)[:nearer]
+    return value

@@ -5,7 +5,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.config import PhyConfig
-from ualink.lib.select import select_one
+from ualink.lib.select import select_from
 from ualink.phy.alignment_span import AlignmentSpan
 from ualink.phy.blocks import BLOCKS_PER_BEAT
 from ualink.phy.interface import BLOCKS_LAYOUT, RX_BEAT_LAYOUT, SlotStatus
@@ -110,8 +110,9 @@ class RSReceive(wiring.Component):
         with m.If(arrived):
             m.d.sync += [newest.eq(held), before.eq(newest)]
         whole = Signal(64 * BLOCKS_PER_BEAT, reset_less=True)
-        shifted = (Cat(before, newest)[64 * n :][: len(newest)] for n in range(1, BLOCKS_PER_BEAT))
-        m.d.sync += whole.eq(select_one(self.slots.offset, [newest, *shifted]))
+        # Bit 0 of the offset: they all are in the newest beat, seven blocks further than those of bit 1.
+        first = Cat(self.slots.offset[1:], self.slots.offset[0])
+        m.d.sync += whole.eq(select_from(first, Cat(before, newest)[64:], 64, len(newest)))
         m.d.comb += self.beat.p.data.eq(whole)
 
     def _control_flit(self, m):
