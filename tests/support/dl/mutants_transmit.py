@@ -1,0 +1,226 @@
+"""Wrong versions of the transmitter of the replay."""
+
+from support.dl.mutant import Mutant
+from support.dl.mutant_modules import MODULES
+
+__all__ = ["TRANSMIT_MUTANTS"]
+
+_, _, SCHEDULER, BUFFER, TRANSMIT, PROGRESS = MODULES
+
+TRANSMIT_MUTANTS = (
+    # Headers
+    Mutant(
+        "first replayed flit is not explicit",
+        "DL-140",
+        SCHEDULER,
+        "self.first_of_replay | (explicit_count == 0)",
+        "explicit_count == 0",
+    ),
+    Mutant(
+        "explicit flits in replays only",
+        "DL-141",
+        SCHEDULER,
+        "self.first_of_replay | (explicit_count == 0)",
+        "self.first_of_replay",
+    ),
+    Mutant(
+        "explicit every 6 flits",
+        "DL-141",
+        SCHEDULER,
+        "self.tx_explicit_count.eq(self._cadence)",
+        "self.tx_explicit_count.eq(self._cadence - 1)",
+    ),
+    Mutant(
+        "replayed explicit flit marked original",
+        "DL-161",
+        SCHEDULER,
+        "Mux(self.replay, FlitOp.REPLAY, FlitOp.ORIGINAL)",
+        "FlitOp.ORIGINAL",
+    ),
+    Mutant(
+        "each copy names another number",
+        "DL-162",
+        SCHEDULER,
+        "self.tx_replay_req_count == REPLAY_REQUEST_COPIES,",
+        "self.tx_replay_req_count != 0,",
+    ),
+    Mutant(
+        "request for the last accepted number",
+        "DL-162",
+        SCHEDULER,
+        "next_seq(self.rx_last_seq_calc),\n",
+        "self.rx_last_seq_calc,\n",
+    ),
+    Mutant("two copies", "DL-128", SCHEDULER, "REPLAY_REQUEST_COPIES = 3", "REPLAY_REQUEST_COPIES = 2"),
+    Mutant(
+        "copies in one group",
+        "DL-163",
+        SCHEDULER,
+        "new_group.eq(slots_since_request >= self.codeword_group)",
+        "new_group.eq(1)",
+    ),
+    Mutant(
+        "copies one slot late",
+        "DL-130",
+        SCHEDULER,
+        "new_group.eq(slots_since_request >= ",
+        "new_group.eq(slots_since_request > ",
+    ),
+    Mutant(
+        "Ack runs ahead",
+        "DL-164",
+        SCHEDULER,
+        "self.ack_req_seq.eq(self.rx_last_seq_calc)]",
+        "self.ack_req_seq.eq(next_seq(self.rx_last_seq_calc))]",
+    ),
+    # TxReplay
+    Mutant(
+        "overtaken replay goes on as it was",
+        "DL-160",
+        BUFFER,
+        "with m.If((now.jumping | now.tx_replay) & ~held):",
+        "with m.If(0):",
+    ),
+    Mutant(
+        "overtaken replay skips a flit",
+        "DL-160",
+        BUFFER,
+        "then.jump_seq.eq(next_seq(self.rx_last_ack))",
+        "then.jump_seq.eq(next_seq(next_seq(self.rx_last_ack)))",
+    ),
+    Mutant(
+        "replay without a first flit",
+        "DL-140",
+        BUFFER,
+        "m.d.comb += then.tx_first_replay.eq(1)",
+        "m.d.comb += then.tx_first_replay.eq(0)",
+    ),
+    Mutant(
+        "further request stops the replay until its flit is found",
+        "DL-183",
+        BUFFER,
+        "                then.jump_seq.eq(self.replay_from),\n",
+        "                then.jump_seq.eq(self.replay_from),\n                cancelled.eq(1),\n",
+    ),
+    Mutant(
+        "overtaken replay stops until its flit is found",
+        "DL-183",
+        BUFFER,
+        "with m.If(count == 0):",
+        "m.d.comb += cancelled.eq(1)\n            with m.If(count == 0):",
+    ),
+    Mutant(
+        "replay ends one flit early",
+        "DL-126",
+        BUFFER,
+        "with m.If(now.replay_seq == last.tx_last_seq):",
+        "with m.If(next_seq(now.replay_seq) == last.tx_last_seq):",
+    ),
+    Mutant(
+        "flit stored meanwhile is not replayed",
+        "DL-126",
+        BUFFER,
+        "(goes_on | (self.store & now.awaits))",
+        "goes_on",
+    ),
+    Mutant(
+        "replay starts one flit late",
+        "DL-126",
+        BUFFER,
+        "then.jump_seq.eq(self.replay_from)",
+        "then.jump_seq.eq(next_seq(self.replay_from))",
+    ),
+    Mutant(
+        "wrong place in the ring",
+        "DL-119",
+        BUFFER,
+        "seq_distance(now.jump_seq, last.tx_last_seq) + 1)",
+        "seq_distance(now.jump_seq, last.tx_last_seq))",
+    ),
+    Mutant(
+        "flits overlap",
+        "DL-119",
+        BUFFER,
+        "following.following_row.eq(last.following_row + self._beats)",
+        "following.following_row.eq(last.following_row + self._beats - 1)",
+    ),
+    Mutant(
+        "ring one place short",
+        "DL-119",
+        BUFFER,
+        "with m.If(last.tail == self.depth - 1):",
+        "with m.If(last.tail == self.depth - 2):",
+    ),
+    Mutant(
+        "beats in one place",
+        "DL-119",
+        BUFFER,
+        "last.tail_row + self.write_beat",
+        "last.tail_row",
+    ),
+    # Slots
+    Mutant("full buffer takes one more", "DL-157", BUFFER, "self.held < self.depth,", "self.held < self.depth + 1,"),
+    Mutant(
+        "new flits between replayed ones",
+        "DL-157",
+        TRANSMIT,
+        "& buffer.tx_replay)",
+        "& buffer.tx_replay & ~from_buffer)",
+    ),
+    Mutant(
+        "NOP flit takes a number",
+        "DL-143",
+        TRANSMIT,
+        "ended & verdict.fresh & verdict.payload",
+        "ended & verdict.fresh",
+    ),
+    Mutant(
+        "spoilt flit is kept",
+        "DL-182",
+        TRANSMIT,
+        "buffer.ended & verdict.is_data & ~spoilt",
+        "buffer.ended & verdict.is_data",
+    ),
+    Mutant(
+        "CRC of a spoilt flit is right",
+        "DL-182",
+        TRANSMIT,
+        "(spoilt ^ verdict.struck)",
+        "verdict.struck",
+    ),
+    Mutant(
+        "NOP flit carries the coming number",
+        "DL-143",
+        TRANSMIT,
+        "seq.eq(Mux(payload, payload_seq, self.buffer.tx_last_seq))",
+        "seq.eq(payload_seq)",
+    ),
+    Mutant(
+        "replayed flit carries the newest number",
+        "DL-119",
+        TRANSMIT,
+        "Mux(from_buffer, now.replayed_seq, next_seq(buffer.tx_last_seq))",
+        "next_seq(buffer.tx_last_seq)",
+    ),
+    # Forward progress
+    Mutant(
+        "Acks do not rearm the timer",
+        "DL-165",
+        PROGRESS,
+        "(self.waiting & ~waited) | self.acked",
+        "self.waiting & ~waited",
+    ),
+    Mutant(
+        "timer is not loaded when TxReplay fills",
+        "DL-165",
+        PROGRESS,
+        "(self.waiting & ~waited) | self.acked",
+        "self.acked",
+    ),
+    Mutant(
+        "timer runs while nothing waits", "DL-165", PROGRESS, "counting.eq(self.waiting & waited & ", "counting.eq("
+    ),
+    Mutant(
+        "time-out never comes", "DL-165", PROGRESS, "self.time_out.eq(self.tx_ack_counter == 1)", "self.time_out.eq(0)"
+    ),
+)
