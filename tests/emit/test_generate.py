@@ -118,18 +118,26 @@ def test_the_four_state_bench_tells_what_is_wrong(files, tmp_path):
 
 
 def test_memories_are_what_the_page_on_integration_says(files):
-    """Each has one port to write and one to read it, by the row at a clock edge, and a name by which it is found."""
-    found = 0
-    for text in re.split(r"^(?=module )", files[0].read_text(), flags=re.MULTILINE):
-        for name in re.findall(r"^ +reg \[\d+:0\] (\S+) +\[\d+:0\];", text, re.MULTILINE):
-            found += 1
-            in_own_module = name == "memory" and re.match(r"module \S+__storage\b", text)
-            assert name == "storage" or in_own_module or re.fullmatch(r"table_\w+", name)
-            reads = re.findall(rf"<= {name}\[[^;]*\];", text)
-            writes = re.findall(rf"^ +{name}\[.*\] <= .*;", text, re.MULTILINE)
-            assert len(reads) == 1 and writes
-            assert len(reads) + len(writes) == len(re.findall(rf"\b{name}\[", text))
-    assert found > 10
+    """Each is a module with nothing else in it, which has one port to write and one to read it, by the row at a clock
+    edge, and which the JSON describes."""
+    told = {row["module"]: row for row in json.loads(files[1].read_text())["memories"]}
+    text = files[0].read_text()
+    found = set()
+    for module in re.split(r"^(?=module )", text, flags=re.MULTILINE):
+        name = re.match(r"(?:module )?(\w*)", module)[1]
+        for high, kind, last in re.findall(r"^ +reg \[(\d+):0\] (\S+) +\[(\d+):0\];", module, re.MULTILINE):
+            row = told[name]
+            found.add(name)
+            assert (kind, int(high) + 1, int(last) + 1) == ("memory", row["width"], row["depth"])
+            reads = re.findall(r"<= memory\[[^;]*\];", module)
+            writes = re.findall(r"^ +memory\[.*\] <= .*;", module, re.MULTILINE)
+            assert (len(reads), row["latency"]) == (1, 1)
+            assert len(writes) == row["enables"]
+            assert module.count("memory[") == 1 + row["enables"]
+            assert len(re.findall(r"^  input \w*clk;", module, re.MULTILINE)) == row["clocks"]
+            assert ("read_en;" in module) == row["read_enable"]
+            assert len(re.findall(rf"^  {name} ", text, re.MULTILINE)) <= row["instances"]
+    assert found == told.keys() and len(found) > 10
 
 
 def _check(verilog: Path) -> subprocess.CompletedProcess:

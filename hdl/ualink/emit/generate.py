@@ -1,15 +1,16 @@
 """Files of a generated controller, station or switch."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib.metadata import version
 from pathlib import Path
 
 from ualink.config import StationConfig, SwitchConfig, from_dict
 from ualink.emit.blackbox import Blackbox
 from ualink.emit.lint import waivers
+from ualink.emit.memory_modules import MemoryModule, with_memory_modules
 from ualink.emit.ports import described_ports, group_texts
-from ualink.emit.verilog import to_verilog
+from ualink.emit.verilog import to_rtlil, verilog_of
 from ualink.station import Station
 from ualink.switch.switch import Switch
 
@@ -35,10 +36,13 @@ def write_design(what: str, config: StationConfig | SwitchConfig, folder: Path) 
     if isinstance(config, SwitchConfig):
         station = Station(config.station_of_switch)
         component = Switch(config, lambda _: Blackbox(station, "ualink_station"))
-        verilog = to_verilog(station, "ualink_station") + "\n" + to_verilog(component, name)
+        stations, memories = _verilog(station, "ualink_station")
+        verilog, own_memories = _verilog(component, name)
+        verilog = stations + "\n" + verilog
+        memories = [replace(kind, instances=config.stations * kind.instances) for kind in memories] + own_memories
     else:
         component = Station(config)
-        verilog = to_verilog(component, name)
+        verilog, memories = _verilog(component, name)
     description = {
         "module": name,
         "generator": f"amaranth-ualink {version('amaranth-ualink')}",
@@ -46,6 +50,7 @@ def write_design(what: str, config: StationConfig | SwitchConfig, folder: Path) 
         "parameters": asdict(config),
         "groups": group_texts(component),
         "ports": described_ports(component),
+        "memories": [asdict(kind) for kind in memories],
     }
     texts = {
         folder / f"{name}.v": verilog,
@@ -56,6 +61,12 @@ def write_design(what: str, config: StationConfig | SwitchConfig, folder: Path) 
     for path, text in texts.items():
         path.write_text(text)
     return list(texts)
+
+
+def _verilog(component: Station | Switch, name: str) -> tuple[str, list[MemoryModule]]:
+    """With each memory in a module of its own, and what memories these are."""
+    rtlil, memories = with_memory_modules(to_rtlil(component, name), name)
+    return verilog_of(rtlil, name), memories
 
 
 def _clocks(component: Station | Switch) -> dict[str, str]:

