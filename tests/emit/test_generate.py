@@ -128,12 +128,12 @@ def test_memories_are_what_the_page_on_integration_says(files):
         for high, kind, last in re.findall(r"^ +reg \[(\d+):0\] (\S+) +\[(\d+):0\];", module, re.MULTILINE):
             row = told[name]
             found.add(name)
-            assert (kind, int(high) + 1, int(last) + 1) == ("memory", row["width"], row["depth"])
-            reads = re.findall(r"<= memory\[[^;]*\];", module)
-            writes = re.findall(r"^ +memory\[.*\] <= .*;", module, re.MULTILINE)
+            assert (kind, int(high) + 1, int(last) + 1) == ("ram_rows", row["width"], row["depth"])
+            reads = re.findall(r"<= ram_rows\[[^;]*\];", module)
+            writes = re.findall(r"^ +ram_rows\[.*\] <= .*;", module, re.MULTILINE)
             assert (len(reads), row["latency"]) == (1, 1)
             assert len(writes) == row["enables"]
-            assert module.count("memory[") == 1 + row["enables"]
+            assert module.count("ram_rows[") == 1 + row["enables"]
             assert len(re.findall(r"^  input \w*clk;", module, re.MULTILINE)) == row["clocks"]
             assert ("read_en;" in module) == row["read_enable"]
             assert len(re.findall(rf"^  {name} ", text, re.MULTILINE)) <= row["instances"]

@@ -210,11 +210,11 @@ def _module(kind: MemoryModule) -> str:
     ports += [("input", "write_data", kind.width), ("input", "write_en", kind.enables), ("input", "read_addr", bits)]
     ports += [("input", "read_clk", 1)] * two + [("input", "read_en", 1)] * kind.read_enable
     ports += [("output", "read_data", kind.width)]
-    lines = [f"module \\{kind.module}", f"  memory width {kind.width} size {kind.depth} \\memory", ""]
+    lines = [f"module \\{kind.module}", f"  memory width {kind.width} size {kind.depth} \\ram_rows", ""]
     for n, (direction, name, width) in enumerate(ports, start=1):
         lines += [f"  wire width {width} {direction} {n} \\{name}", ""]
     clock = "\\write_clk" if two else "\\clk"
-    memory: dict[str, int | str] = {"MEMID": '"\\\\memory"', "ABITS": bits, "WIDTH": kind.width, "CLK_POLARITY": 1}
+    memory: dict[str, int | str] = {"MEMID": '"\\\\ram_rows"', "ABITS": bits, "WIDTH": kind.width, "CLK_POLARITY": 1}
     part = kind.width // kind.enables
     enable = [f"\\write_en [{n}]" for n in range(kind.enables) for _ in range(part)]
     write = _cell(
