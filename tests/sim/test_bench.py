@@ -23,6 +23,7 @@ def silicon_names(*blocks):
     return [f"silicon.{block}.{figure}" for block in blocks for figure in figures]
 
 
+PRESETS = ("full", "balanced", "compact")
 NAMES = [
     "dl.utilisation.saturated",
     "dl.utilisation.saturated_with_messages",
@@ -69,6 +70,12 @@ NAMES = [
     *(f"tl.library.{cache}area" for cache in ("", "no_cache.")),
     *(f"wire.efficiency.table_5_{number}" for number in range(15, 23)),
     *(f"wire.efficiency.distant.{command}.{size}" for command in ("write_full", "read") for size in (64, 256)),
+    *(
+        f"preset.{name}.carried.{kind}.{size}"
+        for name in PRESETS
+        for kind in ("write_full", "read")
+        for size in ("64", "256")
+    ),
     *silicon_names("dl1", "tl_tx", "tl_rx"),
 ]
 
@@ -102,7 +109,10 @@ def two_groups(monkeypatch):
 def test_names_are_stable():
     assert names_of() == NAMES
     listed = bench("--list").stdout.split()
-    assert listed == NAMES + silicon_names("dl4", "station1", "station4")
+    quick = NAMES.index("silicon.dl1.longest_path_ps")
+    ecp5 = [f"ecp5.{kind}" for kind in ("lut4", "ff", "ebr", "depth", "fmax_mhz")]
+    costs = [f"preset.{name}.{what}" for name in PRESETS for what in (*ecp5, "library.area")]
+    assert listed == NAMES[:quick] + costs + NAMES[quick:] + silicon_names("dl4", "station1", "station4")
     assert all(re.fullmatch(r"[a-z0-9_-]+(\.[a-z0-9_-]+)+", name) for name in listed)
 
 
@@ -117,7 +127,7 @@ def test_a_name_selects_its_row_or_those_below_it():
 def test_an_unknown_name_is_refused_in_one_line(name):
     result = bench("dl.tx", name)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr == f"ualink: there is no row {name!r}; groups are dl, tl, wire, silicon\n"
+    assert result.stderr == f"ualink: there is no row {name!r}; groups are dl, tl, wire, preset, silicon\n"
 
 
 def test_a_missing_file_is_refused_in_one_line(tmp_path):
