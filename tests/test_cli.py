@@ -27,7 +27,7 @@ def work(tmp_path, monkeypatch):
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(ualink_sim.pod.run, "build_pod", never)
-    monkeypatch.setattr(ualink.emit.generate, "to_verilog", never)
+    monkeypatch.setattr(ualink.emit.generate, "verilog_and_memories", never)
     return tmp_path
 
 
@@ -215,14 +215,14 @@ def test_generate_refuses_command_lines(work, arguments, reason):
 
 
 def test_generate_says_where_it_cannot_write(work, monkeypatch):
-    monkeypatch.setattr(ualink.emit.generate, "to_verilog", lambda *_: "")
+    monkeypatch.setattr(ualink.emit.generate, "verilog_and_memories", lambda *_: ("", []))
     (work / "file").write_text("")
     assert _refuse(work, "generate", "station", "-o", "file/below") == "file/below: Not a directory"
 
 
 @pytest.mark.parametrize(("what", "module"), [("controller", "ualink_controller"), ("switch", "ualink_switch")])
 def test_generate_names_what_it_wrote(work, monkeypatch, what, module):
-    monkeypatch.setattr(ualink.emit.generate, "to_verilog", lambda component, name: f"// {name}\n")
+    monkeypatch.setattr(ualink.emit.generate, "verilog_and_memories", lambda component, name: (f"// {name}\n", []))
     (work / "values.toml").write_text(
         "[dl]\nreplay_depth = 9" if what == "controller" else "[switch]\nroute_entries = 16"
     )

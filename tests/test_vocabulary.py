@@ -56,7 +56,7 @@ def built(monkeypatch, tmp_path):
         raise Built
 
     monkeypatch.setattr(ualink_sim.pod.run, "build_pod", keep_pod)
-    monkeypatch.setattr(ualink.emit.generate, "to_verilog", lambda component, name: f"// {name}\n")
+    monkeypatch.setattr(ualink.emit.generate, "verilog_and_memories", lambda component, name: (f"// {name}\n", []))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "pod.toml").write_text(SCENARIO)
     return kept

@@ -36,13 +36,13 @@ def write_design(what: str, config: StationConfig | SwitchConfig, folder: Path) 
     if isinstance(config, SwitchConfig):
         station = Station(config.station_of_switch)
         component = Switch(config, lambda _: Blackbox(station, "ualink_station"))
-        stations, memories = _verilog(station, "ualink_station")
-        verilog, own_memories = _verilog(component, name)
+        stations, memories = verilog_and_memories(station, "ualink_station")
+        verilog, own_memories = verilog_and_memories(component, name)
         verilog = stations + "\n" + verilog
         memories = [replace(kind, instances=config.stations * kind.instances) for kind in memories] + own_memories
     else:
         component = Station(config)
-        verilog, memories = _verilog(component, name)
+        verilog, memories = verilog_and_memories(component, name)
     description = {
         "module": name,
         "generator": f"amaranth-ualink {version('amaranth-ualink')}",
@@ -63,8 +63,8 @@ def write_design(what: str, config: StationConfig | SwitchConfig, folder: Path) 
     return list(texts)
 
 
-def _verilog(component: Station | Switch, name: str) -> tuple[str, list[MemoryModule]]:
-    """With each memory in a module of its own, and what memories these are."""
+def verilog_and_memories(component: Station | Switch, name: str) -> tuple[str, list[MemoryModule]]:
+    """Verilog of ``component`` with each memory in a module of its own, and what memories these are."""
     rtlil, memories = with_memory_modules(to_rtlil(component, name), name)
     return verilog_of(rtlil, name), memories
 
