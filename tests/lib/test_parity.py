@@ -49,6 +49,14 @@ def test_bytes_keep_their_parity():
     run(m, bench, clock=False)
 
 
+def flip(ctx, dut, bit):
+    """Upset bit 0 to 5 of the state, or with 6 the parity bit."""
+    if bit < 6:
+        ctx.set(dut.q.as_value(), ctx.get(dut.q.as_value()) ^ 1 << bit)
+    else:
+        ctx.set(dut.parity, ctx.get(dut.parity) ^ 1)
+
+
 @pytest.mark.req("DL-179")
 @pytest.mark.parametrize("bit", range(7))
 def test_an_upset_stays_until_it_is_cleared(bit):
@@ -60,10 +68,7 @@ def test_an_upset_stays_until_it_is_cleared(bit):
         assert not ctx.get(dut.mismatch)
         await ctx.tick()
         assert ctx.get(dut.q.count) == 3 and not ctx.get(dut.mismatch)
-        if bit < 6:
-            ctx.set(dut.q.as_value(), ctx.get(dut.q.as_value()) ^ 1 << bit)
-        else:
-            ctx.set(dut.parity, ctx.get(dut.parity) ^ 1)
+        flip(ctx, dut, bit)
         for value in (3, 5, 31, 0, 0, 9):
             assert ctx.get(dut.mismatch)
             ctx.set(dut.d, {"count": value, "flag": value & 1})
@@ -88,10 +93,7 @@ def test_an_upset_of_a_state_that_stays_is_seen_and_can_be_cleared(bit):
         ctx.set(dut.d, {"count": 30, "flag": 0})
         await ctx.tick()
         assert ctx.get(dut.q.count) == 3 and not ctx.get(dut.mismatch)
-        if bit < 6:
-            ctx.set(dut.q.as_value(), ctx.get(dut.q.as_value()) ^ 1 << bit)
-        else:
-            ctx.set(dut.parity, ctx.get(dut.parity) ^ 1)
+        flip(ctx, dut, bit)
         for load in (0, 0, 1, 0):
             assert ctx.get(dut.mismatch)
             ctx.set(dut.load, load)
