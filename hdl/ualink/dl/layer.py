@@ -167,9 +167,10 @@ class DataLink(wiring.Component):
         connect(m, flipped(self.config), messages.config)
         connect(m, flipped(self.uart_tx), messages.uart_tx)
         connect(m, messages.uart_rx, flipped(self.uart_rx))
+        # Flit times are counted a cycle late.
+        m.d.sync += messages.slot_end.eq(blocks.transmit.slot_end)
         m.d.comb += [
             messages.flush.eq(link.flush),
-            messages.slot_end.eq(blocks.transmit.slot_end),
             messages.flit_sent.eq(blocks.transmit.flit_sent),
             self.online.eq(messages.receive),
         ]
@@ -184,7 +185,7 @@ class DataLink(wiring.Component):
             link.ended.eq(blocks.check.ended),
             link.status.eq(blocks.check.status),
             link.containment.eq(transmit.egress_error | blocks.containment.containment | self.tl_error),
-            link.time_out.eq(progress.time_out),
+            link.time_out.eq(progress.expires),
             progress.slot_end.eq(transmit.slot_end),
             progress.waiting.eq(link.up & (transmit.held != 0)),
             progress.acked.eq(blocks.receive.acked),

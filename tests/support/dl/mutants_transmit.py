@@ -207,20 +207,20 @@ TRANSMIT_MUTANTS = (
         "Acks do not rearm the timer",
         "DL-165",
         PROGRESS,
-        "(self.waiting & ~waited) | self.acked",
+        "(self.waiting & ~waited) | acked",
         "self.waiting & ~waited",
     ),
     Mutant(
         "timer is not loaded when TxReplay fills",
         "DL-165",
         PROGRESS,
-        "(self.waiting & ~waited) | self.acked",
-        "self.acked",
+        "(self.waiting & ~waited) | acked",
+        "acked",
     ),
     Mutant(
         "timer runs while nothing waits", "DL-165", PROGRESS, "counting.eq(self.waiting & waited & ", "counting.eq("
     ),
     Mutant(
-        "time-out never comes", "DL-165", PROGRESS, "self.time_out.eq(self.tx_ack_counter == 1)", "self.time_out.eq(0)"
+        "time-out never comes", "DL-165", PROGRESS, "self.expires.eq(counting & one & ~acked)", "self.expires.eq(0)"
     ),
 )

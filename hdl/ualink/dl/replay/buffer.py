@@ -48,6 +48,7 @@ class ReplayBuffer(wiring.Component):
         after the end of a ``boundary`` that lasts longer; falls by an Ack of everything, whenever that comes.
     replay_seq : with ``tx_replay``: the flit to start next.
     tx_first_replay : with ``tx_replay``: none has been started since the pointer moved for ``replay``.
+    moves : 1 whenever ``read`` is, and else only while no beat is read: what is in ``read_data`` may go.
     read : go on to the next beat; it is in ``read_data`` from the next cycle on. With ``read_first``, which needs
         ``tx_replay``, this is beat 0 of the flit ``replay_seq``, which starts; ``tx_replay`` and ``replay_seq`` tell
         what follows it two cycles later.
@@ -79,6 +80,7 @@ class ReplayBuffer(wiring.Component):
                 "tx_replay": Out(1),
                 "tx_first_replay": Out(1),
                 "replay_seq": Out(SEQ_BITS, init=RESET_SEQ),
+                "moves": In(1),
                 "read": In(1),
                 "read_first": In(1),
                 "read_data": Out(data_bits),
@@ -175,8 +177,8 @@ class ReplayBuffer(wiring.Component):
         m.d.comb += [
             reading.load.eq(self.read),
             reading.d.row.eq(Mux(self.read_first, now.row, reading.q.row + 1)),
-            # Reading a row again keeps its data on show.
-            read.addr.eq(Mux(self.read, reading.d.row, reading.q.row)),
+            # Reading a row again keeps its data on show. The memory does not wait for what the next slot carries.
+            read.addr.eq(Mux(self.moves, reading.d.row, reading.q.row)),
             self.read_data.eq(read.data),
         ]
         return m

@@ -185,6 +185,7 @@ class ReplayTransmit(wiring.Component):
             buffer.replay.eq(self.replay),
             buffer.replay_from.eq(self.replay_from),
             buffer.boundary.eq(self.slot_end | (beat == 0) | (stage.q.valid & (stage.q.beat == 0))),
+            buffer.moves.eq(moved),
             buffer.read.eq(moved & Mux(last, next_from_buffer, from_buffer)),
             buffer.read_first.eq(last),
             self.tx_last_seq.eq(buffer.tx_last_seq),
