@@ -106,8 +106,8 @@ TRANSMIT_MUTANTS = (
         "overtaken replay stops until its flit is found",
         "DL-183",
         BUFFER,
-        "with m.If(count == 0):",
-        "m.d.comb += cancelled.eq(1)\n            with m.If(count == 0):",
+        "with m.If(empty):",
+        "m.d.comb += cancelled.eq(1)\n            with m.If(empty):",
     ),
     Mutant(
         "replay ends one flit early",
@@ -134,8 +134,8 @@ TRANSMIT_MUTANTS = (
         "wrong place in the ring",
         "DL-119",
         BUFFER,
-        "seq_distance(now.jump_seq, last.tx_last_seq) + 1)",
-        "seq_distance(now.jump_seq, last.tx_last_seq))",
+        "then.place.eq(Mux(place[-1], place_around, place))",
+        "then.place.eq(place)",
     ),
     Mutant(
         "flits overlap",
