@@ -4,6 +4,7 @@ import gzip
 import json
 import re
 import shutil
+from typing import ClassVar
 
 import pytest
 from amaranth.hdl import Module, Signal
@@ -13,6 +14,7 @@ from click.testing import CliRunner
 
 from support.sim.tiny_library import CLOCK_TO_OUTPUT_PS, GATE_PS, SET_UP_PS, TINY_LIBRARY, without
 from ualink.cli import main
+from ualink.lib.memory_marks import NEVER_MEET
 from ualink_sim.bench.liberty import LibertyCell, read_library
 from ualink_sim.bench.registry import UnknownName, select
 from ualink_sim.bench.rows import Options, Unavailable
@@ -278,11 +280,12 @@ class Stored(wiring.Component):
     at: In(4)
     word: In(8)
     o: Out(1)
+    attrs: ClassVar = {}
 
     def elaborate(self, platform):
         m = Module()
         m.submodules.right = right = Half()
-        m.submodules.store = rows = memory.Memory(shape=8, depth=16, init=[])
+        m.submodules.store = rows = memory.Memory(shape=8, depth=16, init=[], attrs=self.attrs)
         read, write = rows.read_port(), rows.write_port()
         m.d.comb += [
             read.addr.eq(self.at),
@@ -293,6 +296,12 @@ class Stored(wiring.Component):
             self.o.eq(right.o),
         ]
         return m
+
+
+class NeverMeeting(Stored):
+    """The same, by its own account never read where it is written."""
+
+    attrs: ClassVar = NEVER_MEET
 
 
 def measured(monkeypatch, tmp_path, library, component, period):
@@ -338,6 +347,13 @@ def test_a_memory_is_a_macro_with_its_own_times(monkeypatch, tmp_path, library):
     assert least <= rows["longest_path_ps"]["value"] <= least + 20 * GATE_PS
     assert rows["violating"]["value"] == 0
     assert rows["registers"]["value"] > 8
+
+
+@needs_sta
+def test_a_memory_whose_reads_meet_no_writes_needs_no_write_through(monkeypatch, tmp_path, library):
+    rows = measured(monkeypatch, tmp_path, library, NeverMeeting, 640)
+    assert rows["longest_path_ps"]["how"].startswith("from store to right.q, ")
+    assert rows["registers"]["value"] == 1
 
 
 def test_a_tool_that_fails_is_named(monkeypatch, tmp_path):

@@ -122,7 +122,8 @@ class DataLink(wiring.Component):
             blocks.pacer.pace.eq(self.config.pace),
             blocks.pacer.own_rate.eq(self.own_rate),
             blocks.pacer.partner_rate.eq(blocks.messages.status.partner_rate),
-            packer.accept.eq(transmit.accept),
+            packer.accept_one.eq(transmit.accept_one),
+            packer.accept_two.eq(transmit.accept_two),
             transmit.withhold.eq(withheld | contained),
             crc.invert.eq(transmit.invert),
             packer.channel_online.eq(blocks.messages.transmit),
@@ -167,9 +168,10 @@ class DataLink(wiring.Component):
         connect(m, flipped(self.config), messages.config)
         connect(m, flipped(self.uart_tx), messages.uart_tx)
         connect(m, messages.uart_rx, flipped(self.uart_rx))
+        # Flit times are counted a cycle late.
+        m.d.sync += messages.slot_end.eq(blocks.transmit.slot_end)
         m.d.comb += [
             messages.flush.eq(link.flush),
-            messages.slot_end.eq(blocks.transmit.slot_end),
             messages.flit_sent.eq(blocks.transmit.flit_sent),
             self.online.eq(messages.receive),
         ]
@@ -184,7 +186,7 @@ class DataLink(wiring.Component):
             link.ended.eq(blocks.check.ended),
             link.status.eq(blocks.check.status),
             link.containment.eq(transmit.egress_error | blocks.containment.containment | self.tl_error),
-            link.time_out.eq(progress.time_out),
+            link.time_out.eq(progress.expires),
             progress.slot_end.eq(transmit.slot_end),
             progress.waiting.eq(link.up & (transmit.held != 0)),
             progress.acked.eq(blocks.receive.acked),

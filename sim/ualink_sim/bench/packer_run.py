@@ -19,7 +19,8 @@ def packer_utilisation(cycles: int) -> float:
 
     async def bench(ctx):
         nonlocal taken
-        for member in (packer.flit.valid, packer.message.valid, packer.accept, packer.channel_online):
+        offers = (packer.flit.valid, packer.message.valid)
+        for member in (*offers, packer.accept_one, packer.accept_two, packer.channel_online):
             ctx.set(member, 1)
         ctx.set(packer.beat.ready, 1)
         await ctx.tick().repeat(SETTLE)

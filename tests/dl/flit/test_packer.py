@@ -167,6 +167,67 @@ def test_carry_over_crosses_nop_flits():
     assert third.segment_headers == [0] * 5
 
 
+@pytest.mark.req("DL-157")
+@pytest.mark.parametrize("slots", [range(10), [0], [8], [9]], ids=["all", "first", "last but one", "last"])
+@pytest.mark.parametrize("stall", [0, 1, 5])
+def test_one_place_is_for_the_flit_in_hand_if_that_has_payload(slots, stall):
+    """Room for one at any time: after a payload flit comes a NOP flit, whichever beat made it one, and however long its
+    last beat waits; after a NOP flit comes one that may have payload."""
+    dut = Packer()
+    made: list[bool] = []
+
+    async def bench(ctx):
+        ctx.set(dut.accept_one, 1)
+        ctx.set(dut.channel_online, 1)
+        ctx.set(dut.flit.p, flit_payload(random_flits(random.Random(16), 1)[0]))
+        await ctx.tick()
+        for _ in range(7):
+            for beat in range(BEATS):
+                ctx.set(dut.flit.valid, beat in slots)
+                ctx.set(dut.beat.ready, 1)
+                await ctx.tick()
+                ctx.set(dut.beat.ready, 0)
+                ctx.set(dut.flit.valid, 0)
+                assert ctx.get(dut.beat.p.first) == (beat == 0)
+                for _ in range(stall if beat in (8, 9) else 0):
+                    await ctx.tick()
+            made.append(bool(ctx.get(dut.beat.p.payload)))
+
+    sim = Simulator(dut)
+    sim.add_clock(1e-9)
+    sim.add_testbench(bench)
+    sim.run()
+    assert made == [True, False, True, False, True, False, True]
+
+
+@pytest.mark.req("DL-157")
+@pytest.mark.parametrize("cycles", range(5))
+def test_place_that_becomes_free_while_the_last_beat_waits(cycles):
+    """It counts from the cycle after on."""
+    dut = Packer()
+
+    async def bench(ctx):
+        ctx.set(dut.accept_one, 1)
+        ctx.set(dut.channel_online, 1)
+        ctx.set(dut.flit.valid, 1)
+        ctx.set(dut.flit.p, flit_payload(random_flits(random.Random(17), 1)[0]))
+        ctx.set(dut.beat.ready, 1)
+        await ctx.tick().repeat(1 + BEATS)
+        assert ctx.get(dut.beat.p.last)
+        # Beat 9 is on offer for three cycles more, and gone in the one after.
+        for cycle in range(4):
+            ctx.set(dut.accept_two, cycle >= cycles)
+            ctx.set(dut.beat.ready, cycle == 3)
+            assert ctx.get(dut.flit.ready) == (cycle == 3 and cycles < 3)
+            await ctx.tick()
+        assert ctx.get(dut.beat.p.first)
+
+    sim = Simulator(dut)
+    sim.add_clock(1e-9)
+    sim.add_testbench(bench)
+    sim.run()
+
+
 def test_offline_channel_stops_tl_flits_and_nothing_else():
     rng = random.Random(10)
     flits = random_flits(rng, 12)
@@ -206,8 +267,10 @@ def test_flush_starts_again_without_carry_over():
     flits = random_flits(rng, 40)
 
     async def bench(ctx):
-        ctx.set(dut.accept, 1)
+        ctx.set(dut.accept_one, 1)
+        ctx.set(dut.accept_two, 1)
         ctx.set(dut.channel_online, 1)
+        await ctx.tick()
         ctx.set(dut.flit.valid, 1)
         ctx.set(dut.beat.ready, 1)
         for stop in (1, 7, 10, 13):
@@ -225,6 +288,10 @@ def test_flush_starts_again_without_carry_over():
             ctx.set(dut.flush, 0)
             ctx.set(dut.beat.ready, 1)
             ctx.set(dut.flit.p, flit_payload(flits[20]))
+            assert not ctx.get(dut.flit.ready)
+            assert not ctx.get(dut.message.ready)
+            await ctx.tick()
+            assert not ctx.get(dut.beat.valid)
             await ctx.tick()
             wire = b""
             ctx.set(dut.flit.valid, 0)
@@ -243,6 +310,7 @@ def test_flush_starts_again_without_carry_over():
             await ctx.tick()
             ctx.set(dut.flush, 0)
             ctx.set(dut.flit.valid, 1)
+            await ctx.tick()
 
     sim = Simulator(dut)
     sim.add_clock(1e-9)

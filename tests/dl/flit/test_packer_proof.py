@@ -19,7 +19,8 @@ class Bench(wiring.Component):
                 "flit_message": In(2),
                 "message_valid": In(1),
                 "message": In(32),
-                "accept": In(1),
+                "accept_one": In(1),
+                "accept_two": In(1),
                 "channel_online": In(1),
                 "flush": In(1),
                 "ready": In(1),
@@ -35,7 +36,8 @@ class Bench(wiring.Component):
             packer.flit.p.message.eq(self.flit_message),
             packer.message.valid.eq(self.message_valid),
             packer.message.payload.eq(self.message),
-            packer.accept.eq(self.accept),
+            packer.accept_one.eq(self.accept_one),
+            packer.accept_two.eq(self.accept_two),
             packer.channel_online.eq(self.channel_online),
             packer.flush.eq(self.flush),
             packer.beat.ready.eq(self.ready),
@@ -58,7 +60,7 @@ class Bench(wiring.Component):
             with m.If(packer.beat.p.last):
                 m.d.comb += Assert(packer.beat.p.payload)
         with m.If(flushed):
-            m.d.comb += Assert(~packer.beat.valid)
+            m.d.comb += [Assert(~packer.beat.valid), Assert(~packer.flit.ready), Assert(~packer.message.ready)]
         with m.If(~self.channel_online):
             m.d.comb += Assert(~packer.flit.ready)
         with m.If(self.flush | (packer.beat.valid & ~self.ready)):

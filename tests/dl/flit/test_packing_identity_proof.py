@@ -52,13 +52,14 @@ class Identity(wiring.Component):
             packer.flit.p.control_parity.eq(self.flit_message.xor()),
             packer.message.valid.eq(self.message_valid),
             packer.message.payload.eq(Cat(bit.replicate(8) for bit in self.message_bytes)),
-            packer.accept.eq(self.accept),
+            packer.accept_one.eq(self.accept),
+            packer.accept_two.eq(self.accept),
             packer.channel_online.eq(1),
             packer.beat.ready.eq(1),
         ]
-        accepted_before, accepted_flit, forward = Signal(), Signal(), Signal()
+        sampled, accepted_before, accepted_flit, forward = Signal(), Signal(), Signal(), Signal()
         m.d.comb += forward.eq(Mux(packer.beat.p.first, accepted_before, accepted_flit))
-        m.d.sync += [accepted_before.eq(self.accept), accepted_flit.eq(forward)]
+        m.d.sync += [sampled.eq(self.accept), accepted_before.eq(sampled), accepted_flit.eq(forward)]
         beat = unpacker.beat
         m.d.comb += [
             beat.valid.eq(packer.beat.valid & forward),
@@ -114,7 +115,7 @@ class Crossed(Identity):
 
 
 # Two DL flits and what is on its way; CI proves the first segments only.
-CYCLES = 2 * BEATS + 3 if os.environ.get("UALINK_SOAK") else 8
+CYCLES = 2 * BEATS + 4 if os.environ.get("UALINK_SOAK") else 9
 
 
 @pytest.mark.soak
@@ -125,4 +126,4 @@ def test_what_is_packed_is_unpacked(tmp_path):
 
 @pytest.mark.soak
 def test_two_bytes_exchanged_are_found(tmp_path):
-    assert refuted(Crossed(), tmp_path, 8)
+    assert refuted(Crossed(), tmp_path, 9)

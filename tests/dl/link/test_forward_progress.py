@@ -11,8 +11,11 @@ def run(story, limit):
 
     async def flit_time(ctx):
         """True when the timer ran out."""
+        expires = ctx.get(dut.expires)
+        assert not ctx.get(dut.time_out)
         ctx.set(dut.slot_end, 1)
         out = ctx.get(dut.time_out)
+        assert out == expires
         await ctx.tick()
         ctx.set(dut.slot_end, 0)
         await ctx.tick()
@@ -54,6 +57,7 @@ def test_ack_rearms():
             ctx.set(dut.acked, 1)
             await ctx.tick()
             ctx.set(dut.acked, 0)
+            await ctx.tick()
             assert ctx.get(dut.tx_ack_counter) == 5
         # Empty and not empty again: a new wait starts in full.
         await flit_time()
@@ -62,6 +66,27 @@ def test_ack_rearms():
         ctx.set(dut.waiting, 1)
         await ctx.tick()
         assert [bool(await flit_time()) for _ in range(5)] == [False] * 4 + [True]
+
+    run(story, 5)
+
+
+@pytest.mark.req("DL-165")
+@pytest.mark.parametrize("cycles", range(4))
+def test_ack_around_the_end_of_the_last_flit_time(cycles):
+    """One that comes before the cycle in which time is over counts, and one in that cycle is too late."""
+
+    async def story(ctx, dut, flit_time):
+        ctx.set(dut.waiting, 1)
+        await ctx.tick()
+        for _ in range(4):
+            assert not await flit_time()
+        out = []
+        for cycle in range(4):
+            ctx.set(dut.acked, cycle == cycles)
+            ctx.set(dut.slot_end, cycle == 2)
+            out.append(bool(ctx.get(dut.time_out)))
+            await ctx.tick()
+        assert out == [False, False, cycles >= 2, False]
 
     run(story, 5)
 

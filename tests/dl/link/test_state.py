@@ -244,12 +244,25 @@ def test_up_ends_after_four_control_flits_in_a_row():
 
 
 @pytest.mark.req("DL-165", "DL-177")
-@pytest.mark.parametrize("event", ["containment", "time_out"])
-def test_up_ends_with_an_event(event):
+def test_up_ends_with_containment():
     async def story(link):
         await link.to_up()
-        await link.pulse(event)
+        await link.pulse("containment")
         assert link.state == LinkState.UP
+        assert await link.slot(GOOD) == TxKind.IDLE
+        assert link.state == LinkState.IDLE
+
+    run(story)
+
+
+@pytest.mark.req("DL-165", "DL-177")
+def test_up_ends_with_a_time_out_at_the_end_of_a_slot():
+    async def story(link):
+        await link.to_up()
+        await link.pulse("time_out")
+        assert await link.slot(GOOD) == TxKind.DATA
+        assert link.state == LinkState.UP
+        link.set(time_out=1)
         assert await link.slot(GOOD) == TxKind.IDLE
         assert link.state == LinkState.IDLE
 

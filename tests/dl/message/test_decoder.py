@@ -25,6 +25,8 @@ class Decoder:
         ctx.set(dut.received.valid, 1)
         ctx.set(dut.received.payload, dword)
         ctx.set(dut.flush, flush)
+        await ctx.tick()
+        ctx.set(dut.received.valid, 0)
         kinds = [ctx.get(dut.message.valid), ctx.get(dut.payload.valid), ctx.get(dut.unknown)]
         assert sum(kinds) == (0 if flush else 1)
         out = None
@@ -35,16 +37,14 @@ class Decoder:
             out = Payload(ctx.get(p.dword), ctx.get(p.stream_id), bool(ctx.get(p.last)))
         elif kinds[2]:
             out = Unknown(dword)
-        await ctx.tick()
-        ctx.set(dut.received.valid, 0)
         return out
 
     async def idle(self, cycles):
         """Nothing comes and nothing leaves."""
         ctx, dut = self.ctx, self.dut
         for _ in range(cycles):
-            assert not any(ctx.get(s) for s in (dut.message.valid, dut.payload.valid, dut.unknown))
             await ctx.tick()
+            assert not any(ctx.get(s) for s in (dut.message.valid, dut.payload.valid, dut.unknown))
 
 
 def run(story):

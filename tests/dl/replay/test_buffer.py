@@ -82,6 +82,7 @@ class Slots(wiring.Component):
             buffer.boundary.eq(slot_end | (beat == 0) | (offered.valid & (offered.beat == 0))),
             buffer.replay.eq(self.replay),
             buffer.replay_from.eq(self.replay_from),
+            buffer.moves.eq(ready),
             buffer.read.eq(Mux(last, starts_replay, from_buffer & ready)),
             buffer.read_first.eq(last),
         ]
@@ -218,6 +219,7 @@ def test_random(depth, seed):
             if start:
                 assert ctx.get(dut.replay_seq) == following
                 events["continued" if following == (reading or 0) % 511 + 1 else "jumped"] += 1
+            ctx.set(dut.moves, moved)
             ctx.set(dut.read, start or (moved and not end and reading is not None))
             ctx.set(dut.read_first, beat == 5)
             asks = replay.held and rng.random() < 0.04

@@ -77,7 +77,8 @@ class Order(wiring.Component):
         with m.If(packed.ready):
             m.d.sync += made.eq(Mux(packed.p.last, 0, made + 1))
             with m.If(packed.p.last):
-                m.d.sync += [payload.eq(transmit.accept & self.offer), number.eq(number + payload)]
+                accept = Mux(payload, transmit.accept_two, transmit.accept_one)
+                m.d.sync += [payload.eq(accept & self.offer), number.eq(number + payload)]
 
         # Receiver. Its own flits are NOP flits with the number of none sent.
         explicit = Cat(Const(0, 8), Const(NEWEST_AFTER_RESET, 9), Const(0, 7))

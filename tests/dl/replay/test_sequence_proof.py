@@ -6,7 +6,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
 from support.formal import prove
-from ualink.dl.replay.sequence import ack_in_range, is_held, next_seq, reconstruct_seq, seq_distance
+from ualink.dl.replay.sequence import ack_in_range, follows, is_held, next_seq, reconstruct_seq, seq_distance
 from ualink_sim.model.dl import sequence as model
 
 CIRCLE = list(range(1, 512))
@@ -35,6 +35,7 @@ class Windows(wiring.Component):
             # An Ack may name the newest acknowledged again and all that are held, a Replay Request one that is held.
             Assert(ack_in_range(distance, held) == (self.step <= self.held)),
             Assert(is_held(distance, held) == ((self.step != 0) & (self.step <= self.held))),
+            Assert(follows(named, self.last_ack, newest) == ((self.step != 0) & (self.step <= self.held))),
             # With up to six flits lost, a payload flit looks like the next one only if it is, and like itself always.
             Assume(self.lost <= 6),
             Assert(reconstruct_seq(self.last_ack, following[:3], 1) == following),

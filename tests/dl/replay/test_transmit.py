@@ -19,7 +19,8 @@ from ualink_sim.model.dl.header import ExplicitHeader, decode_header
 
 
 class AnyPacker(wiring.Component):
-    """A transmitter between any packer that heeds ``accept``, any partner by the rules, and a wire that stalls."""
+    """A transmitter between any packer that makes no more payload flits than are accepted, any partner by the rules,
+    and a wire that stalls."""
 
     fills: In(1)
     error: In(1)
@@ -66,18 +67,24 @@ class AnyPacker(wiring.Component):
                 | is_held(seq_distance(rx_last_ack, self.replay_from), seq_distance(rx_last_ack, transmit.tx_last_seq))
             ),
         ]
-        # Like the packer: a beat is made when there is none or the last is taken; ``accept`` is sampled with beat 0.
+        # Like the packer: a beat is made when there is none or the last is taken; whether a flit is accepted is known
+        # in the cycle before its beat 0 is made, from whether the one before it has payload.
         next_beat = Signal(4)
+        next_filled = Signal()
         permitted = Signal()
         with m.If(shown):
             m.d.comb += next_beat.eq((beat != 9).replicate(4) & (beat + 1))
-        m.d.comb += permitted.eq(transmit.accept | (not self._heeds))
+        with m.If(next_beat == 0):
+            m.d.comb += next_filled.eq(permitted & self.fills)
+        with m.Else():
+            m.d.comb += next_filled.eq(filled | (allowed & self.fills))
         with m.If(makes):
-            m.d.sync += [shown.eq(1), beat.eq(next_beat)]
+            m.d.sync += [shown.eq(1), beat.eq(next_beat), filled.eq(next_filled)]
             with m.If(next_beat == 0):
-                m.d.sync += [allowed.eq(permitted), filled.eq(permitted & self.fills)]
-            with m.Else():
-                m.d.sync += filled.eq(filled | (allowed & self.fills))
+                m.d.sync += allowed.eq(permitted)
+        with m.If(Mux(makes, next_beat, beat) == 9):
+            holds = Mux(makes, next_filled, filled)
+            m.d.sync += permitted.eq(Mux(holds, transmit.accept_two, transmit.accept_one) | (not self._heeds))
 
         buffer, stage, verdict = transmit.buffer, transmit.stage.q, transmit.verdict.q
         next_is_new, ended_replaying = Signal(), Signal()
@@ -98,6 +105,7 @@ class AnyPacker(wiring.Component):
             Assert(held <= buffer.depth),
             # What makes it so: an allowed flit has its place until it has gone, and so have those that went before.
             Assert(held + coming + (shown & allowed) <= buffer.depth),
+            Assert(~(shown & (beat == 9) & permitted) | (held + coming + filled < buffer.depth)),
             Assert(~filled | allowed),
             Assert(~buffer.room_for_one | (held < buffer.depth + stored[1] + stored[2])),
             Assert(~buffer.room_for_two | (held + 1 < buffer.depth + stored[1] + stored[2])),
@@ -164,7 +172,8 @@ def test_slots(seed):
         ctx.set(dut.packed.valid, 1)
         for cycle in range(1500):
             if not packed:
-                payload = bool(ctx.get(dut.accept)) and rng.random() < 0.8
+                accepted = ctx.get(dut.accept_two if payload else dut.accept_one)
+                payload = bool(accepted) and rng.random() < 0.8
                 packed = [rng.getrandbits(384) for _ in range(10)]
             taken = ctx.get(dut.packed.ready)
             ctx.set(dut.beat.ready, rng.random() < 0.8)

@@ -4,7 +4,7 @@ import functools
 from itertools import pairwise
 
 import pytest
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.sim import Simulator
 
 from support.dl.mutant_modules import load
@@ -48,7 +48,8 @@ class Bench:
             m.d.sync += made.eq(made + 1)
             with m.If(made == BEATS - 1):
                 m.d.sync += [made.eq(0), self.number.eq(self.number + 1)]
-                m.d.sync += self.payload.eq(dut.accept & (self.number < HELD))
+                accept = Mux(self.payload, dut.accept_two, dut.accept_one)
+                m.d.sync += self.payload.eq(accept & (self.number < HELD))
         self.simulator = Simulator(m)
         self.simulator.add_clock(1e-9)
         self.simulator.add_testbench(self._drive)

@@ -106,8 +106,8 @@ TRANSMIT_MUTANTS = (
         "overtaken replay stops until its flit is found",
         "DL-183",
         BUFFER,
-        "with m.If(count == 0):",
-        "m.d.comb += cancelled.eq(1)\n            with m.If(count == 0):",
+        "with m.If(empty):",
+        "m.d.comb += cancelled.eq(1)\n            with m.If(empty):",
     ),
     Mutant(
         "replay ends one flit early",
@@ -134,8 +134,8 @@ TRANSMIT_MUTANTS = (
         "wrong place in the ring",
         "DL-119",
         BUFFER,
-        "seq_distance(now.jump_seq, last.tx_last_seq) + 1)",
-        "seq_distance(now.jump_seq, last.tx_last_seq))",
+        "then.place.eq(Mux(place[-1], place_around, place))",
+        "then.place.eq(place)",
     ),
     Mutant(
         "flits overlap",
@@ -207,20 +207,20 @@ TRANSMIT_MUTANTS = (
         "Acks do not rearm the timer",
         "DL-165",
         PROGRESS,
-        "(self.waiting & ~waited) | self.acked",
+        "(self.waiting & ~waited) | acked",
         "self.waiting & ~waited",
     ),
     Mutant(
         "timer is not loaded when TxReplay fills",
         "DL-165",
         PROGRESS,
-        "(self.waiting & ~waited) | self.acked",
-        "self.acked",
+        "(self.waiting & ~waited) | acked",
+        "acked",
     ),
     Mutant(
         "timer runs while nothing waits", "DL-165", PROGRESS, "counting.eq(self.waiting & waited & ", "counting.eq("
     ),
     Mutant(
-        "time-out never comes", "DL-165", PROGRESS, "self.time_out.eq(self.tx_ack_counter == 1)", "self.time_out.eq(0)"
+        "time-out never comes", "DL-165", PROGRESS, "self.expires.eq(counting & one & ~acked)", "self.expires.eq(0)"
     ),
 )

@@ -27,7 +27,8 @@ class PackerRun:
     """One run of a Packer.
 
     ``offer_flit``, ``offer_message``, ``accept``, ``online`` and ``ready`` are called with the number of the coming
-    cycle; an offer once made stays until it is taken, as streams must. ``errors`` are numbers of TL flits to mark.
+    cycle; an offer once made stays until it is taken, as streams must. The packer hears
+    ``accept`` of a cycle in the cycle before it. ``errors`` are numbers of TL flits to mark.
 
     Afterwards ``flits`` is one dict per DL flit: ``data`` (640 bytes), ``payload``, ``error``; ``ticks`` is one dict
     per beat made: ``flit`` on offer, ``message`` on offer, ``accept``, ``taken`` and ``cycle``.
@@ -49,10 +50,18 @@ class PackerRun:
         sim.add_testbench(self._bench)
         sim.run()
 
+    def _accept(self, ctx, accept):
+        ctx.set(self.dut.accept_one, accept)
+        ctx.set(self.dut.accept_two, accept)
+
     async def _bench(self, ctx):
         dut = self.dut
         offers_flit = offers_message = False
         held = None
+        accept = self.when["accept"](0)
+        # The first beat is made in the second cycle after reset.
+        self._accept(ctx, accept)
+        await ctx.tick()
         for cycle in range(100_000):
             offers_flit = bool(self.queue) and (offers_flit or self.when["offer_flit"](cycle))
             offers_message = bool(self.messages) and (offers_message or self.when["offer_message"](cycle))
@@ -63,8 +72,9 @@ class PackerRun:
             ctx.set(dut.message.valid, offers_message)
             if offers_message:
                 ctx.set(dut.message.payload, self.messages[0])
-            accept, online, ready = (self.when[name](cycle) for name in ("accept", "online", "ready"))
-            ctx.set(dut.accept, accept)
+            online, ready = self.when["online"](cycle), self.when["ready"](cycle)
+            accepted, accept = accept, self.when["accept"](cycle + 1)
+            self._accept(ctx, accept)
             ctx.set(dut.channel_online, online)
             ctx.set(dut.beat.ready, ready)
 
@@ -78,7 +88,7 @@ class PackerRun:
                     {
                         "flit": self.queue[0][1] if offers_flit and online else None,
                         "message": self.messages[0] if offers_message else None,
-                        "accept": accept,
+                        "accept": accepted,
                         "taken": bool(offers_flit and flit_ready),
                         "cycle": cycle,
                     }

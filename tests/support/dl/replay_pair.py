@@ -167,9 +167,10 @@ class End(wiring.Component):
         with m.If(packed.ready):
             m.d.sync += made.eq(Mux(packed.p.last, 0, made + 1))
             with m.If(packed.p.last):
+                accept = Mux(payload, transmit.accept_two, transmit.accept_one)
                 m.d.sync += [
-                    payload.eq(transmit.accept & self.offer),
-                    error.eq(transmit.accept & self.offer & self.spoil),
+                    payload.eq(accept & self.offer),
+                    error.eq(accept & self.offer & self.spoil),
                     number.eq(number + (payload & ~error)),
                 ]
 

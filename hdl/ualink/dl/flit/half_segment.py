@@ -5,7 +5,7 @@ is dword n where the beat starts with it, and dword n + 1 (mod 16) where dword 0
 sector that is split between two beats into dword 0. Every byte of a frame brings its parity bit along.
 """
 
-from amaranth.hdl import Mux, Value
+from amaranth.hdl import Mux, Value, ValueLike
 
 from ualink.dl.flit.format import (
     BEAT_BYTES,
@@ -43,7 +43,7 @@ def frame_dword(half: int, sector: int) -> int:
     return (sector + FRAME_TURN[half]) % SECTORS_PER_TL_FLIT
 
 
-def sectors_beyond(position: Value, room: Value, starts: Value) -> Value:
+def sectors_beyond(position: Value, room: Value, starts: ValueLike) -> Value:
     """Sectors that do not fit in a half segment of ``room`` sectors (14 to 16).
 
     ``position`` sectors are spoken for by what comes first; ``starts``: a TL flit starts behind them.

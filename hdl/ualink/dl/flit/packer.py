@@ -1,6 +1,6 @@
 """Packs TL flits and DL messages into DL flits, on the fly (UALink_200 §6.3.3-6.3.5, Figure 6-5)."""
 
-from amaranth.hdl import Array, Cat, Module, Mux, ResetInserter, Signal
+from amaranth.hdl import Array, Cat, Module, Mux, ResetInserter, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -24,6 +24,17 @@ made when the byte came; ``control_parity`` that of the four flags."""
 
 LAST_HALF = BEATS_PER_FLIT - 1
 
+TAIL_LAYOUT = data.StructLayout(
+    {
+        "sectors": range(SECTORS_PER_TL_FLIT),
+        "place": range(SECTORS_PER_TL_FLIT + 1),
+        "fits": 1,
+        "fits_after_message": 1,
+    }
+)
+"""Of the TL flit started last the sectors still to send; what follows from it for the half segment to make: the dword
+of its frame behind them, and whether a TL flit may start there, without and with a message before it."""
+
 STATE_LAYOUT = data.StructLayout(
     {
         "half": range(BEATS_PER_FLIT),
@@ -32,14 +43,21 @@ STATE_LAYOUT = data.StructLayout(
         "first_half_full": 1,
         "payload": 1,
         "error": 1,
-        "tail_sectors": range(SECTORS_PER_TL_FLIT),
+        "tail": TAIL_LAYOUT,
         "tail_turn": 2,
         "tail_error": 1,
     }
 )
 """Between two beats: the half segment to make; of the DL flit in hand whether it was accepted, holds something and is
-spoilt; of the segment in hand the header of its first tick, and whether that was full; of the TL flit started last the
-sectors still to send, the turn that brings them into the frame to come, and its error."""
+spoilt; of the segment in hand the header of its first tick, and whether that was full; of the TL flit started last what
+is still to send, the turn that brings it into the frame to come, and its error."""
+
+
+def _tail(sectors: Value, following: Value) -> Value:
+    """``TAIL_LAYOUT`` for half segment ``following`` with ``sectors`` still to send."""
+    room = Array(HALF_SEGMENT_SECTORS)[following]
+    place = sectors[:4] + Array(FRAME_TURN)[following]
+    return Cat(sectors[:4], place[:5], sectors < room, sectors + 1 < room)
 
 
 class Packer(wiring.Component):
@@ -51,17 +69,19 @@ class Packer(wiring.Component):
 
     A TL flit or message taken in cycle t is in the beat offered from cycle t + 1. The packer makes a beat whenever it
     has no other to offer, with or without anything to put into it: DL flits follow each other without end. A tick of
-    the standard is a cycle in which a beat is made.
+    the standard is a cycle in which a beat is made. Where a TL flit goes, and whether there is one to accept, is known
+    from the cycle before.
 
     Members
     -------
     flit : stream of TL flits; ``ready`` when a flit can start in the half segment being made.
     message : stream of 32-bit DL message dwords; ``ready`` in the first half of each segment.
-    accept : sampled when beat 0 of a DL flit is made; 0 makes it a NOP flit, over which carried-over sectors are kept
-        (ruling A-04 (DL)).
+    accept_one, accept_two : one more payload flit, two more may be made; sampled in the cycle before beat 0 of a DL
+        flit is made. The flit before it counts, if it has payload. Without room it becomes a NOP flit, over which
+        carried-over sectors are kept (ruling A-04 (DL)).
     channel_online : 0: no TL flit starts; messages and the rest of a started TL flit still go.
-    flush : drop carried-over sectors and the DL flit in hand; while it is set no beat is made or offered from the next
-        cycle on. The first beat after it is beat 0.
+    flush : drop carried-over sectors and the DL flit in hand; while it is set, and in the cycle after it, no beat is
+        made, and none is offered from the next cycle on. The first beat after it is beat 0.
     beat : stream of ``PACKED_BEAT_LAYOUT``; an offered beat does not change before it is taken.
     """
 
@@ -70,7 +90,8 @@ class Packer(wiring.Component):
             {
                 "flit": In(tl_flit_signature()),
                 "message": In(stream.Signature(32)),
-                "accept": In(1),
+                "accept_one": In(1),
+                "accept_two": In(1),
                 "channel_online": In(1),
                 "flush": In(1),
                 "beat": Out(stream.Signature(PACKED_BEAT_LAYOUT)),
@@ -84,58 +105,76 @@ class Packer(wiring.Component):
         m.submodules.writer = writer = BeatWriter()
 
         # What is being made.
-        m.submodules.state = state = ResetInserter(self.flush)(ProtectedRegister(STATE_LAYOUT))
+        m.submodules.state = state = ResetInserter(self.flush)(
+            ProtectedRegister(STATE_LAYOUT, {"tail": {"fits": 1, "fits_after_message": 1}}, ("tail", "accepted"))
+        )
         now = state.q
         half = now.half
-        packing = Signal()
+        following = Signal.like(half)
+        packing = now.accepted
+        flushed = Signal(init=1)
+        halted = Signal()
         move = Signal()
         first = Signal()
         last = Signal()
         m.d.comb += [
             first.eq(half == 0),
             last.eq(half == LAST_HALF),
-            packing.eq(Mux(first, self.accept, now.accepted)),
-            move.eq((~self.beat.valid | self.beat.ready) & ~self.flush),
+            following.eq(Mux(last, 0, half + 1)),
+            halted.eq(self.flush | flushed),
+            move.eq((~self.beat.valid | self.beat.ready) & ~halted),
         ]
+        m.d.sync += flushed.eq(self.flush)
 
         # The frame in which the TL flit started last did so.
         tail = Signal(FRAME_BITS, reset_less=True)
 
         # A first half filled by message and tail alone leaves a flit no place before the second, where it counts as the
-        # first of its segment, whichever tick offered it (UALink_200 §6.3.4, ruling A-03 (DL)).
+        # first of its segment, whichever tick offered it (UALink_200 §6.3.4, ruling A-03 (DL)). Of a NOP flit nothing
+        # but ``packing`` decides: all else is as if it had payload.
         first_half = ~half[0]
         room = Array(HALF_SEGMENT_SECTORS)[half]
         position = Signal(range(SECTORS_PER_TL_FLIT + 1))
+        offers_message = Signal()
         has_message = Signal()
         may_start = Signal()
         starts = Signal()
         m.d.comb += [
-            has_message.eq(packing & first_half & self.message.valid),
-            position.eq(Mux(packing, now.tail_sectors + has_message, 0)),
-            may_start.eq(packing & self.channel_online & (position < room)),
+            offers_message.eq(first_half & self.message.valid),
+            has_message.eq(packing & offers_message),
+            position.eq(now.tail.sectors + offers_message),
+            may_start.eq(
+                packing & self.channel_online & Mux(offers_message, now.tail.fits_after_message, now.tail.fits)
+            ),
             starts.eq(may_start & self.flit.valid),
             self.flit.ready.eq(may_start & move),
             self.message.ready.eq(packing & first_half & move),
         ]
 
+        # A message moves all behind it by a sector, in a step of its own: the others are known before it.
         turn = Array(FRAME_TURN)[half]
+        rotated = Signal(FRAME_BITS)
         m.d.comb += [
             flit_rotator.sectors.eq(join_parity(self.flit.p.data, self.flit.p.parity)),
-            flit_rotator.amount.eq(position + turn),
+            flit_rotator.amount.eq(now.tail.place),
+            rotated.eq(Mux(offers_message, flit_rotator.rotated.rotate_left(FRAME_SECTOR_BITS), flit_rotator.rotated)),
             tail_rotator.sectors.eq(tail),
-            tail_rotator.amount.eq(has_message + now.tail_turn),
+            tail_rotator.amount.eq(offers_message + now.tail_turn),
         ]
+        # Dwords of the frame in which message and tail are; with a turn, dword 0 is the last of them.
+        before = [n < now.tail.place for n in range(SECTORS_PER_TL_FLIT)]
         taken = Signal(SECTORS_PER_TL_FLIT)
-        taken_frame = Signal(SECTORS_PER_TL_FLIT)
-        m.d.comb += [
-            taken.eq(Cat(n < position for n in range(SECTORS_PER_TL_FLIT))),
-            taken_frame.eq(Mux(turn, taken.rotate_left(1), taken)),
-        ]
+        m.d.comb += taken.eq(
+            Cat(
+                Mux(turn, now.tail.place[4] & offers_message, before[0] | offers_message),
+                *(before[n] | (before[n - 1] & offers_message) for n in range(1, SECTORS_PER_TL_FLIT)),
+            )
+        )
         for n in range(SECTORS_PER_TL_FLIT):
-            for_tail = taken_frame[n].replicate(FRAME_SECTOR_BITS)
-            for_flit = (starts & ~taken_frame[n]).replicate(FRAME_SECTOR_BITS)
+            for_tail = (packing & taken[n]).replicate(FRAME_SECTOR_BITS)
+            for_flit = (starts & ~taken[n]).replicate(FRAME_SECTOR_BITS)
             from_tail = tail_rotator.rotated.word_select(n, FRAME_SECTOR_BITS) & for_tail
-            from_flit = flit_rotator.rotated.word_select(n, FRAME_SECTOR_BITS) & for_flit
+            from_flit = rotated.word_select(n, FRAME_SECTOR_BITS) & for_flit
             m.d.comb += writer.frame.word_select(n, FRAME_SECTOR_BITS).eq(from_tail | from_flit)
         message = join_parity(self.message.payload, byte_parity(self.message.payload))
         with m.If(has_message):
@@ -158,11 +197,11 @@ class Packer(wiring.Component):
         flit_error = Signal()
         error = Signal()
         m.d.comb += [
-            occupied.eq(starts | (position != 0)),
+            occupied.eq(starts | (packing & (position != 0))),
             flit_error.eq(
                 self.flit.p.error | even_parity(self.flit.p.message, self.flit.p.error, self.flit.p.control_parity)
             ),
-            error.eq((starts & flit_error) | (packing & (now.tail_sectors != 0) & now.tail_error) | state.mismatch),
+            error.eq((starts & flit_error) | (packing & (now.tail.sectors != 0) & now.tail_error) | state.mismatch),
             writer.half.eq(half),
             writer.header.eq(Cat(header, even_parity(header))),
             writer.move.eq(move),
@@ -171,21 +210,26 @@ class Packer(wiring.Component):
         m.d.comb += state.d.eq(now)
         with m.If(move):
             m.d.comb += [
-                state.d.half.eq(Mux(last, 0, half + 1)),
-                state.d.accepted.eq(packing),
+                state.d.half.eq(following),
                 state.d.first_tick.eq(Mux(first_half, header.as_value(), 0)),
-                state.d.first_half_full.eq(first_half & (position == SECTORS_PER_TL_FLIT)),
+                state.d.first_half_full.eq(has_message & (position == SECTORS_PER_TL_FLIT)),
                 state.d.payload.eq(~last & (now.payload | occupied)),
                 state.d.error.eq(~last & (now.error | error)),
             ]
+            left = Mux(packing, sectors_beyond(position, room, starts=0), now.tail.sectors)
+            m.d.comb += Value.cast(state.d.tail).eq(
+                Mux(starts, _tail(sectors_beyond(position, room, starts=1), following), _tail(left, following))
+            )
             with m.If(packing):
-                m.d.comb += [
-                    state.d.tail_sectors.eq(sectors_beyond(position, room, starts)),
-                    state.d.tail_turn.eq(Mux(starts, 0, now.tail_turn) + Array(FRAME_STEP)[half]),
-                ]
+                m.d.comb += state.d.tail_turn.eq(Mux(starts, 0, now.tail_turn) + Array(FRAME_STEP)[half])
             with m.If(starts):
                 m.d.comb += state.d.tail_error.eq(flit_error)
-                m.d.sync += tail.eq(flit_rotator.rotated)
+                m.d.sync += tail.eq(rotated)
+
+        # Whether the next flit has a place, when the last beat of this one is made and as long as it is on offer.
+        with m.If(Mux(move, last, first)):
+            holds = Mux(move, now.payload | occupied, self.beat.valid & self.beat.p.payload)
+            m.d.comb += state.d.accepted.eq(Mux(holds, self.accept_two, self.accept_one))
 
         beat = Signal(PACKED_BEAT_LAYOUT)
         beat_data, beat_parity = split_parity(writer.beat)
@@ -200,7 +244,7 @@ class Packer(wiring.Component):
         ]
         with m.If(move):
             m.d.sync += [self.beat.valid.eq(1), self.beat.p.eq(beat)]
-        with m.If(self.flush):
+        with m.If(halted):
             m.d.sync += self.beat.valid.eq(0)
 
         return m

@@ -1,6 +1,6 @@
 """Unpacks TL flits and DL messages from DL flits (UALink_200 §6.3.3-6.3.5)."""
 
-from amaranth.hdl import Array, Module, Mux, ResetInserter, Signal
+from amaranth.hdl import Array, Cat, Module, Mux, ResetInserter, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -15,20 +15,51 @@ from ualink.phy.interface import BEATS_PER_FLIT
 
 __all__ = ["Unpacker"]
 
+MISSING_LAYOUT = data.StructLayout(
+    {
+        "sectors": range(SECTORS_PER_TL_FLIT),
+        "amount": range(SECTORS_PER_TL_FLIT),
+        "fits": 1,
+        "fits_after_message": 1,
+        "ends": 1,
+        "ends_after_message": 1,
+        "aligned": 1,
+    }
+)
+"""Of the TL flit in hand the sectors still to come; what follows from it for the half segment in hand: the turn that
+brings its first sector behind them to the start of a TL flit, whether there is one, and whether the TL flit in hand
+ends here, both without and with a message before it; the half segment may be a TL flit as a whole."""
+
 STATE_LAYOUT = data.StructLayout(
     {
         "held_valid": 1,
         "held_last": 1,
         "half": range(BEATS_PER_FLIT),
         "first_half_full": 1,
-        "missing": range(SECTORS_PER_TL_FLIT),
+        "missing": MISSING_LAYOUT,
         "part_message": 2,
         "flit_valid": 1,
         "message_valid": 1,
     }
 )
 """A beat is held, it is the last of its DL flit, and its number; the first half of the segment in hand was full; of the
-TL flit in hand the sectors still to come and the message bits; what is given out in this cycle."""
+TL flit in hand what is still to come and the message bits; what is given out in this cycle."""
+
+
+def _missing(sectors: Value, half: Value) -> Value:
+    """``MISSING_LAYOUT`` for half segment ``half`` with ``sectors`` still to come."""
+    sectors = sectors[:4]
+    room = Array(HALF_SEGMENT_SECTORS)[half]
+    some = sectors.any()
+    return Cat(
+        sectors,
+        (-(sectors + Array(FRAME_TURN)[half]))[:4],
+        sectors < room,
+        sectors + 1 < room,
+        some & (sectors <= room),
+        some & (sectors + 1 <= room),
+        ~some & (room == SECTORS_PER_TL_FLIT),
+    )
 
 
 class Unpacker(wiring.Component):
@@ -74,14 +105,21 @@ class Unpacker(wiring.Component):
         m = Module()
         m.submodules.reader = reader = BeatReader()
         m.submodules.rotator = rotator = SectorRotator()
-        m.submodules.state = state = ResetInserter(self.flush)(ProtectedRegister(STATE_LAYOUT))
+        m.submodules.state = state = ResetInserter(self.flush)(
+            ProtectedRegister(
+                STATE_LAYOUT, {"missing": {"fits": 1, "fits_after_message": 1, "aligned": 1}}, ("missing",)
+            )
+        )
         now = state.q
 
         held = Signal(FRAME_BITS, reset_less=True)
         half = now.half
+        following = Signal.like(half)
         step = Signal()
         m.d.comb += [
             state.d.eq(now),
+            state.d.half.eq(following),
+            following.eq(half),
             step.eq(now.held_valid & (now.held_last | self.beat.valid)),
             reader.half.eq(half),
             reader.beat.eq(held),
@@ -92,7 +130,7 @@ class Unpacker(wiring.Component):
             m.d.comb += [
                 state.d.held_valid.eq(1),
                 state.d.held_last.eq(self.beat.p.last),
-                state.d.half.eq(Mux(self.beat.p.first, 0, half + 1)),
+                following.eq(Mux(self.beat.p.first, 0, half + 1)),
             ]
         with m.Elif(step):
             m.d.comb += state.d.held_valid.eq(0)
@@ -103,14 +141,16 @@ class Unpacker(wiring.Component):
         header = Signal(SEGMENT_HEADER_LAYOUT)
         first_half = ~half[0]
         room = Array(HALF_SEGMENT_SECTORS)[half]
+        has_message = Signal()
         position = Signal(range(SECTORS_PER_TL_FLIT + 1))
         full = Signal()
         promised = Signal()
         starts = Signal()
         m.d.comb += [
             header.eq(reader.header[:8]),
-            position.eq(now.missing + (first_half & header.alternative_sector)),
-            full.eq(position >= room),
+            has_message.eq(first_half & header.alternative_sector),
+            position.eq(now.missing.sectors + has_message),
+            full.eq(~Mux(has_message, now.missing.fits_after_message, now.missing.fits)),
             promised.eq(
                 Mux(first_half, header.tl_flit_0 & ~full, header.tl_flit_1 | (header.tl_flit_0 & now.first_half_full))
             ),
@@ -121,11 +161,14 @@ class Unpacker(wiring.Component):
 
         # The place of the first new sector in the frame becomes the start of a TL flit; sectors that were missing,
         # which stand before it, come out at its end.
-        whole = starts & (position == 0) & (room == SECTORS_PER_TL_FLIT)
-        completes = (now.missing != 0) & (position <= room)
+        whole = starts & now.missing.aligned & ~has_message
+        completes = Mux(has_message, now.missing.ends_after_message, now.missing.ends)
+        # A message moves all behind it by a sector, in a step of its own: the others are known before it.
+        rotated = Signal(FRAME_BITS)
         m.d.comb += [
             rotator.sectors.eq(reader.frame),
-            rotator.amount.eq(-(position + Array(FRAME_TURN)[half])),
+            rotator.amount.eq(now.missing.amount),
+            rotated.eq(Mux(has_message, rotator.rotated.rotate_right(FRAME_SECTOR_BITS), rotator.rotated)),
         ]
         emits = Signal()
         flit = Signal(FRAME_BITS, reset_less=True)
@@ -143,8 +186,8 @@ class Unpacker(wiring.Component):
             state.d.flit_valid.eq(emits),
         ]
         for n in range(SECTORS_PER_TL_FLIT):
-            arrived = rotator.rotated.word_select(n, FRAME_SECTOR_BITS)
-            was_missing = now.missing + n >= SECTORS_PER_TL_FLIT
+            arrived = rotated.word_select(n, FRAME_SECTOR_BITS)
+            was_missing = now.missing.sectors + n >= SECTORS_PER_TL_FLIT
             with m.If(emits):
                 m.d.sync += flit.word_select(n, FRAME_SECTOR_BITS).eq(
                     Mux(was_missing | whole, arrived, part.word_select(n, FRAME_SECTOR_BITS))
@@ -154,11 +197,14 @@ class Unpacker(wiring.Component):
         with m.If(step):
             m.d.sync += [flit_message.eq(new_message), flit_control_parity.eq(even_parity(new_message))]
             m.d.comb += [
-                state.d.missing.eq(sectors_beyond(position, room, starts)),
                 state.d.first_half_full.eq(first_half & full),
             ]
             with m.If(starts):
                 m.d.comb += state.d.part_message.eq(message_bits)
+        # What follows from the sectors still to come is worked out for each way this half segment may go.
+        begun = _missing(sectors_beyond(position, room, starts=1), following)
+        left = Mux(step, sectors_beyond(position, room, starts=0), now.missing.sectors)
+        m.d.comb += Value.cast(state.d.missing).eq(Mux(step & starts, begun, _missing(left, following)))
 
         sector = Signal(FRAME_SECTOR_BITS, reset_less=True)
         message, message_parity = split_parity(sector)
@@ -168,7 +214,7 @@ class Unpacker(wiring.Component):
             with m.If(Array(FRAME_TURN)[half] == n):
                 m.d.sync += sector.eq(reader.frame.word_select(n, FRAME_SECTOR_BITS))
         m.d.comb += [
-            state.d.message_valid.eq(step & first_half & header.alternative_sector),
+            state.d.message_valid.eq(step & has_message),
             self.fault.eq(state.mismatch | header_bad | message_bad),
             self.message.valid.eq(now.message_valid & ~self.fault),
             self.message.payload.eq(message),

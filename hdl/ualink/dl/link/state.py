@@ -37,8 +37,8 @@ class LinkStateMachine(wiring.Component):
     enable : the layer above lets the link leave Idle.
     slot_end : a transmitted flit slot ends.
     ended, status : a received slot has been judged.
-    containment, time_out : pulses; error containment event, to Idle from NOP and Up; forward-progress time-out, to
-        Idle from Up.
+    containment : pulse; error containment event, to Idle from NOP and Up.
+    time_out : with ``slot_end``: forward-progress time-out, to Idle from Up.
     state : ``LinkState``, reset value FAULT.
     next_kind : combinational: what slots that begin in the next cycle carry.
     flits : NOP or Up: DL flits are sent and received flits count.
@@ -79,7 +79,6 @@ class LinkStateMachine(wiring.Component):
         control_run = Signal(range(CONTROL_FLITS_TO_IDLE + 1))
         partner_down = Signal()
         contained = Signal()
-        timed_out = Signal()
 
         m.d.comb += [
             fault.eq(self.local_fault | self.remote_fault),
@@ -93,7 +92,7 @@ class LinkStateMachine(wiring.Component):
         to_nop = self.enable & (rested | (idle_slots == IDLE_LIMIT - 1))
         to_up = (nop_flits == NOP_FLITS_TO_UP - 1) & (good_run == RECEIVED_FLITS_TO_UP)
         corrupt = contained | self.containment
-        to_idle = (control_run == CONTROL_FLITS_TO_IDLE) | corrupt | timed_out | self.time_out
+        to_idle = (control_run == CONTROL_FLITS_TO_IDLE) | corrupt | self.time_out
         with m.Switch(self.state):
             with m.Case(LinkState.FAULT):
                 m.d.comb += next_state.eq(LinkState.IDLE)
@@ -127,11 +126,11 @@ class LinkStateMachine(wiring.Component):
             with m.Elif(good_run != RECEIVED_FLITS_TO_UP):
                 m.d.sync += good_run.eq(good_run + 1)
         with m.If(~self.flits):
-            m.d.sync += [good_run.eq(0), contained.eq(0), timed_out.eq(0)]
+            m.d.sync += [good_run.eq(0), contained.eq(0)]
             with m.If(control_run == CONTROL_FLITS_TO_IDLE):
                 m.d.sync += partner_down.eq(1)
         with m.Else():
-            m.d.sync += [contained.eq(corrupt), timed_out.eq(timed_out | (self.time_out & self.up))]
+            m.d.sync += contained.eq(corrupt)
 
         with m.If(self.slot_end):
             m.d.sync += [

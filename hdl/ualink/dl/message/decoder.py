@@ -27,12 +27,12 @@ class MessageDecoder(wiring.Component):
     """Tells first dwords of messages from the payload of UART Stream Transport Messages.
 
     The 1 to 32 dwords after a transport header are payload whatever they contain, and whether channel 4 is online or
-    not: who drops them has to drop them as payload. No latency: what comes in a cycle leaves in the same.
+    not: who drops them has to drop them as payload. What comes in a cycle leaves in the next, out of registers.
 
     Members
     -------
     received : dwords of alternative sectors, in order.
-    flush : forget a message under way; a dword that comes meanwhile is dropped.
+    flush : forget a message under way; a dword that comes meanwhile is dropped, one that leaves meanwhile is not.
     message : first dwords of defined messages, headers of transports among them. Bit 0, Compressed, is reserved: a
         message in which it is 1 is obeyed (UALink_200 §6.4.1.1).
     payload : stream of ``TRANSPORT_PAYLOAD_LAYOUT``.
@@ -72,6 +72,8 @@ class MessageDecoder(wiring.Component):
                     ),
                 )
             ),
+        ]
+        m.d.sync += [
             self.message.valid.eq(start & defined),
             self.message.payload.eq(self.received.payload),
             self.unknown.eq(start & ~defined),
@@ -84,8 +86,8 @@ class MessageDecoder(wiring.Component):
         is_transport = (header.mclass == MessageClass.UART) & (header.mtype == UARTType.TRANSPORT)
         with m.If(self.flush):
             m.d.sync += remaining.eq(0)
-        with m.Elif(self.payload.valid):
+        with m.Elif(valid & (remaining != 0)):
             m.d.sync += remaining.eq(remaining - 1)
-        with m.Elif(self.message.valid & is_transport):
+        with m.Elif(valid & is_transport):
             m.d.sync += [remaining.eq(transport.length + 1), stream_id.eq(transport.stream_id)]
         return m

@@ -1,6 +1,6 @@
 """Tx pacing: limits how often a TL flit starts, for a partner whose TL is slower than the line (UALink_200 §6.5)."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -74,8 +74,18 @@ class Pacer(wiring.Component):
             self.flit_in.ready.eq(self.flit_out.ready & admit),
         ]
         total = Signal(range(2 * FULL_RATE))
+        # The total less FULL_RATE beside the total, not behind it: three numbers made two before they are added.
+        less = Const(-FULL_RATE, len(total) + 1)
+        bits, carries = Signal.like(less), Signal.like(less)
+        excess = Signal.like(less)
         enough = Signal()
-        m.d.comb += [total.eq(remainder + rate), enough.eq(total >= FULL_RATE)]
+        m.d.comb += [
+            total.eq(remainder + rate),
+            bits.eq(remainder ^ rate ^ less),
+            carries.eq(((remainder & rate) | (less & (remainder | rate))) << 1),
+            excess.eq(bits + carries),
+            enough.eq(~excess[-1]),
+        ]
         with m.If(~admit | (self.flit_in.valid & self.flit_out.ready)):
-            m.d.sync += [admit.eq(enough), remainder.eq(Mux(enough, total - FULL_RATE, total))]
+            m.d.sync += [admit.eq(enough), remainder.eq(Mux(enough, excess, total))]
         return m

@@ -5,7 +5,7 @@ from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.checks import check_integer
-from ualink.dl.replay.sequence import RESET_SEQ, SEQ_BITS, is_held, next_seq, seq_distance
+from ualink.dl.replay.sequence import RESET_SEQ, SEQ_BITS, follows, next_seq, seq_distance
 from ualink.lib.memory_marks import NEVER_MEET
 from ualink.lib.parity import ProtectedRegister
 from ualink.phy.interface import BEATS_PER_FLIT
@@ -48,6 +48,7 @@ class ReplayBuffer(wiring.Component):
         after the end of a ``boundary`` that lasts longer; falls by an Ack of everything, whenever that comes.
     replay_seq : with ``tx_replay``: the flit to start next.
     tx_first_replay : with ``tx_replay``: none has been started since the pointer moved for ``replay``.
+    moves : 1 whenever ``read`` is, and else only while no beat is read: what is in ``read_data`` may go.
     read : go on to the next beat; it is in ``read_data`` from the next cycle on. With ``read_first``, which needs
         ``tx_replay``, this is beat 0 of the flit ``replay_seq``, which starts; ``tx_replay`` and ``replay_seq`` tell
         what follows it two cycles later.
@@ -79,6 +80,7 @@ class ReplayBuffer(wiring.Component):
                 "tx_replay": Out(1),
                 "tx_first_replay": Out(1),
                 "replay_seq": Out(SEQ_BITS, init=RESET_SEQ),
+                "moves": In(1),
                 "read": In(1),
                 "read_first": In(1),
                 "read_data": Out(data_bits),
@@ -93,12 +95,19 @@ class ReplayBuffer(wiring.Component):
         write = storage.write_port()
         read = storage.read_port()
 
-        # Behind the newest flit is the tail, and behind that another place; rows are those of a beat 0.
+        # Behind the newest flit is the tail, and behind that another place; rows are those of a beat 0. ``offset`` is
+        # the tail minus the newest number, modulo 512.
         tail_layout = data.StructLayout(
-            {"tx_last_seq": SEQ_BITS, "tail": range(self.depth), "tail_row": range(rows), "following_row": range(rows)}
+            {
+                "tx_last_seq": SEQ_BITS,
+                "tail": range(self.depth),
+                "tail_row": range(rows),
+                "following_row": range(rows),
+                "offset": SEQ_BITS,
+            }
         )
         m.submodules.newest = newest = ProtectedRegister(
-            tail_layout, {"tx_last_seq": RESET_SEQ, "following_row": self._beats}
+            tail_layout, {"tx_last_seq": RESET_SEQ, "following_row": self._beats, "offset": 1}
         )
         # A jump is a move of the pointer to come. A replay that has reached the newest flit awaits the verdict on the
         # one after it. What a start of a flit changes follows a cycle after it.
@@ -164,24 +173,27 @@ class ReplayBuffer(wiring.Component):
             following.tail_row.eq(last.following_row),
             following.tail.eq(last.tail + 1),
             following.following_row.eq(last.following_row + self._beats),
+            # Tail and number go on together, unless one of them starts again. Number 0 is passed over.
+            following.offset.eq(last.offset - (last.tx_last_seq == RESET_SEQ)),
         ]
         with m.If(last.tail == self.depth - 1):
             m.d.comb += following.tail.eq(0)
+            m.d.comb += following.offset.eq(last.offset - self.depth - (last.tx_last_seq == RESET_SEQ))
         with m.If(last.following_row == rows - self._beats):
             m.d.comb += following.following_row.eq(0)
 
-        self._pointer(m, now, then, last, held)
+        self._pointer(m, now, then, last)
 
         m.d.comb += [
             reading.load.eq(self.read),
             reading.d.row.eq(Mux(self.read_first, now.row, reading.q.row + 1)),
-            # Reading a row again keeps its data on show.
-            read.addr.eq(Mux(self.read, reading.d.row, reading.q.row)),
+            # Reading a row again keeps its data on show. The memory does not wait for what the next slot carries.
+            read.addr.eq(Mux(self.moves, reading.d.row, reading.q.row)),
             self.read_data.eq(read.data),
         ]
         return m
 
-    def _pointer(self, m, now, then, last, count):
+    def _pointer(self, m, now, then, last):
         """Tx_replay and the flit to replay next."""
         goes_on, cancelled = Signal(), Signal()
         m.d.comb += [
@@ -201,19 +213,33 @@ class ReplayBuffer(wiring.Component):
         with m.If(self.ended):
             m.d.comb += then.awaits.eq(0)
 
-        # The place of a number counts back from the tail; its row follows one cycle later.
-        back = Signal(SEQ_BITS + 1)
+        # The place of a number counts back from the tail, by one less across number 0; its row follows one cycle later.
+        across = Signal()
+        place = Signal(SEQ_BITS)
+        place_around = Signal(SEQ_BITS)
         held = Signal()
+        empty = Signal()
         m.d.comb += [
-            back.eq(seq_distance(now.jump_seq, last.tx_last_seq) + 1),
-            then.place.eq(Mux(back > last.tail, last.tail + self.depth - back, last.tail - back)),
+            across.eq(now.jump_seq > last.tx_last_seq),
+            place.eq(Mux(across, last.offset + now.jump_seq, last.offset + now.jump_seq - 1)),
+            place_around.eq(
+                Mux(across, last.offset + now.jump_seq + self.depth, last.offset + now.jump_seq + (self.depth - 1))
+            ),
+            then.place.eq(Mux(place[-1], place_around, place)),
             then.located.eq(now.jumping),
-            held.eq(is_held(seq_distance(self.rx_last_ack, Mux(now.jumping, now.jump_seq, now.replay_seq)), count)),
+            empty.eq(self.rx_last_ack == last.tx_last_seq),
+            held.eq(
+                Mux(
+                    now.jumping,
+                    follows(now.jump_seq, self.rx_last_ack, last.tx_last_seq),
+                    follows(now.replay_seq, self.rx_last_ack, last.tx_last_seq),
+                )
+            ),
         ]
         with m.If((now.jumping | now.tx_replay) & ~held):
             # An Ack overtook the replay: go on with the oldest flit that is still held, if there is one.
             m.d.comb += [then.jumping.eq(1), then.located.eq(0), then.jump_seq.eq(next_seq(self.rx_last_ack))]
-            with m.If(count == 0):
+            with m.If(empty):
                 m.d.comb += [then.jumping.eq(0), then.asked.eq(0), cancelled.eq(1), then.tx_first_replay.eq(0)]
         with m.Elif(now.jumping & now.located & ~self.boundary):
             m.d.comb += [

@@ -5,7 +5,7 @@ All functions take and return values of 9 bits; the numbers given to them must n
 
 from amaranth.hdl import Mux, Value, ValueLike
 
-__all__ = ["RESET_SEQ", "SEQ_BITS", "ack_in_range", "is_held", "next_seq", "reconstruct_seq", "seq_distance"]
+__all__ = ["RESET_SEQ", "SEQ_BITS", "ack_in_range", "follows", "is_held", "next_seq", "reconstruct_seq", "seq_distance"]
 
 SEQ_BITS = 9
 RESET_SEQ = 511
@@ -41,6 +41,13 @@ def is_held(distance: ValueLike, held: ValueLike) -> Value:
     """
     distance = Value.cast(distance)
     return (distance != 0) & (distance <= held)
+
+
+def follows(number: ValueLike, start: ValueLike, end: ValueLike) -> Value:
+    """Is ``number`` one of those after ``start`` up to ``end``? By comparisons alone, side by side."""
+    number, start, end = Value.cast(number), Value.cast(start), Value.cast(end)
+    after, before = start < number, number <= end
+    return Mux(end < start, after | before, after & before)
 
 
 def reconstruct_seq(last: ValueLike, flit_seq_lo: ValueLike, payload: ValueLike) -> Value:

@@ -73,7 +73,8 @@ class ReplayTransmit(wiring.Component):
     Members
     -------
     packed : beats of new DL flits; taken only in slots that carry one.
-    accept : may the flit whose beat 0 the packer makes now be a payload flit?
+    accept_one, accept_two : one more payload flit, two more have room, counted from the last that went to TxReplay; a
+        flit of which a beat is on offer at ``packed`` takes one of these places, if it has payload.
     beat : what goes to the CRC generator, out of a register; framing never breaks, not by ``flush`` either.
     invert : of the beat taken last, from the next cycle until another is taken: it ends a flit whose CRC is inverted.
     strike : the CRC of the DL flit whose last beat is taken now is to be inverted though nothing is wrong.
@@ -94,7 +95,8 @@ class ReplayTransmit(wiring.Component):
         super().__init__(
             {
                 "packed": In(stream.Signature(PACKED_BEAT_LAYOUT)),
-                "accept": Out(1),
+                "accept_one": Out(1),
+                "accept_two": Out(1),
                 "beat": Out(stream.Signature(CRC_GENERATOR_LAYOUT)),
                 "invert": Out(1),
                 "strike": In(1),
@@ -173,8 +175,8 @@ class ReplayTransmit(wiring.Component):
         ended = verdict.new & verdict.last
 
         m.d.comb += [
-            # A flit in its last beat may become one more that is held; before that nobody asks.
-            self.accept.eq(self.up & Mux(self.packed.valid & packed.payload, buffer.room_for_two, buffer.room_for_one)),
+            self.accept_one.eq(self.up & buffer.room_for_one),
+            self.accept_two.eq(self.up & buffer.room_for_two),
             buffer.write.eq(stage.q.valid & stage.q.fresh & self.beat.ready),
             buffer.write_beat.eq(stage.q.beat),
             buffer.write_data.eq(Cat(content, parity)),
@@ -185,6 +187,7 @@ class ReplayTransmit(wiring.Component):
             buffer.replay.eq(self.replay),
             buffer.replay_from.eq(self.replay_from),
             buffer.boundary.eq(self.slot_end | (beat == 0) | (stage.q.valid & (stage.q.beat == 0))),
+            buffer.moves.eq(moved),
             buffer.read.eq(moved & Mux(last, next_from_buffer, from_buffer)),
             buffer.read_first.eq(last),
             self.tx_last_seq.eq(buffer.tx_last_seq),

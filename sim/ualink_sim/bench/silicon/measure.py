@@ -6,6 +6,7 @@ from pathlib import Path
 
 from amaranth.lib import wiring
 
+from ualink.emit.memories import free_collisions
 from ualink.emit.verilog import to_rtlil
 
 from ..liberty import Library, liberty_text, read_library
@@ -44,7 +45,7 @@ def figures(make: Callable[[], wiring.Component], name: str, liberties: Sequence
         **files,
         _MEMORIES: macro_timing(),
         "macros.txt": macros_for_yosys(),
-        "top.il": to_rtlil(Edges(make()), "top"),
+        "top.il": free_collisions(to_rtlil(Edges(make()), "top")),
         "silicon.ys": script([*files]),
         "abc.script": abc_script(period_ps),
         "abc.constr": abc_constraints(library.driver),
