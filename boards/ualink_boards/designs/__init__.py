@@ -2,7 +2,8 @@
 
 A design is a component that takes a ``Board``; it has ``frame`` (``FrameSignature``), ``registers`` (the
 ``RegisterDesign`` of its serial line), ``needs_lanes``, the fewest lanes with which it makes sense, and
-``synthesis_options`` and ``place_options``, which Yosys and nextpnr get when they make it for an ECP5.
+``before_synthesis``, commands for Yosys, ``synthesis_options`` and ``place_options``, which Yosys and nextpnr get when
+they make it for an ECP5.
 """
 
 from importlib import import_module

@@ -41,7 +41,8 @@ class DataLinkTest(wiring.Component):
     """
 
     needs_lanes = 1
-    synthesis_options, place_options = Link.synthesis_options, Link.place_options
+    before_synthesis, synthesis_options = Link.before_synthesis, Link.synthesis_options
+    place_options = Link.place_options
 
     def __init__(self, board: Board, phy: PhyConfig = LINK_PHY):
         self._lanes = lanes_used(board)
