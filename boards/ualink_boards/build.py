@@ -98,7 +98,6 @@ def _trellis(board: Ecp5Board, design, name: str, work: Path, *, seed: int, plac
     plan = platform.prepare(
         top,
         "top",
-        script_after_read=design.before_synthesis,
         synth_opts=design.synthesis_options,
         nextpnr_opts=options,
         add_preferences=constraints("ecp5.lpf"),

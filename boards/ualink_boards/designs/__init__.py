@@ -2,8 +2,7 @@
 
 A design is a component that takes a ``Board``; it has ``frame`` (``FrameSignature``), ``registers`` (the
 ``RegisterDesign`` of its serial line), ``needs_lanes``, the fewest lanes with which it makes sense, and
-``before_synthesis``, commands for Yosys, ``synthesis_options`` and ``place_options``, which Yosys and nextpnr get when
-they make it for an ECP5.
+``synthesis_options`` and ``place_options``, which Yosys and nextpnr get when they make it for an ECP5.
 """
 
 from importlib import import_module

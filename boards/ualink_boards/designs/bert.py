@@ -28,7 +28,7 @@ class Bert(wiring.Component):
     """
 
     needs_lanes = 1
-    before_synthesis = synthesis_options = place_options = ""
+    synthesis_options = place_options = ""
 
     def __init__(self, board: Board):
         self._clock_hz = board.sync_hz

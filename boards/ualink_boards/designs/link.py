@@ -47,9 +47,6 @@ class Link(wiring.Component):
     needs_lanes = 1
     synthesis_options = "-nowidelut"
     """Without the multiplexers between LUTs, which ask for more of these and tie them to neighbours."""
-    before_synthesis = 'scratchpad -set abc9.script "+&scorr;&sweep;&dc2;&if,-W,300,-D,12000;&mfs"'
-    """ABC9 makes of wide logic behind a late choice up to half as much again to have it a little earlier, of which
-    clocks of 25 MHz have no use: it is told to need 12 ns, and not to look for other structures (``&dch``)."""
     place_options = "--router router2"
     """The router that finds its way through a full device; the other one stands still for minutes at single wires."""
 

@@ -41,8 +41,7 @@ class Pair(wiring.Component):
     """
 
     needs_lanes = 2
-    before_synthesis, synthesis_options = Link.before_synthesis, Link.synthesis_options
-    place_options = Link.place_options
+    synthesis_options, place_options = Link.synthesis_options, Link.place_options
 
     def __init__(self, board: Board, phy: PhyConfig = LINK_PHY):
         self._half = lanes_used(board) // 2
