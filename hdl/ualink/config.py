@@ -60,7 +60,8 @@ class UPLIConfig(_Config):
 
     ``req`` … ``wr_rsp`` are the buffers, per port, behind the channel that this side receives;
     ``init_done_qualification`` is the number of consecutive cycles in which CreditInitDone must be seen (ruling A-09
-    of UPLI), at least 2.
+    of UPLI), at least 2. Without ``prompt_data`` a received data beat is offered two cycles later, and its buffers are
+    block RAMs without more logic.
     """
 
     req: Credits = Credits(pool=16)
@@ -68,8 +69,10 @@ class UPLIConfig(_Config):
     rd_rsp: Credits = Credits(pool=32)
     wr_rsp: Credits = Credits(pool=16)
     init_done_qualification: int = 2
+    prompt_data: bool = True
 
     def __post_init__(self):
+        _check_choice("upli", "prompt_data", self.prompt_data, (False, True))
         check_integer("upli.init_done_qualification", self.init_done_qualification, 2, 16)
         for channel, least in (("req", 1), ("orig_data", 4), ("rd_rsp", 4), ("wr_rsp", 1)):
             if getattr(self, channel).total < least:

@@ -4,6 +4,7 @@ import pytest
 
 from support.upli.pair import Pair, Traffic, simulate
 from ualink.config import Credits, UPLIConfig
+from ualink.upli.commands import ReqCmd
 
 POOL_ONLY = UPLIConfig(req=Credits(pool=3), orig_data=Credits(pool=6), rd_rsp=Credits(pool=5), wr_rsp=Credits(pool=2))
 VC_ONLY = UPLIConfig(
@@ -19,7 +20,8 @@ MIXED = UPLIConfig(
     rd_rsp=Credits(pool=2, vc=(2, 3, 2, 2)),
     wr_rsp=Credits(pool=1, vc=(0, 0, 1, 0)),
 )
-CONFIGS = {"pool": POOL_ONLY, "vc": VC_ONLY, "mixed": MIXED}
+SLOW = POOL_ONLY.replace(prompt_data=False)
+CONFIGS = {"pool": POOL_ONLY, "vc": VC_ONLY, "mixed": MIXED, "slow": SLOW}
 
 
 def _upli(*numbers):
@@ -55,5 +57,31 @@ def test_random_traffic(ports, credits):
         for agent in (pair.originator, pair.completer):
             assert ctx.get(agent.connected)
             assert not ctx.get(agent.errors.as_value())
+
+    simulate(pair, bench)
+
+
+@pytest.mark.parametrize(("prompt", "buffers"), [(True, 8), (False, 10)])
+def test_few_buffers_keep_up_with_a_beat_in_every_cycle(prompt, buffers):
+    """Data buffers that are not prompt return credits two cycles later: there must be two more."""
+    config = UPLIConfig(orig_data=Credits(pool=buffers), prompt_data=prompt)
+    pair = Pair(config, 1)
+
+    async def bench(ctx):
+        sends, takes = pair.originator, pair.completer
+        for stream in (takes.req[0], takes.orig_data[0]):
+            ctx.set(stream.ready, 1)
+        ctx.set(sends.req[0].payload, {"cmd": ReqCmd.WRITE, "num_beats": 3})
+        for stream in (sends.req[0], sends.orig_data[0]):
+            ctx.set(stream.valid, 1)
+        sent = arrived = 0
+        for cycle in range(120):
+            ctx.set(sends.orig_data[0].payload, {"offset": sent % 4, "last": sent % 4 == 3})
+            taken = ctx.get(sends.orig_data[0].ready)
+            sent += taken
+            assert taken or cycle < 40
+            arrived += ctx.get(takes.orig_data[0].valid) and cycle >= 60
+            await ctx.tick()
+        assert arrived == 60
 
     simulate(pair, bench)

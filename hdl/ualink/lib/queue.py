@@ -5,7 +5,7 @@ from amaranth.lib import memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.checks import check_integer
-from ualink.lib.memory_marks import BLOCK_RAM
+from ualink.lib.memory_marks import BLOCK_RAM, NEVER_MEET
 
 __all__ = ["Queue", "ram_attributes", "successor"]
 
@@ -27,10 +27,15 @@ class Queue(wiring.Component):
     cycle t is offered in cycle t + 1. No path leads within a cycle from the inputs of one side to the outputs of the
     other. A reset of the domain empties the queue.
 
+    A queue that is not ``prompt`` offers a payload two cycles later than that, in cycle t + 3 or after. The payload is
+    in a register first, and never read while it is being written, for which a block RAM needs a register and a
+    multiplexer for each bit.
+
     Parameters
     ----------
     shape : shape-like of one payload.
     depth : int, 1 or more, not only powers of two: payloads that fit.
+    prompt : what is written is offered in the next cycle.
 
     Attributes
     ----------
@@ -38,9 +43,10 @@ class Queue(wiring.Component):
     level : payloads inside, those offered on ``output`` included; 0 after reset.
     """
 
-    def __init__(self, shape, depth: int):
+    def __init__(self, shape, depth: int, *, prompt: bool = True):
         check_integer("queue.depth", depth, 1)
         self.shape = shape
+        self._prompt = prompt
         self.depth = depth
         super().__init__(
             {
@@ -52,24 +58,27 @@ class Queue(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        attrs = ram_attributes(self.shape, self.depth)
+        attrs = {**(ram_attributes(self.shape, self.depth) or {}), **({} if self._prompt else NEVER_MEET)}
         m.submodules.storage = storage = memory.Memory(shape=self.shape, depth=self.depth, init=[], attrs=attrs)
         write = storage.write_port()
-        read = storage.read_port(transparent_for=(write,))
+        read = storage.read_port(transparent_for=(write,) if self._prompt else ())
         last = self.depth - 1
+        shown = self.level if self._prompt else Signal.like(self.level)
+        written = self.input.payload if self._prompt else Signal(self.shape, reset_less=True)
         write_index = Signal(range(self.depth))
         read_index = Signal(range(self.depth))
         next_read_index = Signal(range(self.depth))
         pushed = self.input.valid & self.input.ready
         popped = self.output.valid & self.output.ready
+        writes = pushed if self._prompt else Signal()
 
         m.d.comb += [
             self.input.ready.eq(self.level != self.depth),
-            self.output.valid.eq(self.level != 0),
+            self.output.valid.eq(shown != 0),
             self.output.payload.eq(read.data),
             write.addr.eq(write_index),
-            write.data.eq(self.input.payload),
-            write.en.eq(pushed),
+            write.data.eq(written),
+            write.en.eq(writes),
             # Reading one cycle ahead of the pointer is what makes the output show-ahead; a payload written in the
             # same cycle comes through the transparent port.
             next_read_index.eq(read_index),
@@ -81,7 +90,12 @@ class Queue(wiring.Component):
             read_index.eq(next_read_index),
             self.level.eq(self.level + pushed - popped),
         ]
-        with m.If(pushed):
+        if not self._prompt:
+            # A payload is shown once its row has been read.
+            arrived = Signal()
+            m.d.sync += [written.eq(self.input.payload), writes.eq(pushed)]
+            m.d.sync += [arrived.eq(writes), shown.eq(shown + arrived - popped)]
+        with m.If(writes):
             m.d.sync += write_index.eq(successor(write_index, last))
         return m
 

@@ -1,11 +1,11 @@
 """What comes back: does it belong to a Request, and is every byte right?"""
 
-from amaranth.hdl import Array, Cat, Module, Mux, Signal
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.traffic.interface import LINE_BITS, TIME_BITS, Command, ErrorKind
-from ualink.traffic.line_data import difference_state, line_state, line_words, write_lanes
+from ualink.traffic.line_data import WORDS, difference_state, line_state, line_words, word_constant, write_lanes
 from ualink.traffic.source import line_after
 from ualink.traffic.tag_table import TAG_BITS, LookUpSignature
 from ualink.upli.channels import beat_stream
@@ -207,51 +207,50 @@ class Checker(wiring.Component):
         )
 
     def _judge(self, m, enable, beat, plan):
-        """Compare the data of a beat, in three steps: what differs, which bytes are wrong, which word is reported."""
+        """Compare the data of a beat, in three steps: what was wanted, which bytes are wrong, which word is told."""
         line = line_after(plan.line, beat.offset)
         state = line_state(m, line, plan.dst, self.new_seed, "wanted")
+        # Seeds stay as they are during a run, so that what the old data have in place of the new ones is a constant.
+        seeds, old_state = difference_state(m, self.new_seed ^ self.old_seed, "old"), Signal(64)
+        m.d.sync += old_state.eq(seeds)
         judging, strict, masked = Signal(), Signal(), Signal()
-        kept = Signal(_JUDGED, reset_less=True)
+        kept, kept_old = Signal(_JUDGED, reset_less=True), Signal(64, reset_less=True)
         m.d.sync += judging.eq(enable & self.check & (beat.offset <= plan.beats))
         with m.If(enable):
             m.d.sync += [
-                kept.difference.eq(beat.data ^ line_words(state)),
+                kept.data.eq(beat.data),
                 kept.state.eq(state),
+                kept_old.eq(state ^ old_state),
                 kept.line.eq(line),
                 kept.tag.eq(beat.tag),
                 kept.offset.eq(beat.offset),
                 strict.eq(plan.strict),
                 masked.eq(plan.masked),
             ]
-        # Seeds stay as they are during a run, so that what the old data have in place of the new ones is a constant.
-        seeds, old_state = difference_state(m, self.new_seed ^ self.old_seed, "old"), Signal(64)
-        m.d.sync += old_state.eq(seeds)
-        either = line_words(old_state, difference=True)
         must_be_new = Mux(strict, Mux(masked, write_lanes(kept.state), (1 << 64) - 1), 0)
+        new, old = line_words(kept.state), line_words(kept_old)
         wrong, judged = Signal(64), Signal(_JUDGED, reset_less=True)
         for lane in range(64):
-            found, old = kept.difference.word_select(lane, 8), either.word_select(lane, 8)
-            m.d.sync += wrong[lane].eq(judging & (found != 0) & (must_be_new[lane] | (found != old)))
+            found = kept.data.word_select(lane, 8)
+            not_new, not_old = found != new.word_select(lane, 8), found != old.word_select(lane, 8)
+            m.d.sync += wrong[lane].eq(judging & not_new & (must_be_new[lane] | not_old))
         m.d.sync += judged.eq(kept)
         m.d.comb += self.wrong_bytes.eq(_ones(wrong))
 
         report = Signal(REPORT, name="data_report")
         m.d.comb += [report[name].eq(judged[name]) for name in ("line", "tag", "offset")]
-        for word in reversed(range(8)):
+        for word in reversed(range(WORDS)):
             with m.If(wrong.word_select(word, 8).any()):
                 m.d.comb += [report.kind.eq(ErrorKind.DATA), report.word.eq(word)]
-        words = line_words(judged.state)
         m.d.comb += [
-            report.expected.eq(Array(words.word_select(n, 64) for n in range(8))[report.word]),
-            report.found.eq(
-                report.expected ^ Array(judged.difference.word_select(n, 64) for n in range(8))[report.word]
-            ),
+            report.expected.eq(judged.state ^ Array(Const(word_constant(n), 64) for n in range(WORDS))[report.word]),
+            report.found.eq(Array(judged.data.word_select(n, 64) for n in range(WORDS))[report.word]),
         ]
         return report
 
 
-_JUDGED = data.StructLayout({"difference": 512, "state": 64, "line": LINE_BITS, "tag": TAG_BITS, "offset": 2})
-"""Data of a beat XOR those that were wanted; what the latter are made of; where they belong."""
+_JUDGED = data.StructLayout({"data": 512, "state": 64, "line": LINE_BITS, "tag": TAG_BITS, "offset": 2})
+"""Data of a beat; what those that were wanted are made of; where they belong."""
 
 _PROGRESS = data.StructLayout({"seen": 4, "status": 4, "multi": 1})
 """Offsets of a Response that have come, all 0 before and after it; Status and mode of its beats."""

@@ -2,7 +2,7 @@
 
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 
-__all__ = ["difference_state", "line_state", "line_words", "step", "write_lanes"]
+__all__ = ["WORDS", "difference_state", "line_state", "line_words", "step", "word_constant", "write_lanes"]
 
 _WORD = (1 << 64) - 1
 _GOLDEN = 0x9E37_79B9_7F4A_7C15
@@ -32,11 +32,14 @@ def difference_state(m: Module, seeds: Value, name: str) -> Signal:
     return step(m, step(m, key, f"{name}_first"), f"{name}_second")
 
 
-def line_words(state: Value, *, difference: bool = False) -> Value:
-    """The 512 bits of a line; with ``difference`` those that XOR one line to another, without the constants."""
-    return Cat(
-        state.rotate_left(11 * n) ^ (0 if difference else Const((n + 1) * _GOLDEN & _WORD, 64)) for n in range(WORDS)
-    )
+def line_words(state: Value) -> Value:
+    """The 512 bits of a line: its state, XORed with another constant in each word."""
+    return Cat(state ^ Const(word_constant(n), 64) for n in range(WORDS))
+
+
+def word_constant(number: int) -> int:
+    """What word ``number`` of every line is XORed with."""
+    return (number + 1) * _GOLDEN & _WORD
 
 
 def write_lanes(state: Value) -> Value:

@@ -30,7 +30,7 @@ class Responder(wiring.Component):
 
     Parameters
     ----------
-    lines : a power of two.
+    lines : a power of two; the memory has one row more.
 
     Members
     -------
@@ -58,8 +58,11 @@ class Responder(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        # One beat is read or written in a cycle.
-        m.submodules.memory = storage = memory.Memory(shape=512, depth=self.lines, init=[], attrs=NEVER_MEET)
+        # One beat is read or written in a cycle. Behind the lines there are the ones of an error status, so that data
+        # come from the memory alone, and nothing but their lanes is left to choose.
+        ones = self.lines
+        contents = [0] * self.lines + [(1 << 512) - 1]
+        m.submodules.memory = storage = memory.Memory(shape=512, depth=ones + 1, init=contents, attrs=NEVER_MEET)
         m.submodules.rules = rules = RequestRules()
         read, write = storage.read_port(), storage.write_port(granularity=8)
         request, orig, rd_rsp, wr_rsp = self.req.payload, self.orig_data.payload, self.rd_rsp, self.wr_rsp
@@ -98,10 +101,15 @@ class Responder(wiring.Component):
             with m.Else():
                 m.d.sync += [count.eq(count + 1), spoilt.eq(spoilt | bad_beat)]
 
+        gives, failed = Signal(), Signal()
+        m.d.comb += [
+            gives.eq(Mux(rules.reads, here, done & rules.on_rd_rsp)),
+            failed.eq(status != Status.OKAY),
+        ]
         changed = Signal(512)
         m.d.comb += [
-            read.en.eq(here & ((rules.reads & okay) | (works & ~old_is_here))),
-            read.addr.eq(line),
+            read.en.eq((here & ((rules.reads & okay) | (works & ~old_is_here))) | (gives & failed)),
+            read.addr.eq(Mux(failed, ones, line)),
             changed.eq(orig.data),
             write.addr.eq(line),
             write.data.eq(changed),
@@ -119,34 +127,35 @@ class Responder(wiring.Component):
         with m.If(here & ((rules.writes & okay & ~orig.error) | (works & old_is_here))):
             m.d.comb += write.en.eq(orig.byte_en & rules.lanes)
 
-        self._respond(m, request, orig, rules, read.data, status, here, last, done, count, works)
+        self._respond(m, request, orig, rules, read.data, status, gives, last, done, count)
         m.d.comb += [
             self.served.eq(done),
-            self.refused.eq(done & (status != Status.OKAY)),
+            self.refused.eq(done & failed),
             self.foreign.eq(done & (request.dst_phys_acc_id != self.own)),
         ]
         return m
 
-    def _respond(self, m, request, orig, rules, found, status, here, last, done, count, works):
+    def _respond(self, m, request, orig, rules, found, status, gives, last, done, count):
         rd_rsp, wr_rsp = self.rd_rsp, self.wr_rsp
-        lanes, failed, empty = Signal(64, reset_less=True), Signal(reset_less=True), Signal(reset_less=True)
-        gives = Signal()
-        m.d.comb += gives.eq(Mux(rules.reads, here, done & rules.on_rd_rsp))
+        lanes = Signal(64, reset_less=True)
+        wanted = Signal(64)
+        with m.If(status != Status.OKAY):
+            m.d.comb += wanted.eq((1 << 64) - 1)
+        with m.Elif(rules.reads | rules.atomic):
+            m.d.comb += wanted.eq(rules.lanes & (orig.byte_en | rules.reads.replicate(64)))
         with m.If(rd_rsp.ready | ~rd_rsp.valid):
             m.d.sync += rd_rsp.valid.eq(gives)
         with m.If(gives):
             m.d.sync += [
-                lanes.eq(rules.lanes & Mux(rules.atomic, orig.byte_en, (1 << 64) - 1)),
-                failed.eq(status != Status.OKAY),
-                empty.eq(~(rules.reads | rules.atomic)),
+                lanes.eq(wanted),
                 *_echo(rd_rsp.payload, request),
                 rd_rsp.payload.status.eq(status),
                 rd_rsp.payload.num_beats.eq(rules.last),
                 rd_rsp.payload.offset.eq(Mux(rules.reads, count, 0)),
                 rd_rsp.payload.last.eq(last),
             ]
-        wanted = Cat(lane.replicate(8) for lane in lanes)
-        m.d.comb += rd_rsp.payload.data.eq(Mux(failed, (1 << 512) - 1, Mux(empty, 0, found & wanted)))
+        for lane in range(64):
+            m.d.comb += rd_rsp.payload.data.word_select(lane, 8).eq(Mux(lanes[lane], found.word_select(lane, 8), 0))
 
         with m.If(wr_rsp.ready | ~wr_rsp.valid):
             m.d.sync += wr_rsp.valid.eq(done & ~rules.on_rd_rsp)

@@ -3,7 +3,7 @@
 from functools import reduce
 from operator import or_
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -200,7 +200,9 @@ def _at_most_4(value):
 def _account(m, account, returned, spent):
     """Register ``account`` gains ``returned`` and loses ``spent``, never below 0 and never above what it can hold."""
     total = Signal(COUNTER_BITS + 1, name=f"{account.name}_total")
+    change = Signal(signed(4), name=f"{account.name}_change")
     overflow = total[COUNTER_BITS]
-    m.d.comb += total.eq(account + returned - (spent & (account != 0)))
+    # One sum for both: -1 to 4 are added at once.
+    m.d.comb += [change.eq(returned - (spent & (account != 0))), total.eq(account + change)]
     m.d.sync += account.eq(Mux(overflow, (1 << COUNTER_BITS) - 1, total))
     return overflow

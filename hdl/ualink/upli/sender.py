@@ -84,22 +84,21 @@ class Sender(wiring.Component):
             self.protocol_error.eq(credits.overflow),
         ]
         layout = CHANNEL_LAYOUTS[self.channel]
-        coming = Signal(layout)
-        m.d.comb += coming.eq(self.beat)
-        if self.channel in POISON:
-            with m.If(self.beat[POISON[self.channel]]):
-                m.d.comb += coming.data.eq(0)
-
         driven = [("port_id", self.slot), ("pool", credits.pool)]
-        driven += [(name, coming[name]) for name, _ in layout if name != "auth_tag"]
-        driven += beat_parity(self.channel, with_port(coming, self.slot)).items()
+        driven += [(name, self.beat[name]) for name, _ in layout if name != "auth_tag"]
+        driven += beat_parity(self.channel, with_port(self.beat, self.slot)).items()
+        poison = POISON.get(self.channel)
         for name, value in driven:
             output = getattr(self.upli, name)
             register = Signal.like(output, name=name, reset_less=True)
             m.d.comb += output.eq(register)
             with m.If(self.send):
                 m.d.sync += register.eq(value)
+                # Parity is made of the data as they come: that of zeros is zero, too.
+                if poison is not None and name in ("data", "data_parity"):
+                    with m.If(self.beat[poison]):
+                        m.d.sync += register.eq(0)
         m.d.sync += [self.upli.vld.eq(self.send), self.upli.vld_parity.eq(even_parity(self.send))]
         if "auth_tag" in layout.members:
-            m.d.sync += self.upli.auth_tag.eq(Mux(self.send, coming.auth_tag, 0))
+            m.d.sync += self.upli.auth_tag.eq(Mux(self.send, self.beat.auth_tag, 0))
         return m

@@ -158,9 +158,9 @@ def line_state(line: int, dst: int, seed: int) -> int:
 
 
 def line_data(line: int, dst: int, seed: int) -> bytes:
-    """The 64 bytes of a line: eight words, each a rotation of the state XOR a constant."""
+    """The 64 bytes of a line: eight words, each the state XOR a constant."""
     state = line_state(line, dst, seed)
-    return b"".join((_rotated(state, 11 * n) ^ (n + 1) * _GOLDEN & _WORD).to_bytes(8, "little") for n in range(8))
+    return b"".join((state ^ (n + 1) * _GOLDEN & _WORD).to_bytes(8, "little") for n in range(8))
 
 
 def write_lanes(line: int, dst: int, seed: int) -> int:

@@ -1,11 +1,11 @@
 """Turn received markers into the first blocks of an AM flit (UALink_200 §7.2.4.6, §7.3.2)."""
 
-from amaranth.hdl import Module
+from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.phy.blocks import ALIGNMENT_BLOCK, BLOCKS_PER_BEAT
-from ualink.phy.pcs.interface import check_framing, pcs_beat_signature
+from ualink.phy.pcs.interface import PCS_BEAT_LAYOUT, check_framing, pcs_beat_signature
 from ualink.phy.pcs.marker_span import HALF_BEAT, MarkerSpan
 
 __all__ = ["AlignmentOverwrite"]
@@ -36,10 +36,13 @@ class AlignmentOverwrite(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         span = MarkerSpan(m, self.input.p.marker, self.input.valid, self._marker_blocks)
+        # What is not reset otherwise, and has this init, can be set to it by its reset, without a gate for each bit.
+        beat = Signal(PCS_BEAT_LAYOUT, init={"blocks": [ALIGNMENT_BLOCK] * BLOCKS_PER_BEAT}, reset_less=True)
         m.d.sync += self.output.valid.eq(self.input.valid)
+        m.d.comb += self.output.p.eq(beat)
         with m.If(self.input.valid):
-            m.d.sync += self.output.p.eq(self.input.p)
+            m.d.sync += beat.eq(self.input.p)
             for n in range(BLOCKS_PER_BEAT):
                 with m.If(span.low if n < HALF_BEAT else span.high):
-                    m.d.sync += self.output.p.blocks[n].eq(ALIGNMENT_BLOCK)
+                    m.d.sync += beat.blocks[n].eq(ALIGNMENT_BLOCK)
         return m

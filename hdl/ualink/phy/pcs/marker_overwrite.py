@@ -1,11 +1,11 @@
 """Overwrite the first blocks of a Start flit with markers (UALink_200 §7.3.2)."""
 
-from amaranth.hdl import Array, Const, Module, Signal
+from amaranth.hdl import Array, Cat, Const, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.phy.blocks import BLOCK_BITS, BLOCKS_PER_BEAT
-from ualink.phy.pcs.interface import check_framing, pcs_beat_signature
+from ualink.phy.pcs.interface import PCS_BEAT_LAYOUT, check_framing, pcs_beat_signature
 from ualink.phy.pcs.lane_marker import lane_marker
 from ualink.phy.pcs.marker_span import HALF_BEAT, MarkerSpan
 
@@ -45,15 +45,32 @@ class MarkerOverwrite(wiring.Component):
         with m.If(self.input.ready):
             m.d.sync += self.output.valid.eq(self.input.valid)
         beats = -(-self._marker_blocks // BLOCKS_PER_BEAT)
-        with m.If(step):
-            m.d.sync += self.output.p.eq(self.input.p)
-            for n in range(BLOCKS_PER_BEAT):
-                # The last beat of 20 blocks has a marker in its first half alone, so an index past the end is not sent.
-                positions = (min(BLOCKS_PER_BEAT * beat + n, self._marker_blocks - 1) for beat in range(beats))
-                markers = Array(
-                    Const(lane_marker(n % self._lanes, self._lanes, position // self._lanes), BLOCK_BITS)
-                    for position in positions
+        # The last beat of 20 blocks has a marker in its first half alone, so an index past the end is not sent.
+        markers = [
+            [
+                lane_marker(
+                    n % self._lanes,
+                    self._lanes,
+                    min(BLOCKS_PER_BEAT * beat + n, self._marker_blocks - 1) // self._lanes,
                 )
+                for beat in range(beats)
+            ]
+            for n in range(BLOCKS_PER_BEAT)
+        ]
+        # What is not reset otherwise, and has this init, can be set to it by its reset, without a gate for each bit.
+        beat = Signal(PCS_BEAT_LAYOUT, init={"blocks": [first for first, *_ in markers]}, reset_less=True)
+        m.d.comb += self.output.p.eq(beat)
+        with m.If(step):
+            m.d.sync += beat.eq(self.input.p)
+            for n, of_beat in enumerate(markers):
                 with m.If(span.low if n < HALF_BEAT else span.high):
-                    m.d.sync += self.output.p.blocks[n].eq(markers[span.beat])
+                    m.d.sync += beat.blocks[n].eq(_of_beat(of_beat, span.beat))
         return m
+
+
+def _of_beat(markers: list[int], index):
+    """``markers[index]``, with constants for the bits in which all of them agree."""
+    return Cat(
+        bits[0] if len({bit.value for bit in bits}) == 1 else Array(bits)[index]
+        for bits in ([Const(marker >> n & 1, 1) for marker in markers] for n in range(BLOCK_BITS))
+    )

@@ -13,37 +13,31 @@ __all__ = ["PAYLOAD_BITS", "SCRAMBLER_BITS", "Scrambler"]
 SCRAMBLER_BITS = 58
 PAYLOAD_BITS = BLOCK_BITS - 2
 _TAP = 39
-_BEAT_BITS = BLOCKS_PER_BEAT * PAYLOAD_BITS
 _HALF_BITS = HALF_BEAT * PAYLOAD_BITS
 
 
-def _fed_back(m: Module, vector: Value, bits: int, name: str) -> Signal:
-    """The first ``bits`` output bits for an input that begins with ``vector``, after zeros.
+def _scrambled(m: Module, payload: Value, history: Value, bypass: Value, name: str) -> Value:
+    """What is sent for ``payload`` after the 58 bits ``history``, the oldest lowest.
 
-    That is ``vector`` times the series 1 / (1 + p) with p = x^39 + x^58, which over GF(2) is the product of 1 + p,
-    1 + p^2, 1 + p^4 and so on. A factor costs one XOR of three bits each.
+    Each bit is the XOR of three, 39 of them at a time: seven gates one after the other for half a beat.
     """
-    power = 1
-    while power * _TAP < bits:
-        product = Signal(bits, name=f"{name}_{power}")
-        m.d.comb += product.eq(vector ^ vector.shift_left(power * _TAP) ^ vector.shift_left(power * SCRAMBLER_BITS))
-        vector, power = product, 2 * power
-    return vector
-
-
-def _echo(history: Value) -> Value:
-    """What 58 sent bits, the oldest lowest, add to the input after them."""
-    return history ^ history[SCRAMBLER_BITS - _TAP :]
+    sent = history
+    for low in range(0, len(payload), _TAP):
+        part = payload[low : low + _TAP]
+        fed_back = sent[-_TAP:][: len(part)] ^ sent[-SCRAMBLER_BITS:][: len(part)]
+        following = Signal(len(part), name=f"{name}_{low}")
+        m.d.comb += following.eq(part ^ Mux(bypass, 0, fed_back))
+        sent = Cat(sent, following)
+    return sent[SCRAMBLER_BITS:]
 
 
 class Scrambler(wiring.Component):
     """Scrambles the 64 payload bits of each block; sync headers stay as they are.
 
     The first ``marker_blocks`` blocks of a Start flit bypass the scrambler, which does not advance. After reset the 58
-    bits sent before are ones. Latency two cycles, a beat per cycle.
+    bits sent before are ones. Latency one cycle, a beat per cycle.
 
-    The part of the payload in each output bit is made in the first cycle, that of the 58 bits sent before in the
-    second, so that only the latter is in a loop.
+    A LUT of four inputs per bit, as many as there can be: so the longest path goes through fourteen of them.
 
     Parameters
     ----------
@@ -63,47 +57,25 @@ class Scrambler(wiring.Component):
         m = Module()
         step = Signal()
         span = MarkerSpan(m, self.input.p.marker, step, self._marker_blocks)
-        valid = Signal()
-        beat = Signal.like(self.input.p)
-        bypass_low, bypass_high = Signal(), Signal()
-        mixed = Signal(_BEAT_BITS)
-        moves = Signal()
+        beat = Signal.like(self.input.p, reset_less=True)
         m.d.comb += [
-            moves.eq(~self.output.valid | self.output.ready),
-            self.input.ready.eq(~valid | moves),
+            self.input.ready.eq(~self.output.valid | self.output.ready),
             step.eq(self.input.ready & self.input.valid),
+            self.output.p.eq(beat),
         ]
         payload = Cat(self.input.p.blocks[n][2:] for n in range(BLOCKS_PER_BEAT))
+        history, before_high = Signal(SCRAMBLER_BITS, init=-1), Signal(SCRAMBLER_BITS)
+        low = _scrambled(m, payload[:_HALF_BITS], history, span.low, "low")
         # Bits that bypass take no part in what is sent after them.
-        taking_part = Cat(Mux(span.low, 0, payload[:_HALF_BITS]), Mux(span.high, 0, payload[_HALF_BITS:]))
-        scrambled = _fed_back(m, taking_part, _BEAT_BITS, "scrambled")
+        m.d.comb += before_high.eq(Mux(span.low, history, low[-SCRAMBLER_BITS:]))
+        high = _scrambled(m, payload[_HALF_BITS:], before_high, span.high, "high")
+        sent = Cat(low, high)
         with m.If(self.input.ready):
-            m.d.sync += valid.eq(self.input.valid)
+            m.d.sync += self.output.valid.eq(self.input.valid)
         with m.If(step):
-            m.d.sync += [
-                beat.eq(self.input.p),
-                bypass_low.eq(span.low),
-                bypass_high.eq(span.high),
-                mixed[:_HALF_BITS].eq(Mux(span.low, payload[:_HALF_BITS], scrambled[:_HALF_BITS])),
-                mixed[_HALF_BITS:].eq(Mux(span.high, payload[_HALF_BITS:], scrambled[_HALF_BITS:])),
-            ]
-
-        history = Signal(SCRAMBLER_BITS, init=-1)
-        share = _fed_back(m, _echo(history), _BEAT_BITS, "share")
-        high_share = share[_HALF_BITS:]
-        if self._marker_blocks % BLOCKS_PER_BEAT:
-            high_share = Mux(bypass_low, share[:_HALF_BITS], high_share)
-        sent = Signal(_BEAT_BITS)
-        m.d.comb += [
-            sent[:_HALF_BITS].eq(mixed[:_HALF_BITS] ^ Mux(bypass_low, 0, share[:_HALF_BITS])),
-            sent[_HALF_BITS:].eq(mixed[_HALF_BITS:] ^ Mux(bypass_high, 0, high_share)),
-        ]
-        with m.If(moves):
-            m.d.sync += self.output.valid.eq(valid)
-        with m.If(moves & valid):
-            m.d.sync += [self.output.p.marker.eq(beat.marker), self.output.p.codeword.eq(beat.codeword)]
+            m.d.sync += beat.eq(self.input.p)
             for n in range(BLOCKS_PER_BEAT):
-                m.d.sync += self.output.p.blocks[n].eq(Cat(beat.blocks[n][:2], sent.word_select(n, PAYLOAD_BITS)))
-            with m.If(~bypass_high):
-                m.d.sync += history.eq(sent[-SCRAMBLER_BITS:])
+                m.d.sync += beat.blocks[n][2:].eq(sent.word_select(n, PAYLOAD_BITS))
+            with m.If(~span.high):
+                m.d.sync += history.eq(high[-SCRAMBLER_BITS:])
         return m
