@@ -58,26 +58,29 @@ class Queue(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        attrs = {**(ram_attributes(self.shape, self.depth) or {}), **({} if self._prompt else NEVER_MEET)}
+        attrs = ram_attributes(self.shape, self.depth) or {}
+        if not self._prompt:
+            attrs = {**attrs, **NEVER_MEET}
         m.submodules.storage = storage = memory.Memory(shape=self.shape, depth=self.depth, init=[], attrs=attrs)
         write = storage.write_port()
         read = storage.read_port(transparent_for=(write,) if self._prompt else ())
         last = self.depth - 1
-        shown = self.level if self._prompt else Signal.like(self.level)
-        written = self.input.payload if self._prompt else Signal(self.shape, reset_less=True)
         write_index = Signal(range(self.depth))
         read_index = Signal(range(self.depth))
         next_read_index = Signal(range(self.depth))
         pushed = self.input.valid & self.input.ready
         popped = self.output.valid & self.output.ready
-        writes = pushed if self._prompt else Signal()
+        payload, shown = self.input.payload, self.level
+        writes = pushed
+        if not self._prompt:
+            payload, writes, shown = self._later(m, pushed, popped)
 
         m.d.comb += [
             self.input.ready.eq(self.level != self.depth),
             self.output.valid.eq(shown != 0),
             self.output.payload.eq(read.data),
             write.addr.eq(write_index),
-            write.data.eq(written),
+            write.data.eq(payload),
             write.en.eq(writes),
             # Reading one cycle ahead of the pointer is what makes the output show-ahead; a payload written in the
             # same cycle comes through the transparent port.
@@ -90,14 +93,18 @@ class Queue(wiring.Component):
             read_index.eq(next_read_index),
             self.level.eq(self.level + pushed - popped),
         ]
-        if not self._prompt:
-            # A payload is shown once its row has been read.
-            arrived = Signal()
-            m.d.sync += [written.eq(self.input.payload), writes.eq(pushed)]
-            m.d.sync += [arrived.eq(writes), shown.eq(shown + arrived - popped)]
         with m.If(writes):
             m.d.sync += write_index.eq(successor(write_index, last))
         return m
+
+    def _later(self, m, pushed, popped):
+        """What is written, and whether, out of registers; and the payloads whose row has been read since."""
+        payload = Signal(self.shape, reset_less=True)
+        writes, written = Signal(), Signal()
+        shown = Signal.like(self.level)
+        m.d.sync += [payload.eq(self.input.payload), writes.eq(pushed), written.eq(writes)]
+        m.d.sync += shown.eq(shown + written - popped)
+        return payload, writes, shown
 
 
 def successor(index, last: int):
