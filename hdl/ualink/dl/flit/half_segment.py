@@ -5,7 +5,7 @@ is dword n where the beat starts with it, and dword n + 1 (mod 16) where dword 0
 sector that is split between two beats into dword 0. Every byte of a frame brings its parity bit along.
 """
 
-from amaranth.hdl import Mux, Value, ValueLike
+from amaranth.hdl import Value
 
 from ualink.dl.flit.format import (
     BEAT_BYTES,
@@ -19,7 +19,7 @@ from ualink.dl.flit.format import (
 from ualink.lib.parity import PROTECTED_BYTE_BITS
 from ualink.phy.interface import BEATS_PER_FLIT
 
-__all__ = ["FRAME_BITS", "FRAME_SECTOR_BITS", "FRAME_STEP", "FRAME_TURN", "frame_dword", "sectors_beyond"]
+__all__ = ["FRAME_BITS", "FRAME_SECTOR_BITS", "FRAME_STEP", "FRAME_TURN", "SHORT", "frame_dword", "sectors_beyond"]
 
 FRAME_SECTOR_BITS = SECTOR_BYTES * PROTECTED_BYTE_BITS
 """Bits of a sector in a frame: four protected bytes."""
@@ -38,15 +38,20 @@ FRAME_STEP = tuple(
 """Turn from the frame of each half segment to that of the next that puts there what did not fit here."""
 
 
+SHORT = tuple(SECTORS_PER_TL_FLIT - sectors for sectors in HALF_SEGMENT_SECTORS)
+"""Sectors that each half segment lacks of a TL flit."""
+
+
 def frame_dword(half: int, sector: int) -> int:
     """Dword of the frame that holds ``sector``, counted from the start of half segment ``half``."""
     return (sector + FRAME_TURN[half]) % SECTORS_PER_TL_FLIT
 
 
-def sectors_beyond(position: Value, room: Value, starts: ValueLike) -> Value:
-    """Sectors that do not fit in a half segment of ``room`` sectors (14 to 16).
+def sectors_beyond(position: Value, short: Value) -> tuple[Value, Value]:
+    """Sectors, 0 to 15, that do not fit in a half segment of 16 less ``short`` sectors.
 
-    ``position`` sectors are spoken for by what comes first; ``starts``: a TL flit starts behind them.
+    ``position`` sectors are spoken for by what comes first. With the second value so many of these are left; without
+    it none are, or so many of a TL flit that starts behind them.
     """
-    excess = position - room
-    return Mux(starts, position + SECTORS_PER_TL_FLIT - room, Mux(excess > 0, excess, 0))
+    total = position + short
+    return total[:4], total[4]

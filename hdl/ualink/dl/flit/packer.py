@@ -1,12 +1,12 @@
 """Packs TL flits and DL messages into DL flits, on the fly (UALink_200 §6.3.3-6.3.5, Figure 6-5)."""
 
-from amaranth.hdl import Array, Cat, Module, Mux, ResetInserter, Signal, Value
+from amaranth.hdl import Array, Cat, Const, Module, Mux, ResetInserter, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.dl.flit.beat_writer import BeatWriter
 from ualink.dl.flit.format import HALF_SEGMENT_SECTORS, SECTORS_PER_TL_FLIT, SEGMENT_HEADER_LAYOUT
-from ualink.dl.flit.half_segment import FRAME_BITS, FRAME_SECTOR_BITS, FRAME_STEP, FRAME_TURN, sectors_beyond
+from ualink.dl.flit.half_segment import FRAME_BITS, FRAME_SECTOR_BITS, FRAME_STEP, FRAME_TURN, SHORT, sectors_beyond
 from ualink.dl.flit.sector_rotator import SectorRotator
 from ualink.dl.interface import tl_flit_signature
 from ualink.lib.parity import ProtectedRegister, byte_parity, even_parity, join_parity, split_parity
@@ -30,10 +30,12 @@ TAIL_LAYOUT = data.StructLayout(
         "place": range(SECTORS_PER_TL_FLIT + 1),
         "fits": 1,
         "fits_after_message": 1,
+        "short": range(3),
     }
 )
 """Of the TL flit started last the sectors still to send; what follows from it for the half segment to make: the dword
-of its frame behind them, and whether a TL flit may start there, without and with a message before it."""
+of its frame behind them, and whether a TL flit may start there, without and with a message before it; the sectors that
+the half segment lacks of 16."""
 
 STATE_LAYOUT = data.StructLayout(
     {
@@ -57,7 +59,8 @@ def _tail(sectors: Value, following: Value) -> Value:
     """``TAIL_LAYOUT`` for half segment ``following`` with ``sectors`` still to send."""
     room = Array(HALF_SEGMENT_SECTORS)[following]
     place = sectors[:4] + Array(FRAME_TURN)[following]
-    return Cat(sectors[:4], place[:5], sectors < room, sectors + 1 < room)
+    short = Array(SHORT)[following]
+    return Cat(sectors[:4], place[:5], sectors < room, sectors + 1 < room, short)
 
 
 class Packer(wiring.Component):
@@ -133,7 +136,6 @@ class Packer(wiring.Component):
         # first of its segment, whichever tick offered it (UALink_200 §6.3.4, ruling A-03 (DL)). Of a NOP flit nothing
         # but ``packing`` decides: all else is as if it had payload.
         first_half = ~half[0]
-        room = Array(HALF_SEGMENT_SECTORS)[half]
         position = Signal(range(SECTORS_PER_TL_FLIT + 1))
         offers_message = Signal()
         has_message = Signal()
@@ -216,9 +218,10 @@ class Packer(wiring.Component):
                 state.d.payload.eq(~last & (now.payload | occupied)),
                 state.d.error.eq(~last & (now.error | error)),
             ]
-            left = Mux(packing, sectors_beyond(position, room, starts=0), now.tail.sectors)
+            sectors, left_over = sectors_beyond(position, now.tail.short)
+            sectors = Mux(packing, sectors, now.tail.sectors)
             m.d.comb += Value.cast(state.d.tail).eq(
-                Mux(starts, _tail(sectors_beyond(position, room, starts=1), following), _tail(left, following))
+                Mux(starts | left_over | ~packing, _tail(sectors, following), _tail(Const(0, 4), following))
             )
             with m.If(packing):
                 m.d.comb += state.d.tail_turn.eq(Mux(starts, 0, now.tail_turn) + Array(FRAME_STEP)[half])

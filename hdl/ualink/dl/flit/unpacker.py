@@ -1,12 +1,12 @@
 """Unpacks TL flits and DL messages from DL flits (UALink_200 §6.3.3-6.3.5)."""
 
-from amaranth.hdl import Array, Cat, Module, Mux, ResetInserter, Signal, Value
+from amaranth.hdl import Array, Cat, Const, Module, Mux, ResetInserter, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.dl.flit.beat_reader import BeatReader
 from ualink.dl.flit.format import HALF_SEGMENT_SECTORS, SECTORS_PER_TL_FLIT, SEGMENT_HEADER_LAYOUT
-from ualink.dl.flit.half_segment import FRAME_BITS, FRAME_SECTOR_BITS, FRAME_TURN, sectors_beyond
+from ualink.dl.flit.half_segment import FRAME_BITS, FRAME_SECTOR_BITS, FRAME_TURN, SHORT, sectors_beyond
 from ualink.dl.flit.receive_buffer import RECEIVED_BEAT_LAYOUT
 from ualink.dl.flit.sector_rotator import SectorRotator
 from ualink.dl.interface import tl_flit_signature
@@ -24,11 +24,13 @@ MISSING_LAYOUT = data.StructLayout(
         "ends": 1,
         "ends_after_message": 1,
         "aligned": 1,
+        "short": range(3),
     }
 )
 """Of the TL flit in hand the sectors still to come; what follows from it for the half segment in hand: the turn that
 brings its first sector behind them to the start of a TL flit, whether there is one, and whether the TL flit in hand
-ends here, both without and with a message before it; the half segment may be a TL flit as a whole."""
+ends here, both without and with a message before it; the half segment may be a TL flit as a whole; the sectors that it
+lacks of 16."""
 
 STATE_LAYOUT = data.StructLayout(
     {
@@ -59,6 +61,7 @@ def _missing(sectors: Value, half: Value) -> Value:
         some & (sectors <= room),
         some & (sectors + 1 <= room),
         ~some & (room == SECTORS_PER_TL_FLIT),
+        Array(SHORT)[half],
     )
 
 
@@ -140,7 +143,6 @@ class Unpacker(wiring.Component):
 
         header = Signal(SEGMENT_HEADER_LAYOUT)
         first_half = ~half[0]
-        room = Array(HALF_SEGMENT_SECTORS)[half]
         has_message = Signal()
         position = Signal(range(SECTORS_PER_TL_FLIT + 1))
         full = Signal()
@@ -201,10 +203,12 @@ class Unpacker(wiring.Component):
             ]
             with m.If(starts):
                 m.d.comb += state.d.part_message.eq(message_bits)
-        # What follows from the sectors still to come is worked out for each way this half segment may go.
-        begun = _missing(sectors_beyond(position, room, starts=1), following)
-        left = Mux(step, sectors_beyond(position, room, starts=0), now.missing.sectors)
-        m.d.comb += Value.cast(state.d.missing).eq(Mux(step & starts, begun, _missing(left, following)))
+        # What follows from the sectors still to come is worked out for both ways this half segment may go.
+        sectors, left_over = sectors_beyond(position, now.missing.short)
+        sectors = Mux(step, sectors, now.missing.sectors)
+        m.d.comb += Value.cast(state.d.missing).eq(
+            Mux(starts | left_over | ~step, _missing(sectors, following), _missing(Const(0, 4), following))
+        )
 
         sector = Signal(FRAME_SECTOR_BITS, reset_less=True)
         message, message_parity = split_parity(sector)
