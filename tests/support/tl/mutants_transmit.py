@@ -328,8 +328,8 @@ TRANSMIT_MUTANTS = (
         "data of the Requests in front of those of the Responses",
         "TL-038",
         GEARBOX,
-        "self.requests_go[0] & self.request_below,",
-        "self.requests_go[0],",
+        "self.requests_go[0] & self.request_below &",
+        "self.requests_go[0] &",
         "transmit/test_top.py::test_random_traffic",
     ),
     Mutant(

@@ -236,7 +236,8 @@ class Transmit(wiring.Component):
         m.d.comb += [sink.eq(source) for sink, source in zip(sequence.window, gearbox.window, strict=True)]
         m.d.comb += [
             sequence.available.eq(gearbox.available),
-            gearbox.take.eq(sequence.take),
+            gearbox.wanted.eq(sequence.wanted),
+            gearbox.go.eq(sequence.go),
             self.tx_flit.p.eq(sequence.tx_flit.p),
             self.tx_flit.valid.eq(sequence.tx_flit.valid & self.online),
             sequence.tx_flit.ready.eq(self.tx_flit.ready),
