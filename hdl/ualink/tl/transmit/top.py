@@ -34,16 +34,16 @@ __all__ = ["Transmit"]
 ORIG_DATA_BEATS = 4
 READ_DATA_BEATS = 4 * RESPONSES_IN_SIGHT
 
-# Requests that have left their stream and whose data may not have: the one being compressed, those in sight and those
+# Requests that have left their stream and whose data may not have: the two being compressed, those in sight and those
 # of one Control half-flit.
-REQUESTS_UNDER_WAY = 1 + REQUESTS_IN_SIGHT + 4
+REQUESTS_UNDER_WAY = 2 + REQUESTS_IN_SIGHT + 4
 
 
 class Transmit(wiring.Component):
     """Turns UPLI beats into TL flits: intake with credits, compression, packing, half-flit sequence. One flit a cycle.
 
-    On an idle link a flit is offered 4 cycles after a Response was accepted and 5 after a Request, with data or
-    without; a Request takes a cycle less without Address Cache.
+    On an idle link a flit is offered 4 cycles after a Response was accepted and 6 after a Request, with data or
+    without; a Request takes two cycles less without Address Cache.
 
     Behind its last field it sends flits without any until a catch buffer that moves with flits only would be empty
     (UALink_200 §5.7 with Figure 5-6): one behind a lone field, eight at most. They leave only in cycles that have
