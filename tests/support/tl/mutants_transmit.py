@@ -191,8 +191,8 @@ TRANSMIT_MUTANTS = (
         "one data credit for a burst",
         "TL-218",
         CREDITS,
-        "amount = claim.beats if is_data else 1",
-        "amount = claim.beats.any() if is_data else 1",
+        "amount = claims[0].beats if is_data else 1",
+        "amount = claims[0].beats.any() if is_data else 1",
         "credit/test_credits.py::test_random_claims_and_returns",
     ),
     Mutant(

@@ -56,7 +56,7 @@ class ProgressBench(wiring.Component):
         m.submodules.credits = credits = TransmitCredits(self.config)
         m.submodules.release = release = CreditRelease(self.config)
         self._return(m, credits, release)
-        claims = {"req": credits.request, "rsp": credits.response}
+        claims = {"req": credits.request, "rsp": credits.read}
         arrived = {}
         for kind, claim in claims.items():
             beats = getattr(self, f"{kind}_beats")

@@ -131,7 +131,8 @@ class Transmit(wiring.Component):
 
         # Beats into the queues.
         wiring.connect(m, request_intake.claim, credits.request)
-        wiring.connect(m, response_intake.claim, credits.response)
+        wiring.connect(m, response_intake.read, credits.read)
+        wiring.connect(m, response_intake.write, credits.write)
         wiring.connect(m, compression.o, requests.i)
         wiring.connect(m, wiring.flipped(self.tx_req), request_intake.req)
         wiring.connect(m, wiring.flipped(self.tx_orig_data), orig_residue.i)
