@@ -42,6 +42,7 @@ class SlotsBench(wiring.Component):
         taken, brings, has_tags, for_swap = Signal(), Signal(8), Signal(), Signal()
         m.d.comb += [
             Assert(dut.state.owed == owed),
+            Assert(dut.state.many == (owed > 1)),
             Assert(dut.state.holds == taken),
             Assert(~taken | ((dut.state.held == brings) & (brings != 1) & (dut.state.held_tagged == has_tags))),
             Assert(brings <= 72),

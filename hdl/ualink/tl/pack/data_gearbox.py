@@ -95,11 +95,13 @@ class DataGearbox(wiring.Component):
         ]
         with m.If(self.go):
             m.d.sync += carried.eq(after)
-        # With none carried they hold nothing, and may take what a beat would leave before it is known that it goes.
+        # What holds nothing may take what a beat would leave before it is known that it goes.
         with m.If(carried == 0):
-            m.d.sync += [carry[0].eq(Mux(self.wanted == 2, enables, upper)), carry[1].eq(enables)]
+            m.d.sync += carry[0].eq(Mux(self.wanted == 2, enables, upper))
         with m.Elif(pop):
-            m.d.sync += [carry[0].eq(upper), carry[1].eq(enables)]
+            m.d.sync += carry[0].eq(upper)
+        with m.If(carried != 2):
+            m.d.sync += carry[1].eq(enables)
         return m
 
     def _select_job(self, m, job, done):

@@ -10,10 +10,10 @@ MOST_HALF_FLITS = 72
 """Data half-flits that the fields of one Control half-flit can owe: eight fields of nine."""
 
 SEQUENCE_STATE_LAYOUT = data.StructLayout(
-    {"owed": range(MOST_HALF_FLITS + 1), "holds": 1, "held": range(MOST_HALF_FLITS + 1), "held_tagged": 1}
+    {"owed": range(MOST_HALF_FLITS + 1), "many": 1, "holds": 1, "held": range(MOST_HALF_FLITS + 1), "held_tagged": 1}
 )
-"""Data half-flits ``owed`` by fields that have left; with ``holds`` a Control half-flit was taken and has not left,
-which will owe ``held`` of them, and which has tags or not."""
+"""Data half-flits ``owed`` by fields that have left, ``many`` if two or more; with ``holds`` a Control half-flit was
+taken and has not left, which will owe ``held`` of them, and which has tags or not."""
 
 
 class LowerSlot(enum.Enum, shape=1):
@@ -99,7 +99,7 @@ class HalfFlitSlots(wiring.Component):
 
         busy, wished, none_after = Signal(), Signal(), Signal()
         m.d.comb += [
-            self.between.eq(owed > 1),
+            self.between.eq(self.state.many),
             self.lower.eq(Mux(self.between, LowerSlot.DATA, LowerSlot.CONTROL)),
             busy.eq(self.between | holds),
             self.flit.eq(self.advance & (self.available >= self.wanted) & busy),
@@ -111,7 +111,7 @@ class HalfFlitSlots(wiring.Component):
             self.pack.eq(Mux(busy, self.flit & (self.swap_next | none_after & wished), wished)),
         ]
         with m.If(self.flit):
-            m.d.sync += owed.eq(after)
+            m.d.sync += [owed.eq(after), self.state.many.eq(after > 1)]
         with m.If(self.pack):
             m.d.sync += [holds.eq(1), held.eq(self.half_flits), held_tagged.eq(self.tagged)]
         with m.Elif(self.control):

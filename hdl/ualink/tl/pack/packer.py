@@ -48,7 +48,7 @@ class Packer(wiring.Component):
     requests, request_valid, request_take : forms of fields with their credits in hand, as in ``FieldsInSight``.
     responses, response_valid, response_take : as well.
     request_contents, response_contents : as in ``FieldsInSight``; they matter in the cycle after ``pack`` only.
-    request_allowance, response_allowance : source rate limits for this half-flit.
+    request_allowance, response_allowance : source rate limits for this half-flit, as in ``SourceRateLimit``.
     fc, fc_valid, fc_take : FC fields, any of which may share a half-flit.
     fc_urgent : a FC field must not wait any more.
     complete, complete_taken : Initial Credit Release Complete is to be sent, and is.
@@ -72,12 +72,12 @@ class Packer(wiring.Component):
                 "request_contents": In(content_layout(REQUEST_FIELD_LAYOUT)).array(REQUESTS_IN_SIGHT),
                 "request_valid": In(REQUESTS_IN_SIGHT),
                 "request_take": Out(REQUESTS_IN_SIGHT),
-                "request_allowance": In(range(5)),
+                "request_allowance": In(REQUESTS_IN_SIGHT),
                 "responses": In(FIELD_FORM_LAYOUT).array(RESPONSES_IN_SIGHT),
                 "response_contents": In(content_layout(RESPONSE_FIELD_LAYOUT)).array(RESPONSES_IN_SIGHT),
                 "response_valid": In(RESPONSES_IN_SIGHT),
                 "response_take": Out(RESPONSES_IN_SIGHT),
-                "response_allowance": In(range(9)),
+                "response_allowance": In(RESPONSES_IN_SIGHT),
                 "fc": In(FLOW_CONTROL).array(FC_FIELDS),
                 "fc_valid": In(FC_FIELDS),
                 "fc_urgent": In(1),
@@ -135,19 +135,19 @@ class Packer(wiring.Component):
                 self.fc_take.eq(placed),
             ]
 
+        # In the cycle after ``pack``, and only then, this matters.
         choice = Signal(CHOICE_LAYOUT, reset_less=True)
-        with m.If(self.pack):
-            m.d.sync += [
-                choice.message.eq(self.complete),
-                choice.request_compressed.eq(request_compressed),
-                choice.response_compressed.eq(response_compressed),
-                choice.candidates.eq(share.candidates),
-                choice.requests.eq(share.requests),
-                choice.responses.eq(share.responses),
-                choice.layout.eq(share.layout),
-            ]
-            m.d.sync += [choice.places[sector].eq(fc_placement.fc[sector]) for sector in range(SECTORS)]
-            m.d.sync += [choice.flow_control[n].eq(field) for n, field in enumerate(flow_control)]
+        m.d.sync += [
+            choice.message.eq(self.complete),
+            choice.request_compressed.eq(request_compressed),
+            choice.response_compressed.eq(response_compressed),
+            choice.candidates.eq(share.candidates),
+            choice.requests.eq(share.requests),
+            choice.responses.eq(share.responses),
+            choice.layout.eq(share.layout),
+        ]
+        m.d.sync += [choice.places[sector].eq(fc_placement.fc[sector]) for sector in range(SECTORS)]
+        m.d.sync += [choice.flow_control[n].eq(field) for n, field in enumerate(flow_control)]
         # The contents that it is filled with are there for a cycle; a half-flit that must wait is kept as it is.
         fresh, kept = Signal(), Signal(CONTROL_CONTENT_LAYOUT, reset_less=True)
         m.d.sync += fresh.eq(self.pack)

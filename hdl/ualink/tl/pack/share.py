@@ -40,7 +40,7 @@ class PackerShare(wiring.Component):
     swap, authentication : it stands in a swap slot; AuthTags half-flits are sent.
     limits : most fields of each kind; 0 counts as 1.
     request_compressed, request_valid, request_allowance : form of the Requests in sight, oldest in bit 0, whether they
-        are there, source rate limit.
+        are there, source rate limit as in ``SourceRateLimit``.
     response_compressed, response_valid, response_allowance : as well.
     fc_waiting, fc_urgent, fc_placed : some FC field waits; it must not wait any more; the first has a sector.
     offered : some Request or Response can go; then one does.
@@ -61,10 +61,10 @@ class PackerShare(wiring.Component):
                 "limits": In(LIMITS_LAYOUT),
                 "request_compressed": In(REQUESTS_IN_SIGHT),
                 "request_valid": In(REQUESTS_IN_SIGHT),
-                "request_allowance": In(range(5)),
+                "request_allowance": In(REQUESTS_IN_SIGHT),
                 "response_compressed": In(RESPONSES_IN_SIGHT),
                 "response_valid": In(RESPONSES_IN_SIGHT),
-                "response_allowance": In(range(9)),
+                "response_allowance": In(RESPONSES_IN_SIGHT),
                 "fc_waiting": In(1),
                 "fc_urgent": In(1),
                 "fc_placed": In(1),
@@ -132,7 +132,9 @@ class PackerShare(wiring.Component):
             compressed, valid, allowance = (getattr(self, f"{kind}_{name}") for name in MEMBERS)
             candidates = Signal(most, name=f"{kind}_candidates")
             m.d.comb += candidates.eq(
-                Cat(~barred & valid[n] & above(allowance, n) for n in range(most))
+                ~barred.replicate(most)
+                & valid
+                & allowance
                 & _within(m, compressed, self.limits[f"compressed_{kind}s"], f"compressed_{kind}s")
                 & _within(m, ~compressed, self.limits[f"uncompressed_{kind}s"], f"uncompressed_{kind}s")
             )

@@ -211,7 +211,7 @@ class Transmit(wiring.Component):
             gearbox.responses_go.eq(packer.responses_go),
             gearbox.request_below.eq(packer.request_below),
         ]
-        for limit, issued in ((request_limit, packer.counts.requests), (response_limit, packer.counts.responses)):
+        for limit, issued in ((request_limit, packer.requests_go), (response_limit, packer.responses_go)):
             m.d.comb += [
                 limit.taken.eq(sequence.pack),
                 limit.issued.eq(issued),
