@@ -112,12 +112,12 @@ class PackerShare(wiring.Component):
             room |= region.replicate(RESPONSES_IN_SIGHT) & if_so
         m.d.comb += [self.layout.eq(Cat(layout)), self.responses.eq(responses & room)]
 
-        sent, answered = _number(self.requests), _number(self.responses)
+        # The first ones go of either kind.
+        more = (self.requests & ~self.responses[:REQUESTS_IN_SIGHT]).any()
+        fewer = (self.responses & ~Cat(self.requests, Const(0, RESPONSES_IN_SIGHT - REQUESTS_IN_SIGHT))).any()
         left_behind = (responses & ~self.responses).any()
         with m.If(self.pack & ~barred):
-            m.d.sync += self.responses_turn.eq(
-                left_behind & ((sent > answered) | self.responses_turn & (sent == answered))
-            )
+            m.d.sync += self.responses_turn.eq(left_behind & (more | self.responses_turn & ~fewer))
         with m.If(self.pack & ~self.message):
             with m.If(~self.fc_waiting | self.fc_placed):
                 m.d.sync += passed_over.eq(0)
@@ -186,10 +186,6 @@ MEMBERS = ("compressed", "valid", "allowance")
 def _first(number):
     """Bits of the first n, of ``number`` one-hot."""
     return Cat(number[n + 1 :].any() for n in range(len(number) - 1))
-
-
-def _number(bits):
-    return sum(bits, start=Const(0))
 
 
 def _within(m, bits, limit, name):

@@ -91,7 +91,10 @@ class ResponseIntake(wiring.Component):
             m.d.sync += wr_turn.eq(0)
         with m.If(self.data_push):
             m.d.sync += rest.eq(Mux(rd_first, rd.num_beats, rest - 1))
-        self._form_field(m, pick_rd)
+        # Which of the two fields it would be, before it is known whether any of them can go.
+        shows_rd = Signal()
+        m.d.comb += shows_rd.eq(self.rd_rsp.valid & rd_first & self.data_room & ~(self.wr_rsp.valid & wr_turn))
+        self._form_field(m, shows_rd)
         return m
 
     def _form_field(self, m, pick_rd):
