@@ -40,8 +40,8 @@ class RequestCompression(wiring.Component):
     o : the same, each compressed or not.
     is_switch : as in ``TLControlSignature``.
     disable : level, compress and load nothing (UALink_200 §5.10). What the cache holds stays.
-    clear, invalidate_entry, invalidate_row, invalidate_way : as in ``TLControlSignature``. Pulses of
-        ``invalidate_entry`` in consecutive cycles may clear the whole cache.
+    clear, invalidate_entry, invalidate_row, invalidate_way : as in ``TLControlSignature``. An entry is forgotten when
+        the Requests looked up before have left; another ``invalidate_entry`` before that clears the whole cache.
     error : sticky until reset, an entry of the cache has changed by itself.
     """
 
