@@ -79,7 +79,8 @@ class LockstepBench(wiring.Component):
         m.submodules.receiver = receiver = ReceiveSequence()
         m.d.comb += [
             gearbox.load.eq(sequence.pack),
-            gearbox.take.eq(sequence.take),
+            gearbox.wanted.eq(sequence.wanted),
+            gearbox.go.eq(sequence.go),
             sequence.available.eq(gearbox.available),
             receiver.authentication.eq(self.authentication == self.agreed),
             sequence.tx_flit.ready.eq(self.ready),

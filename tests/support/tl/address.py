@@ -42,24 +42,40 @@ class TxReference:
     def __init__(self, rows: int, ways: int):
         self.policy = AddressPolicy(rows, ways)
         self.to_sweep = rows
+        # The lookup whose row has been read, and the one that is answered.
+        self.coming: Answer | None = None
         self.waiting: Answer | None = None
+        self.doomed: tuple[int, int] | None = None
         self.answers = {"hit": 0, "load": 0, "neither": 0}
 
     def cycle(self, inputs: dict, accepted: bool, taken: bool) -> None:
         """One cycle has passed with these inputs; the answer has been taken, a lookup been accepted."""
+        empty = self.coming is None and self.waiting is None
+        discards = self.doomed is not None and empty and not self.to_sweep
+        forgets = inputs["clear"] or (
+            inputs["invalidate"] and self.doomed is not None and not discards and not self.to_sweep
+        )
+        blind = bool(forgets or self.to_sweep)
         if taken:
             assert self.waiting is not None
             kind = "hit" if self.waiting.hit else "load" if self.waiting.load else "neither"
             self.answers[kind] += 1
             self.waiting = None
+        if blind and self.coming is not None:
+            self.coming = Answer()
+        if self.waiting is None:
+            self.waiting, self.coming = self.coming, None
         if accepted:
-            assert self.waiting is None
-            seen = inputs["candidate"] and not self.to_sweep and not inputs["clear"]
-            self.waiting = self.policy.look_up(inputs["row"], inputs["region"], seen)
+            assert self.coming is None and self.doomed is None
+            self.coming = self.policy.look_up(inputs["row"], inputs["region"], inputs["candidate"] and not blind)
+        if discards and self.doomed is not None:
+            self.policy.invalidate(*self.doomed)
+        if discards or self.to_sweep:
+            self.doomed = None
         if inputs["invalidate"]:
-            self.policy.invalidate(inputs["invalidate_row"], inputs["invalidate_way"])
+            self.doomed = inputs["invalidate_row"], inputs["invalidate_way"]
         self.to_sweep = max(self.to_sweep - 1, 0)
-        if inputs["clear"]:
+        if forgets:
             self.policy.clear()
             self.to_sweep = self.policy.rows
 

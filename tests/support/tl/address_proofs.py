@@ -28,26 +28,40 @@ def _ghosts(m: Module, dut) -> list:
 def tx_invariants(m: Module, dut, partner: Array) -> None:
     """Each entry that is held is the partner's, and what a lookup found is still there."""
     sweeping, sweep_row = Signal(init=1), Signal()
-    with m.If(dut.clear | (dut.invalidate & dut.doomed & ~dut.discard & ~sweeping)):
+    forget = dut.clear | (dut.invalidate & dut.doomed & ~dut.discard & ~sweeping)
+    with m.If(forget):
         m.d.sync += [sweeping.eq(1), sweep_row.eq(0)]
     with m.Elif(sweeping):
         m.d.sync += [sweeping.eq(~sweep_row), sweep_row.eq(1)]
     m.d.comb += [Assert(dut.sweeping == sweeping), Assert(~sweeping | (dut.sweep_row == sweep_row))]
+    m.d.comb += Assert(~(dut.answer.valid & dut.wrong))
+    # Nothing is looked up any more in what is being swept.
+    m.d.comb += [
+        Assert(~sweeping | ~(dut.comes & dut.sees)),
+        Assert(~sweeping | dut.gone | ~(dut.answer.valid & dut.seen)),
+    ]
     for row, contents in enumerate(_ghosts(m, dut)):
         swept = ~sweeping | (sweep_row > row)
         for way in range(2):
-            stored, found, theirs = contents[way], dut.found[way], partner[2 * row + way]
+            stored, theirs = contents[way], partner[2 * row + way]
+            read, holds, found = dut.read[way], dut.holds[way], dut.found[way]
             m.d.comb += [
                 Assert(~swept | ~stored.valid | (theirs == (KNOWN | stored.region))),
                 Assert(~swept | ~stored.as_value().xor()),
             ]
+            with m.If(dut.comes & dut.sees & (dut.coming.row == row)):
+                m.d.comb += [
+                    Assert(holds.as_value() == stored.as_value()),
+                    Assert(~read.as_value().xor()),
+                ]
             with m.If(dut.answer.valid & dut.seen & (dut.asked.row == row)):
                 m.d.comb += [
-                    Assert(dut.gone[way] | (~sweeping & (found.as_value() == stored.as_value()))),
-                    Assert(~dut.gone[way] | sweeping | ~stored.valid),
+                    Assert(dut.gone | (found.as_value() == stored.as_value())),
+                    Assert(~dut.gone | ~swept | ~stored.valid),
                     # What is answered from an entry forgotten since is what the partner has all the same.
                     Assert(~found.valid | (theirs == (KNOWN | found.region))),
                     Assert(~found.as_value().xor()),
+                    Assert(dut.hits[way] == (found.valid & (found.region == dut.asked.region))),
                 ]
 
 

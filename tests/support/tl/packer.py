@@ -192,10 +192,10 @@ class PackerBench:
                 "pack": pack,
                 "requests": [_form(entry) for entry in requests],
                 "request_valid": (1 << min(4, len(scene.requests))) - 1,
-                "request_allowance": scene.allowances[0],
+                "request_allowance": (1 << scene.allowances[0]) - 1,
                 "responses": [_form(entry) for entry in responses],
                 "response_valid": (1 << min(8, len(scene.responses))) - 1,
-                "response_allowance": scene.allowances[1],
+                "response_allowance": (1 << scene.allowances[1]) - 1,
                 "fc": [control.encode() if control else 0 for control in scene.fc],
                 "fc_valid": sum(1 << n for n, control in enumerate(scene.fc) if control),
                 "fc_urgent": scene.urgent,
@@ -241,7 +241,15 @@ class PackerBench:
                 auth_tag = entry.get("auth_tag", rng.getrandbits(64))
                 ctx.set(getattr(self.dut, name)[n], {"field": entry["field"], "auth_tag": auth_tag})
         self.tags, self.jobs = jobs
-        return ctx.get(self.dut.content)
+        content = ctx.get(self.dut.content)
+        if rng.random() < 0.3:
+            # It stays for as long as it must wait, while its fields give way to others.
+            await ctx.tick()
+            for name, width in (("request_contents", 128), ("response_contents", 64)):
+                for entry in getattr(self.dut, name):
+                    ctx.set(entry.field, rng.getrandbits(width))
+            assert ctx.get(self.dut.content) == content
+        return content
 
     def _check_message(self, scene, counts, content, goes):
         assert counts.message and content.message and content.data == 0x01 | scene.shared_data << 8
@@ -309,10 +317,10 @@ INPUTS_LAYOUT = data.StructLayout(
         "pack": 1,
         "requests": data.ArrayLayout(FIELD_FORM_LAYOUT, 4),
         "request_valid": 4,
-        "request_allowance": 3,
+        "request_allowance": 4,
         "responses": data.ArrayLayout(FIELD_FORM_LAYOUT, 8),
         "response_valid": 8,
-        "response_allowance": 4,
+        "response_allowance": 8,
         "fc": data.ArrayLayout(32, 5),
         "fc_valid": 5,
         "fc_urgent": 1,
@@ -339,9 +347,9 @@ def _simulator(config):
     m.submodules.response_limit = response_limit = SourceRateLimit(RESPONSE_LIMIT)
     m.d.comb += [
         request_limit.taken.eq(inputs.pack),
-        request_limit.issued.eq(dut.counts.requests),
+        request_limit.issued.eq(dut.requests_go),
         response_limit.taken.eq(inputs.pack),
-        response_limit.issued.eq(dut.counts.responses),
+        response_limit.issued.eq(dut.responses_go),
     ]
     job = {}
 

@@ -3,7 +3,7 @@
 from collections import deque
 from dataclasses import dataclass, field
 
-from amaranth.hdl import Module
+from amaranth.hdl import Cat, Module, Mux
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
@@ -95,13 +95,13 @@ class LimitedSequence(wiring.Component):
         ):
             m.d.comb += [
                 limit.taken.eq(sequence.pack),
-                limit.issued.eq(issued),
+                limit.issued.eq(Cat(issued > n for n in range(limit.limit))),
                 limit.between.eq(sequence.between),
                 limit.flit.eq(sequence.flit_between),
             ]
         m.d.comb += [
-            self.request_allowance.eq(request_limit.allowance),
-            self.response_allowance.eq(response_limit.allowance),
+            self.request_allowance.eq(sum(request_limit.allowance)),
+            self.response_allowance.eq(sum(response_limit.allowance)),
         ]
         return m
 
@@ -175,7 +175,7 @@ def run(choose, cycles, *, authentication=False, ready=lambda: True, visible=lam
             # Content is there from the cycle after it was taken until it leaves, and no longer.
             ctx.set(sequence.content, result.taken[-1].offer.content if held else NOISE)
             assert said == tuple(ctx.get(s) for s in (sequence.swap_next, sequence.between))
-            control, take = ctx.get(sequence.control), ctx.get(sequence.take)
+            control, take = ctx.get(sequence.control), ctx.get(Mux(sequence.go, sequence.wanted, 0))
             assert take <= there
             flit = control or ctx.get(sequence.flit_between)
             for _ in range(take):

@@ -50,7 +50,8 @@ class Driver:
 
     def claim(self, kind, vc, beats):
         """Offer a claim, take it when granted; return the bucket or False."""
-        port = {"req": self.dut.request, "rsp": self.dut.response}[kind]
+        response = self.dut.read if beats else self.dut.write
+        port = {"req": self.dut.request, "rsp": response}[kind]
         self.ctx.set(port.valid, 1)
         self.ctx.set(port.vc, vc)
         self.ctx.set(port.beats, beats)
@@ -65,7 +66,7 @@ class Driver:
 
     def idle(self):
         self.update({})
-        for port in (self.dut.request, self.dut.response):
+        for port in (self.dut.request, self.dut.read, self.dut.write):
             self.ctx.set(port.valid, 0)
             self.ctx.set(port.take, 0)
 

@@ -1,7 +1,7 @@
 """Proof that no credit is made, lost or spent twice, for every claim and return and for ever."""
 
 import pytest
-from amaranth.hdl import Assert, Assume, Const, Module, Mux, Signal, signed
+from amaranth.hdl import Assert, Assume, Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In
 
@@ -32,10 +32,10 @@ class ClaimBench(wiring.Component):
     done: In(1)
     shared: In(1)
     enable: In(1)
-    valid: In(2)
-    vc: In(data.ArrayLayout(2, 2))
+    valid: In(3)
+    vc: In(data.ArrayLayout(2, 3))
     beats: In(data.ArrayLayout(3, 2))
-    take: In(2)
+    take: In(3)
 
     def elaborate(self, platform):
         m = Module()
@@ -57,13 +57,14 @@ class ClaimBench(wiring.Component):
             Assert(announcing | (done & (merged == shared))),
             Assert((dut.init_done == ~announcing) & (dut.shared == merged) & (~merged | ~announcing)),
         ]
-        claims = (dut.request, dut.response)
+        claims = (dut.request, dut.read, dut.write)
+        m.d.comb += Assume(~(self.valid[1] & self.valid[2]))
         for n, claim in enumerate(claims):
+            if n < len(self.beats):
+                m.d.comb += [Assume(self.beats[n] <= 4), claim.beats.eq(self.beats[n])]
             m.d.comb += [
-                Assume(self.beats[n] <= 4),
                 claim.valid.eq(self.valid[n]),
                 claim.vc.eq(self.vc[n]),
-                claim.beats.eq(self.beats[n]),
                 claim.take.eq(self.valid[n] & self.take[n] & claim.granted),
                 Assert(~claim.granted | (done & self.enable)),
             ]
@@ -75,19 +76,23 @@ class ClaimBench(wiring.Component):
             return self._account(m, dut, name, members, spent, announcing, when, flagged)
 
         for credit_class in CREDIT_CLASSES:
-            claim = claims[credit_class.startswith("rsp")]
-            amount = claim.beats if credit_class.endswith("data") else 1
+            claimants = claims[1:] if credit_class.startswith("rsp") else claims[:1]
+            is_data = credit_class.endswith("data")
             # All VCs are alike: the partner gives credits of two, which both claims name at will.
             for vc in (0, 2):
                 m.d.comb += Assume(self.update[credit_class].vc[vc] == 0)
                 m.d.comb += [Assert(counts[credit_class].vc[vc] == 0) for counts in (dut.counts, dut.announced)]
                 m.d.comb += Assert((dut.at_least[credit_class].vc[vc] == 0) & ~dut.exceeds[credit_class].vc[vc])
             for vc in (1, 3):
-                spent = Mux(claim.take & ~claim.pool & (claim.vc == vc), amount, 0)
+                spent = sum(
+                    Mux(claim.take & ~claim.pool & (claim.vc == vc), claim.beats if is_data else 1, 0)
+                    for claim in claimants
+                )
                 wrong |= account(f"{credit_class}_{vc}", [(credit_class, vc)], spent)
-            if credit_class.endswith("cmd"):
-                wrong |= account(f"{credit_class}_pool", [(credit_class, None)], claim.take & claim.pool)
-        spent = [Mux(claim.take & claim.pool, claim.beats, 0) for claim in claims]
+            if not is_data:
+                taken = Cat(claim.take & claim.pool for claim in claimants).any()
+                wrong |= account(f"{credit_class}_pool", [(credit_class, None)], taken)
+        spent = [Mux(claim.take & claim.pool, claim.beats, 0) for claim in claims[:2]]
         for n, pool in enumerate(DATA_POOLS):
             wrong |= account(f"data_pool_{n}", [pool], spent[n], apart)
         wrong |= account("data_pools", DATA_POOLS, spent[0] + spent[1], shared)

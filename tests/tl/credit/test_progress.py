@@ -56,7 +56,7 @@ class ProgressBench(wiring.Component):
         m.submodules.credits = credits = TransmitCredits(self.config)
         m.submodules.release = release = CreditRelease(self.config)
         self._return(m, credits, release)
-        claims = {"req": credits.request, "rsp": credits.response}
+        claims = {"req": credits.request, "rsp": credits.read}
         arrived = {}
         for kind, claim in claims.items():
             beats = getattr(self, f"{kind}_beats")
@@ -175,6 +175,9 @@ class ProgressBench(wiring.Component):
             self._share(m, credits, release, accounts["req_data"])
         else:
             kinds |= {"req_data": ["req_data"], "rsp_data": ["rsp_data"]}
+        for bucket, least in release.least.items():
+            pending = release.pending[bucket]
+            m.d.comb += [Assert(pending[name] == (pending.count >= count)) for name, count in least.items()]
         done = credits.peer_init_done
         m.d.comb += [Assert(done == release.init_sent), Assert(~credits.protocol_error)]
         for members in kinds.values():

@@ -76,6 +76,9 @@ class ReleaseBench(wiring.Component):
             m.d.comb += Assert(dut.valid[n] == (self.enable & (field.as_value() != 0)))
             if n:
                 m.d.comb += Assert(dut.valid[n - 1] | ~dut.valid[n])
+        for bucket, least in dut.least.items():
+            pending = dut.pending[bucket]
+            m.d.comb += [Assert(pending[name] == (pending.count >= count)) for name, count in least.items()]
         sent = Signal()
         m.d.sync += sent.eq(sent | dut.complete_taken)
         m.d.comb += [

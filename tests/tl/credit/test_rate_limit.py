@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from amaranth.hdl import Assert, Assume, Module, Mux, Signal
+from amaranth.hdl import Assert, Assume, Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 from amaranth.sim import Simulator
@@ -27,15 +27,15 @@ def allowances(limit, issued, *, together=False):
         for n, count in enumerate(issued):
             await ctx.tick().repeat(1 + count % 3)  # nothing leaves: nothing is retired
             if together and not count and n + 1 < len(issued) and issued[n + 1]:
-                seen.append(ctx.get(dut.allowance))
+                seen.append(ctx.get(dut.allowance).bit_count())
                 waits = True
                 continue
             ctx.set(dut.between, waits or not count)
             ctx.set(dut.flit, waits or not count)
             ctx.set(dut.taken, bool(count))
-            ctx.set(dut.issued, count)
+            ctx.set(dut.issued, (1 << count) - 1)
             # Of a flit between, the allowance is that of what comes behind it.
-            seen.append(ctx.get(dut.allowance) if count else ctx.get(dut.allowed))
+            seen.append(ctx.get(dut.allowance if count else dut.allowed).bit_count())
             await ctx.tick()
             ctx.set(dut.between, 0)
             ctx.set(dut.flit, 0)
@@ -83,6 +83,10 @@ def test_limit_is_checked():
         SourceRateLimit(0)
 
 
+def number(bits):
+    return sum(bits, start=Const(0))
+
+
 class CatchBufferBench(wiring.Component):
     """A transmitter that takes the allowance in full freedom, alone or with a flit between, and the fill of the
     receiver's catch buffer."""
@@ -100,22 +104,24 @@ class CatchBufferBench(wiring.Component):
         m = Module()
         m.submodules.dut = dut = SourceRateLimit(self.limit)
         fill, before, after = Signal(8), Signal(8), Signal(8)
+        allowance, allowed = number(dut.allowance), number(dut.allowed)
         m.d.comb += [
-            Assume(self.issued <= dut.allowance),
+            Assume(self.issued <= allowance),
+            *(Assert((bits & (bits + 1)) == 0) for bits in (dut.allowance, dut.allowed)),
             Assume(~self.flit | self.between),
             Assume(~(self.taken & self.between) | self.flit),
             dut.taken.eq(self.taken),
             dut.between.eq(self.between),
             dut.flit.eq(self.flit),
-            dut.issued.eq(self.issued),
+            dut.issued.eq(Cat(self.issued > n for n in range(self.limit))),
             # One field is retired with each flit, then the new ones enter.
             before.eq(Mux(self.between & (fill != 0), fill - 1, fill)),
             after.eq(Mux(before == 0, 0, before - 1) + self.issued),
             Assert(~self.taken | (after <= self.limit)),
             Assert(fill <= self.limit),
-            Assert((dut.allowance >= 1) & (dut.allowance <= self.limit)),
-            Assert(dut.allowance + Mux(before == 0, 0, before - 1) == self.limit),
-            Assert(dut.allowed + Mux(fill == 0, 0, fill - 1) == self.limit),
+            Assert(allowance >= 1),
+            Assert(allowance + Mux(before == 0, 0, before - 1) == self.limit),
+            Assert(allowed + Mux(fill == 0, 0, fill - 1) == self.limit),
             Assert(dut.holds == (fill != 0)),
             Assert(dut.outstanding == (before != 0)),
         ]

@@ -42,6 +42,7 @@ class SlotsBench(wiring.Component):
         taken, brings, has_tags, for_swap = Signal(), Signal(8), Signal(), Signal()
         m.d.comb += [
             Assert(dut.state.owed == owed),
+            Assert(dut.state.many == (owed > 1)),
             Assert(dut.state.holds == taken),
             Assert(~taken | ((dut.state.held == brings) & (brings != 1) & (dut.state.held_tagged == has_tags))),
             Assert(brings <= 72),
@@ -65,7 +66,7 @@ class SlotsBench(wiring.Component):
         with m.If(dut.flit):
             m.d.comb += [
                 Assert(self.advance & (self.available >= data_slots)),
-                Assert(dut.take == data_slots),
+                Assert(dut.wanted == data_slots),
                 Assert((dut.lower == LowerSlot.DATA) == (owed > 1)),
                 Assert(~control | taken),
                 Assert(dut.control == control),
@@ -74,7 +75,7 @@ class SlotsBench(wiring.Component):
             ]
             m.d.sync += owed.eq(next_owed)
         with m.Else():
-            m.d.comb += [Assert(dut.take == 0), Assert(~dut.control)]
+            m.d.comb += Assert(~dut.control)
 
         # Nothing is taken twice, dropped or overwritten; only a swap slot, or a flit that pushes others on, takes what
         # is not offered. Between what was taken and what is taken now no other flit stands but one between.

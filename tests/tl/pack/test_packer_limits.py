@@ -128,7 +128,7 @@ def rate_limited(in_sight, make_request, make_response):
             scene = Scene(
                 [make_request(rng=bench.rng) for _ in range(requests)],
                 [make_response(rng=bench.rng) for _ in range(responses)],
-                allowances=tuple(bench.ctx.get(limit.allowance) for limit in bench.rate_limits),
+                allowances=tuple(bench.ctx.get(limit.allowance).bit_count() for limit in bench.rate_limits),
             )
             assert scene.allowances == tuple(model.allowance for model in models)
             formed = await bench.form(scene)

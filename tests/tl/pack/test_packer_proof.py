@@ -19,10 +19,10 @@ INPUTS = {
     "limits": In(LIMITS_LAYOUT),
     "request_compressed": In(4),
     "request_valid": In(4),
-    "request_allowance": In(range(5)),
+    "request_allowance": In(4),
     "response_compressed": In(8),
     "response_valid": In(8),
-    "response_allowance": In(range(9)),
+    "response_allowance": In(8),
     "fc_waiting": In(1),
     "fc_urgent": In(1),
 }
@@ -54,6 +54,8 @@ class PackerBench(wiring.Component):
             share.fc_placed.eq(Cat(place[0] for place in fc_placement.fc).any()),
             Assume((self.request_valid & (self.request_valid + 1)) == 0),
             Assume((self.response_valid & (self.response_valid + 1)) == 0),
+            Assume((self.request_allowance & (self.request_allowance + 1)) == 0),
+            Assume((self.response_allowance & (self.response_allowance + 1)) == 0),
         ]
         self.fc_places = fc_placement.fc
         self.prove_that(m, self, share, placement)
@@ -72,7 +74,7 @@ def leave(bench, kind):
 
 def shares_are_kept(m, bench, share, placement):
     for kind, goes in (("request", share.requests), ("response", share.responses)):
-        count, allowance = number(getattr(bench, f"{kind}_valid")), getattr(bench, f"{kind}_allowance")
+        count, allowance = number(getattr(bench, f"{kind}_valid")), number(getattr(bench, f"{kind}_allowance"))
         compressed = getattr(bench, f"{kind}_compressed")
         m.d.comb += [
             Assert((goes & (goes + 1)) == 0),  # the oldest ones
@@ -184,16 +186,17 @@ def catch_buffers_never_overrun(m, bench, share, placement):
         fill, before, after = (Signal(8, name=f"{kind}_{name}") for name in ("fill", "before", "after"))
         m.d.comb += [
             limit.taken.eq(bench.pack),
-            limit.issued.eq(number(goes)),
+            limit.issued.eq(goes),
             limit.between.eq(bench.data_flit),
             limit.flit.eq(bench.data_flit),
             Assume(getattr(bench, f"{kind}_allowance") == limit.allowance),
             before.eq(Mux(bench.data_flit & (fill != 0), fill - 1, fill)),
-            after.eq(Mux(bench.pack, Mux(before == 0, 0, before - 1) + limit.issued, before)),
+            after.eq(Mux(bench.pack, Mux(before == 0, 0, before - 1) + number(goes), before)),
             Assert(after <= most),
-            Assert(limit.allowed + Mux(fill == 0, 0, fill - 1) == most),
-            Assert(limit.allowance + Mux(before == 0, 0, before - 1) == most),
-            Assert(limit.allowance >= 1),
+            Assert(number(limit.allowed) + Mux(fill == 0, 0, fill - 1) == most),
+            Assert(number(limit.allowance) + Mux(before == 0, 0, before - 1) == most),
+            Assert(limit.allowance[0] & limit.allowed[0]),
+            *(Assert((bits & (bits + 1)) == 0) for bits in (limit.allowance, limit.allowed)),
         ]
         m.d.sync += fill.eq(after)
 

@@ -35,6 +35,7 @@ async def send(ctx, dut, request):
         await ctx.tick()
     await ctx.tick()
     ctx.set(dut.i.valid, 0)
+    await ctx.tick()
     assert ctx.get(dut.o.valid)
     compressed, field, _, job = output_of(ctx, dut)
     assert job == job_of(request)
@@ -52,7 +53,7 @@ class Reference(TxReference):
     def __init__(self, rows, ways, device):
         super().__init__(rows, ways)
         self.row_member = "dst_acc_id" if device == "accelerator" else "src_acc_id"
-        self.expected = None
+        self.behind = self.expected = None
 
     def step(self, request, tag, inputs, accepted, taken):
         row = getattr(request, self.row_member)
@@ -60,16 +61,19 @@ class Reference(TxReference):
         exists = inputs["invalidate_row"] < self.policy.rows and inputs["invalidate_way"] < self.policy.ways
         invalidate = inputs["invalidate_entry"] and exists
         region = request.byte_address >> REGION_BITS
+        moves = self.coming is not None and (taken or self.waiting is None)
         self.cycle(
             inputs | {"row": row, "region": region, "candidate": candidate, "invalidate": invalidate}, accepted, taken
         )
-        if accepted:
-            answer = self.waiting
+        if moves:
+            answer, (moved, of_moved) = self.waiting, self.behind
             if answer.hit:
-                form = 1, compress_request(request, answer.way).encode()
+                form = 1, compress_request(moved, answer.way).encode()
             else:
-                form = long_form(request, answer.way if answer.load else None)
-            self.expected = *form, tag, job_of(request)
+                form = long_form(moved, answer.way if answer.load else None)
+            self.expected = *form, of_moved, job_of(moved)
+        if accepted:
+            self.behind = request, tag
 
 
 @pytest.mark.req("TL-091", "TL-092", "TL-094", "TL-095", "TL-109", "TL-110", "TL-112", "TL-116", "TL-117", "TL-118")
@@ -112,7 +116,7 @@ def test_random_requests(device, contexts):
                 "invalidate_way": rng.randrange(4),
             }
             if inputs["invalidate_entry"]:
-                pauses[context] = 3
+                pauses[context] = 4
             for name, value in inputs.items():
                 ctx.set(getattr(dut, name), value)
             set_request(ctx, dut.i.p, request, tag)

@@ -134,14 +134,14 @@ def test_table_5_15():
     second = request(WRITE_FULL, beats=4, rng=rng), write_response(rng=rng)
     stimulus.requests.append(second[0])
     stimulus.writes.append(second[1])
-    starts = {"req": (60, 62), "wr_rsp": (61, 63)}
+    starts = {"req": (60, 62), "wr_rsp": (62, 64)}
 
     def hold(channel, waiting, cycle, partner):
-        """The second of each kind comes too late for the first half-flit; a Response has a stage less to go."""
+        """The second of each kind comes too late for the first half-flit; a Response has two stages less to go."""
         return channel in starts and cycle < starts[channel][2 - len(waiting)]
 
     def releases(cycle, partner):
-        if cycle == 64:  # behind the first half-flit, in front of the second
+        if cycle == 65:  # behind the first half-flit, in front of the second
             partner.transmit_credits.send(request_field(request(WRITE_FULL, beats=1, rng=rng, vc=0)[0], pool=1))
             return [("req_cmd", 1, 0, 1), ("req_data", 1, 0, 1)]
         return []
@@ -199,7 +199,7 @@ def test_no_slot_is_lost(kind):
     assert rate == 1.0 and efficiency >= limit - 0.01
 
 
-@pytest.mark.parametrize("kind, cycles", [("read", 5), ("write_full", 5), ("read_response", 4), ("write_response", 4)])
+@pytest.mark.parametrize("kind, cycles", [("read", 6), ("write_full", 6), ("read_response", 4), ("write_response", 4)])
 def test_cycles_on_an_idle_link(kind, cycles):
     """From acceptance to a flit that is offered, with data or without: a Request has one more, for its cache."""
     rng = random.Random(9)

@@ -4,6 +4,8 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ualink.lib.select import select_one
+
 from .address_entry import REGION_BITS, check_geometry, entry_layout, has_mismatch, make_entry
 
 __all__ = ["ANSWER_LAYOUT", "OLDEST", "TxAddressCache"]
@@ -16,10 +18,11 @@ ANSWER_LAYOUT = data.StructLayout({"hit": 1, "load": 1, "way": 2})
 
 
 class TxAddressCache(wiring.Component):
-    """``rows`` x ``ways`` regions, one lookup per cycle, answered in the next (UALink_200 §5.5, §5.6).
+    """``rows`` x ``ways`` regions, one lookup per cycle, answered two cycles later (UALink_200 §5.5, §5.6).
 
-    A lookup takes effect when its answer is taken, so all take effect in the order of the Requests. It sees everything
-    that those before it changed.
+    In the first cycle the row that was read is compared, in the second one it is decided and written. A lookup takes
+    effect when its answer is taken, so all take effect in the order of the Requests. It sees everything that those
+    before it changed.
 
     Who hits stays: a hit makes its entry young (age 0). A miss makes all entries of its row older by one, up to
     ``OLDEST``, and takes the lowest way that is empty, or else the lowest that was ``OLDEST`` before; if there is none,
@@ -39,10 +42,11 @@ class TxAddressCache(wiring.Component):
     ----------
     lookup : what to look for; without ``candidate`` the answer is neither hit nor load, and nothing changes.
     answer : to the lookups, in order. Its payload does not change while it waits.
-    clear : level, forget everything. What was looked up before is answered as if it had come before.
+    clear : level, forget everything. An answer that is there already stays; other lookups miss and load nothing.
     invalidate : pulse, forget the entry ``invalidate_row``, ``invalidate_way``; other ways than there are have no
-        meaning. What was looked up before, or is in this cycle, is answered as if it had come before. Lookups wait for
-        one or two cycles; if another pulse comes before that is over, everything is forgotten.
+        meaning. What was looked up before, or is in this cycle, is answered as if it had come before. Further lookups
+        wait until all answers have been taken and the entry is forgotten; if another pulse comes before that is over,
+        everything is forgotten as by ``clear``.
     error : pulse with the answer that is taken: parity was wrong.
     """
 
@@ -52,11 +56,16 @@ class TxAddressCache(wiring.Component):
         self.entry_layout = entry_layout(region_bits, age=range(OLDEST + 1))
         self.storage = memory.Memory(shape=data.ArrayLayout(self.entry_layout, ways), depth=rows, init=[])
         lookup = data.StructLayout({"row": range(rows), "region": region_bits, "candidate": 1})
-        # The lookup that is to be answered: ``seen`` in the row, which is ``found``, where not ``gone`` since.
+        row = data.ArrayLayout(self.entry_layout, ways)
+        # The lookup whose row was ``read``, if there is one and it may see what the row ``holds``.
+        self.coming = Signal(lookup, reset_less=True)
+        self.comes, self.sees = Signal(), Signal()
+        self.read, self.holds = Signal(row), Signal(row)
+        # The lookup that is to be answered: ``seen`` in the row, which is ``found``, where it ``hits``; or the row was
+        # ``wrong``. Of what is ``gone`` since, nothing is written any more.
         self.asked = Signal(lookup, reset_less=True)
-        self.seen = Signal()
-        self.found = Signal(data.ArrayLayout(self.entry_layout, ways))
-        self.gone = Signal(ways)
+        self.seen, self.wrong, self.gone = Signal(), Signal(), Signal()
+        self.found, self.hits = Signal(row, reset_less=True), Signal(ways, reset_less=True)
         self.sweeping, self.sweep_row = Signal(init=1), Signal(range(rows))
         # An entry to be forgotten, in the cycle in which that happens.
         self.doomed, self.discard = Signal(), Signal()
@@ -77,103 +86,142 @@ class TxAddressCache(wiring.Component):
         m.submodules.storage = self.storage
         read = self.storage.read_port()
         write = self.storage.write_port(granularity=1)
-        asked, ways = self.asked, range(self.ways)
-        accepted, taken, seeing = Signal(), Signal(), Signal()
+        coming, asked = self.coming, self.asked
+        enters, moves, taken, forget, blind = (Signal(name=name) for name in _EVENTS)
         sweeping, sweep_row = self.sweeping, self.sweep_row
         doomed, doomed_row, doomed_way = self.doomed, Signal(range(self.rows)), Signal(2)
-        discard = self.discard
 
         m.d.comb += [
-            self.lookup.ready.eq((~self.answer.valid | taken) & ~doomed),
-            accepted.eq(self.lookup.valid & self.lookup.ready),
             taken.eq(self.answer.valid & self.answer.ready),
-            seeing.eq(self.lookup.p.candidate & ~sweeping & ~self.clear),
+            moves.eq(~self.answer.valid | taken),
+            enters.eq(~self.comes | moves),
+            self.lookup.ready.eq(enters & ~doomed),
+            self.discard.eq(doomed & ~self.comes & ~self.answer.valid & ~sweeping),
+            forget.eq(self.clear | (self.invalidate & doomed & ~self.discard & ~sweeping)),
+            blind.eq(forget | sweeping),
             read.addr.eq(self.lookup.p.row),
-            read.en.eq(accepted),
+            read.en.eq(enters),
+            self.read.eq(read.data),
+            self.error.eq(taken & self.wrong),
         ]
-        with m.If(accepted):
-            m.d.sync += [self.answer.valid.eq(1), asked.eq(self.lookup.p), self.seen.eq(seeing)]
-        with m.Elif(taken):
-            m.d.sync += self.answer.valid.eq(0)
+        changed, used = self._answer(m)
+        hits, mismatch = self._compare(m, changed, used, enters)
 
-        # What the lookup before wrote while this one was reading comes from beside the memory.
-        written, forwarded = Signal(self.ways), Signal(self.ways)
-        aside = Signal(self.found.shape(), reset_less=True)
-        with m.If(accepted):
+        with m.If(enters):
             m.d.sync += [
-                forwarded.eq(Mux(asked.row == self.lookup.p.row, written, 0)),
-                aside.eq(write.data),
+                self.comes.eq(self.lookup.valid & ~doomed),
+                coming.eq(self.lookup.p),
+                self.sees.eq(self.lookup.p.candidate & ~blind),
             ]
-        for way in ways:
-            m.d.comb += self.found[way].eq(Mux(forwarded[way], aside[way], read.data[way]))
+        with m.Elif(blind):
+            m.d.sync += self.sees.eq(0)
+        with m.If(moves):
+            m.d.sync += [
+                self.answer.valid.eq(self.comes),
+                asked.eq(coming),
+                self.seen.eq(self.sees & ~blind & ~mismatch),
+                self.wrong.eq(self.sees & ~blind & mismatch),
+                self.gone.eq(0),
+            ]
+        with m.Elif(blind):
+            m.d.sync += self.gone.eq(1)
 
-        changed, changes = self._answer(m)
-        m.d.comb += self.error.eq(taken & self.seen & self._mismatch())
-
-        # One write per cycle: the sweep, else what the answer changed, else an entry to be forgotten.
+        # What the lookup in front changes in this cycle comes late.
+        same_row, same_region = Signal(), Signal()
         m.d.comb += [
-            write.addr.eq(asked.row),
-            write.data.eq(changes),
-            discard.eq(doomed & ~taken & ~sweeping),
+            same_row.eq(coming.row == asked.row),
+            same_region.eq(coming.region == asked.region),
         ]
+        for way in range(self.ways):
+            left = self._older(self.holds[way]), self.holds[way]
+            with m.If(moves):
+                m.d.sync += [
+                    self.found[way].eq(
+                        Mux(used[way] & same_row, self._young(asked), Mux(changed[way] & same_row, *left))
+                    ),
+                    self.hits[way].eq(Mux(used[way] & same_row, same_region, hits[way])),
+                ]
+
+        # One write per cycle: the sweep, else what the answer changes, else an entry to be forgotten.
+        m.d.comb += write.addr.eq(asked.row)
+        for way in range(self.ways):
+            m.d.comb += write.data[way].eq(Mux(used[way], self._young(asked), self._older(self.found[way])))
         with m.If(sweeping):
             m.d.comb += [write.addr.eq(sweep_row), write.data.eq(0), write.en.eq(-1)]
-        with m.Elif(taken):
-            m.d.comb += [written.eq(changed & ~self.gone), write.en.eq(written)]
-        with m.Elif(doomed):
+        with m.Elif(self.discard):
             m.d.comb += [write.addr.eq(doomed_row), write.data.eq(0), write.en.eq(1 << doomed_way)]
+        with m.Else():
+            m.d.comb += write.en.eq(changed)
 
-        with m.If(accepted):
-            m.d.sync += self.gone.eq(0)
-        with m.Elif(sweeping | self.clear):
-            m.d.sync += self.gone.eq(-1)
-        with m.Elif(discard & (doomed_row == asked.row)):
-            m.d.sync += self.gone.eq(self.gone | (1 << doomed_way))
-
-        with m.If(discard | sweeping):
+        with m.If(self.discard | sweeping):
             m.d.sync += doomed.eq(0)
         with m.If(self.invalidate):
             m.d.sync += [doomed.eq(1), doomed_row.eq(self.invalidate_row), doomed_way.eq(self.invalidate_way)]
         with m.If(sweeping):
             m.d.sync += [sweeping.eq(sweep_row != self.rows - 1), sweep_row.eq(sweep_row + 1)]
-        with m.If(self.clear | (self.invalidate & doomed & ~discard & ~sweeping)):
+        with m.If(forget):
             m.d.sync += [sweeping.eq(1), sweep_row.eq(0)]
         return m
 
-    def _mismatch(self) -> Value:
-        return Cat(has_mismatch(self.found[way]) for way in range(self.ways)).any()
+    def _compare(self, m, changed, used, enters) -> tuple[Value, Value]:
+        """What the row holds that was read, with what was being written in that cycle; gives where it hits and whether
+        parity is wrong."""
+        older, young, region = Signal(self.ways), Signal(self.ways), Signal.like(self.asked.region)
+        hits = Signal(self.ways)
+        same_row = self.asked.row == self.lookup.p.row
+        with m.If(enters):
+            m.d.sync += [
+                older.eq(Mux(same_row, changed, 0)),
+                young.eq(Mux(same_row, used, 0)),
+                region.eq(self.asked.region),
+            ]
+        written = Signal(self.coming.shape())
+        m.d.comb += written.region.eq(region)
+        for way in range(self.ways):
+            entry = self.read[way]
+            m.d.comb += [
+                self.holds[way].eq(Mux(young[way], self._young(written), Mux(older[way], self._older(entry), entry))),
+                hits[way].eq(
+                    Mux(
+                        young[way],
+                        self.coming.region == region,
+                        entry.valid & (entry.region == self.coming.region),
+                    )
+                ),
+            ]
+        return hits, Cat(has_mismatch(self.read[way]) for way in range(self.ways)).any()
+
+    def _young(self, lookup) -> Value:
+        """The entry that a hit leaves, and a load as well."""
+        return make_entry(self.entry_layout, valid=1, region=lookup.region)
+
+    def _older(self, entry) -> Value:
+        """The entry that a miss leaves."""
+        age = entry.age + (entry.age != OLDEST)
+        return make_entry(self.entry_layout, valid=entry.valid, region=entry.region, age=age)
 
     def _answer(self, m) -> tuple[Value, Value]:
-        """The answer out of ``found``; gives the ways that it changes and what they become."""
+        """The answer out of ``found``; gives the ways that it changes in this cycle, and the one among them that it
+        uses."""
         found, answer, ways = self.found, self.answer.p, range(self.ways)
-        hits, empty, oldest, chosen = (Signal(self.ways, name=name) for name in ("hits", "empty", "oldest", "chosen"))
-        usable, use = Signal(), Signal()
-        changed, changes = Signal(self.ways), Signal(found.shape())
+        empty, oldest, chosen, lowest = (Signal(self.ways, name=name) for name in _WAYS)
+        changed, used = Signal(self.ways), Signal(self.ways)
+        hit, writes = Signal(), Signal()
         for way in ways:
-            m.d.comb += [
-                hits[way].eq(found[way].valid & (found[way].region == self.asked.region)),
-                empty[way].eq(~found[way].valid),
-                oldest[way].eq(found[way].age == OLDEST),
-            ]
+            m.d.comb += [empty[way].eq(~found[way].valid), oldest[way].eq(found[way].age == OLDEST)]
         m.d.comb += [
-            usable.eq(self.seen & ~self._mismatch()),
-            answer.hit.eq(usable & hits.any()),
-            answer.load.eq(usable & ~hits.any() & (empty.any() | oldest.any())),
-            chosen.eq(Mux(hits.any(), hits, Mux(empty.any(), empty, oldest))),
-            use.eq(answer.hit | answer.load),
+            hit.eq(self.hits.any()),
+            answer.hit.eq(self.seen & hit),
+            answer.load.eq(self.seen & ~hit & (empty.any() | oldest.any())),
+            chosen.eq(Mux(hit, self.hits, Mux(empty.any(), empty, oldest))),
+            lowest.eq(chosen & -chosen),
+            answer.way.eq(Mux(self.seen, select_one(lowest, ways), 0)),
+            writes.eq(self.answer.valid & self.answer.ready & self.seen & ~self.gone & ~self.sweeping),
+            used.eq(lowest & writes.replicate(self.ways)),
+            changed.eq(used | (~hit & writes).replicate(self.ways)),
         ]
-        for way in reversed(ways):
-            with m.If(use & chosen[way]):
-                m.d.comb += answer.way.eq(way)
-        # A hit leaves the same entry as a load.
-        young = make_entry(self.entry_layout, valid=1, region=self.asked.region)
-        for way in ways:
-            entry = found[way]
-            age = entry.age + (entry.age != OLDEST)
-            older = make_entry(self.entry_layout, valid=entry.valid, region=entry.region, age=age)
-            used = use & (answer.way == way)
-            m.d.comb += [
-                changed[way].eq(Mux(answer.hit, used, usable)),
-                changes[way].eq(Mux(used, young, older)),
-            ]
-        return changed, changes
+        return changed, used
+
+
+_EVENTS = ("enters", "moves", "taken", "forget", "blind")
+_WAYS = ("empty", "oldest", "chosen", "lowest")

@@ -60,7 +60,7 @@ _EACH_LAYOUT = data.StructLayout({name: data.StructLayout({"pool": 1, "vc": 4}) 
 
 
 class TransmitCredits(wiring.Component):
-    """The twenty credit counters of one direction, with one claim of each kind per cycle.
+    """The twenty credit counters of one direction, with one claim of a Request and one of a Response per cycle.
 
     A claim prefers the Pool and falls back on its VC; command and data credits always come from the same kind of
     bucket. Credits received in one cycle are counted in the next and can be claimed one cycle later: a claim is decided
@@ -77,7 +77,8 @@ class TransmitCredits(wiring.Component):
     peer_init_done, peer_shared_data : as in ``ReceiveStatusSignature``; an update of the cycle in which
         ``peer_init_done`` rises still belongs to the initial release.
     enable : claims may be granted; they are not before ``peer_init_done`` in any case.
-    request, response : claims of a Request, and of a Read or Write Response.
+    request, read, write : claims of a Request, of a Read Response and of a Write Response, which has no ``beats``. One
+        of the Responses at most is ``valid`` in a cycle; what is granted to either does not wait for which it is.
     counts : credits in hand, all 0 after reset.
     announced : credits of the initial release, of which ``counts`` are in hand; all 0 after reset.
     protocol_error : sticky, more credits were returned than were given at the start, or than the counter holds; 2
@@ -101,7 +102,8 @@ class TransmitCredits(wiring.Component):
                 "peer_shared_data": In(1),
                 "enable": In(1),
                 "request": In(CreditClaimSignature()),
-                "response": In(CreditClaimSignature()),
+                "read": In(CreditClaimSignature()),
+                "write": In(CreditClaimSignature()),
                 "counts": Out(credit_counts_layout(config)),
                 "announced": Out(credit_counts_layout(config)),
                 "protocol_error": Out(1),
@@ -115,14 +117,16 @@ class TransmitCredits(wiring.Component):
         m.d.sync += [init_done.eq(self.peer_init_done), shared.eq(self.peer_init_done & self.peer_shared_data)]
         m.d.sync += self.kept.eq(_kept(totals.req_data.pool))
 
-        for claim, kind in ((self.request, "req"), (self.response, "rsp")):
-            self._grant(m, claim, kind, init_done, shared)
+        for name, kind in (("request", "req"), ("read", "rsp"), ("write", "rsp")):
+            self._grant(m, name, kind, init_done, shared)
         for credit_class in CREDIT_CLASSES:
-            claim = self.request if credit_class.startswith("req") else self.response
             is_data = credit_class.endswith("data")
+            claims = (
+                [self.request] if credit_class.startswith("req") else [self.read, *([] if is_data else [self.write])]
+            )
             count, total, update = counts[credit_class], totals[credit_class], self.update[credit_class]
             at_least, exceeds = self.at_least[credit_class], self.exceeds[credit_class]
-            amount = claim.beats if is_data else 1
+            amount = claims[0].beats if is_data else 1
 
             def bucket(count, total, at_least, returned, taken, amount=amount):
                 gained = Mux(self.update.valid, returned, 0)
@@ -131,11 +135,12 @@ class TransmitCredits(wiring.Component):
                 return self._count(m, count, total, gained=gained, lost=[(taken, amount)], given=given)
 
             for vc in range(4):
-                taken = claim.take & ~claim.pool & (claim.vc == vc)
+                taken = _any(claim.take & ~claim.pool & (claim.vc == vc) for claim in claims)
                 too_many = bucket(count.vc[vc], total.vc[vc], at_least.vc[vc], update.vc[vc], taken)
                 m.d.comb += exceeds.vc[vc].eq(too_many)
             if not is_data:
-                too_many = bucket(count.pool, total.pool, at_least.pool, update.pool, claim.take & claim.pool)
+                taken = _any(claim.take & claim.pool for claim in claims)
+                too_many = bucket(count.pool, total.pool, at_least.pool, update.pool, taken)
                 m.d.comb += exceeds.pool.eq(too_many)
         self._count_data_pools(m, totals, init_done, shared)
         m.d.sync += self.excess.eq(self.exceeds)
@@ -143,28 +148,31 @@ class TransmitCredits(wiring.Component):
             m.d.sync += self.protocol_error.eq(1)
         return m
 
-    def _grant(self, m, claim, kind, init_done, shared):
-        """Decide ``claim``; a Request leaves credits in a shared Pool."""
+    def _grant(self, m, name, kind, init_done, shared):
+        """Decide the claim ``name``; a Request leaves credits in a shared Pool."""
+        claim = getattr(self, name)
         cmd, beats = self.at_least[f"{kind}_cmd"], self.at_least[f"{kind}_data"]
         joint = self.at_least.req_data.pool
-        pool_enough, joint_enough = Signal(name=f"{kind}_pool_enough"), Signal(name=f"{kind}_joint_enough")
-        pool_ok = Signal(name=f"{kind}_pool_ok")
-        vc_ok = Signal(name=f"{kind}_vc_ok")
+        pool_enough, joint_enough = Signal(name=f"{name}_pool_enough"), Signal(name=f"{name}_joint_enough")
+        pool_ok = Signal(name=f"{name}_pool_ok")
+        vc_ok = Signal(name=f"{name}_vc_ok")
+        # A Write Response has no data.
+        amount = 0 if name == "write" else claim.beats
         m.d.comb += [
-            pool_enough.eq(_holds(beats.pool, claim.beats)),
-            joint_enough.eq(_holds(joint, claim.beats)),
+            pool_enough.eq(_holds(beats.pool, amount)),
+            joint_enough.eq(_holds(joint, amount)),
             pool_ok.eq(cmd.pool[0] & Mux(shared, joint_enough, pool_enough)),
-            vc_ok.eq(cmd.vc[claim.vc][0] & _holds(beats.vc[claim.vc], claim.beats)),
+            vc_ok.eq(cmd.vc[claim.vc][0] & Array(_holds(beats.vc[vc], amount) for vc in range(4))[claim.vc]),
             claim.granted.eq(self.enable & init_done & (pool_ok | vc_ok)),
             claim.pool.eq(pool_ok),
         ]
         if kind == "req":
             # What is left to Responses, for both answers to whether one is claiming; that comes late.
             left = [Signal(range(5), name=f"left_{n}") for n in range(2)]
-            wanted = self.response.beats
+            wanted = self.read.beats
             m.d.comb += [left[0].eq(self.kept), left[1].eq(Mux(wanted > self.kept, wanted, self.kept))]
             enough = [_holds(joint, claim.beats + amount) for amount in left]
-            m.d.comb += joint_enough.eq((claim.beats == 0) | Mux(self.response.valid, enough[1], enough[0]))
+            m.d.comb += joint_enough.eq((claim.beats == 0) | Mux(self.read.valid, enough[1], enough[0]))
 
     def _count(self, m, count, total, *, gained, lost, given, emptied=0):
         """Count a bucket and its total: what the initial release gave, which the count may never exceed. Gives whether
@@ -196,11 +204,11 @@ class TransmitCredits(wiring.Component):
         ReqData's."""
         req, req_total = self.counts.req_data.pool, totals.req_data.pool
         rsp, rsp_total = self.counts.rsp_data.pool, totals.rsp_data.pool
-        req_taken, rsp_taken = (claim.take & claim.pool for claim in (self.request, self.response))
+        req_taken, rsp_taken = (claim.take & claim.pool for claim in (self.request, self.read))
         req_returned = Mux(self.update.valid, self.update.req_data.pool, 0)
         rsp_returned = Mux(self.update.valid, self.update.rsp_data.pool, 0)
-        from_req = [(req_taken, self.request.beats), (rsp_taken & shared, self.response.beats)]
-        from_rsp = [(rsp_taken, self.response.beats)]
+        from_req = [(req_taken, self.request.beats), (rsp_taken & shared, self.read.beats)]
+        from_rsp = [(rsp_taken, self.read.beats)]
         self._follow(m, self.at_least.req_data.pool, req, from_req)
         self._follow(m, self.at_least.rsp_data.pool, rsp, from_rsp, shared)
         req_exceeds = self._count(
@@ -232,6 +240,10 @@ def _kept(joint):
 def _holds(at_least, amount):
     """Whether a bucket with these flags has ``amount``."""
     return Array([Const(1), *at_least])[amount]
+
+
+def _any(conditions):
+    return Cat(conditions).any()
 
 
 def _chosen(lost, of):

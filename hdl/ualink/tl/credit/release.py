@@ -1,7 +1,7 @@
 """Credits that the receiver gives to the partner (UALink_200 §5.1.1, §5.8)."""
 
-from amaranth.hdl import Const, Module, Mux, Signal
-from amaranth.lib import wiring
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.config import Credits, TLConfig
@@ -51,6 +51,15 @@ class CreditRelease(wiring.Component):
 
     def __init__(self, config: TLConfig):
         self.config = config
+        # Of each bucket that may be given: the credits that wait, and beside them out of registers whether they are as
+        # many as ``least`` says: any, more than a field holds, so many that they are urgent.
+        self.pending: dict[tuple[str, int], data.View] = {}
+        self.least: dict[tuple[str, int], dict[str, int]] = {}
+        for credit_class in CREDIT_CLASSES:
+            credits: Credits = getattr(config, credit_class)
+            for bucket, (count, total) in enumerate(zip((credits.pool, *credits.vc), self._totals(credit_class))):
+                if total:
+                    self._make_bucket(credit_class, bucket, count, total)
         super().__init__(
             {
                 "enable": In(1),
@@ -67,16 +76,15 @@ class CreditRelease(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        waiting, urgent = Const(0), Const(0)
+        waiting, urgent = Const(0, FC_FIELDS), Const(0)
         for credit_class in CREDIT_CLASSES:
             class_waiting, class_urgent = self._return_class(m, credit_class)
             waiting |= class_waiting
             urgent |= class_urgent
-        for n, field in enumerate(self.fields):
-            m.d.comb += self.valid[n].eq(self.enable & (field.as_value() != 0))
         m.d.comb += [
-            self.complete.eq(self.enable & ~self.init_sent & ~waiting),
-            self.urgent.eq(self.enable & (urgent | (waiting & ~self.init_sent))),
+            self.valid.eq(waiting & self.enable.replicate(FC_FIELDS)),
+            self.complete.eq(self.enable & ~self.init_sent & ~waiting[0]),
+            self.urgent.eq(self.enable & (urgent | (waiting[0] & ~self.init_sent))),
         ]
         with m.If(self.complete_taken):
             m.d.sync += self.init_sent.eq(1)
@@ -89,19 +97,25 @@ class CreditRelease(wiring.Component):
             return (self.config.req_data.pool + self.config.rsp_data.pool, *credits.vc)
         return (credits.pool, *credits.vc)
 
-    def _return_class(self, m, credit_class):
-        """Fill one class of the FC fields from its buckets; return whether any bucket waits, and is urgent."""
-        credits: Credits = getattr(self.config, credit_class)
-        announced = (credits.pool, *credits.vc)
-        totals = self._totals(credit_class)
-        buckets = [n for n, total in enumerate(totals) if total]
-        most = (1 << FLOW_CONTROL[credit_class].shape["count"].shape) - 1
+    def _make_bucket(self, credit_class, bucket, announced, total):
+        most = _most(credit_class)
+        least = {"waits": 1, "over": most + 1, "full": min(most, -(-total // 4))}
+        self.least[credit_class, bucket] = least
+        self.pending[credit_class, bucket] = Signal(
+            data.StructLayout({"count": range(total + 1), **dict.fromkeys(least, 1)}),
+            init={"count": announced, **{name: announced >= count for name, count in least.items()}},
+            name=f"{credit_class}_{bucket}",
+        )
 
-        pending = [Signal(range(totals[b] + 1), init=announced[b], name=f"{credit_class}_{b}") for b in buckets]
-        amounts = [Mux(count > most, most, count) for count in pending]
+    def _return_class(self, m, credit_class):
+        """Fill one class of the FC fields from its buckets; return in which fields it is, and whether it is urgent."""
+        buckets = [bucket for kind, bucket in self.pending if kind == credit_class]
+        pending = [self.pending[credit_class, b] for b in buckets]
+        most = _most(credit_class)
+        amounts = [Mux(bucket.over, most, bucket.count) for bucket in pending]
         # Buckets above the one that was served last come before the others.
         above = Signal(len(buckets), name=f"{credit_class}_above")
-        chosen = self._choose(m, pending, above, credit_class)
+        chosen = self._choose(m, [bucket.waits for bucket in pending], above, credit_class)
 
         for n, (field, choice) in enumerate(zip(self.fields, chosen)):
             for i, b in enumerate(buckets):
@@ -124,30 +138,41 @@ class CreditRelease(wiring.Component):
                 (self._freed(self.release[name], b) for name in RELEASES_OF_CLASS[credit_class]), start=Const(0)
             )
             # What is taken is known late.
-            m.d.sync += pending[i].eq(Mux(taken, pending[i] - amounts[i] + freed, pending[i] + freed))
-            urgent |= pending[i] >= min(most, -(-totals[b] // 4))
-            urgent |= self._overdue(m, pending[i], taken & (pending[i] <= most), f"{credit_class}_{b}_age")
-        return _any(pending), urgent
+            bucket, least = pending[i], self.least[credit_class, b]
+            stay, rest = (Signal(len(bucket.count) + 1, name=f"{credit_class}_{b}_{name}") for name in ("stay", "rest"))
+            m.d.comb += [
+                stay.eq(bucket.count + freed),
+                rest.eq(Mux(bucket.over, bucket.count - most, 0) + freed),
+            ]
+            m.d.sync += [
+                bucket.count.eq(Mux(taken, rest, stay)),
+                bucket.waits.eq((freed != 0) | Mux(taken, bucket.over, bucket.waits)),
+                bucket.over.eq(Mux(taken, rest >= least["over"], stay >= least["over"])),
+                bucket.full.eq(Mux(taken, rest >= least["full"], stay >= least["full"])),
+            ]
+            emptied = ~bucket.waits | (taken & ~bucket.over)
+            urgent |= bucket.full | self._overdue(m, emptied, f"{credit_class}_{b}_age")
+        return Cat(choice.any() for choice in chosen), urgent
 
-    def _overdue(self, m, count, emptied, name):
+    def _overdue(self, m, emptied, name):
         """Whether the oldest credit of a bucket has been offered for ``credit_return_delay`` cycles."""
         delay = self.config.credit_return_delay
         age = Signal(range(delay + 1), name=name)
-        with m.If((count == 0) | emptied):
+        with m.If(emptied):
             m.d.sync += age.eq(0)
         with m.Elif(age != delay):
             m.d.sync += age.eq(age + 1)
         return age == delay
 
-    def _choose(self, m, pending, above, credit_class):
+    def _choose(self, m, waits, above, credit_class):
         """For each FC field one bucket or none, one-hot, in round robin order."""
-        later = Signal(len(pending), name=f"{credit_class}_later")
-        earlier = Signal(len(pending), name=f"{credit_class}_earlier")
-        for i, count in enumerate(pending):
-            m.d.comb += [later[i].eq((count != 0) & above[i]), earlier[i].eq((count != 0) & ~above[i])]
+        later = Signal(len(waits), name=f"{credit_class}_later")
+        earlier = Signal(len(waits), name=f"{credit_class}_earlier")
+        for i, one in enumerate(waits):
+            m.d.comb += [later[i].eq(one & above[i]), earlier[i].eq(one & ~above[i])]
         chosen = []
-        for n in range(min(FC_FIELDS, len(pending))):
-            choice = Signal(len(pending), name=f"{credit_class}_choice_{n}")
+        for n in range(min(FC_FIELDS, len(waits))):
+            choice = Signal(len(waits), name=f"{credit_class}_choice_{n}")
             m.d.comb += choice.eq(Mux(later != 0, later & -later, earlier & -earlier))
             later, earlier = later & ~choice, earlier & ~choice
             chosen.append(choice)
@@ -158,8 +183,6 @@ class CreditRelease(wiring.Component):
         return Mux(release.valid & matches, release.count, 0)
 
 
-def _any(counts):
-    waiting = Const(0)
-    for count in counts:
-        waiting |= count != 0
-    return waiting
+def _most(credit_class):
+    """Credits of a class that one FC field returns."""
+    return (1 << FLOW_CONTROL[credit_class].shape["count"].shape) - 1

@@ -1,16 +1,16 @@
 """Beats in, half-flits out: the data that the fields of a Control half-flit owe, in the order of their sectors."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ualink.lib.select import select_one
 from ualink.tl.format.fields import MessageType
 from ualink.tl.format.half_flits import (
     DATA_JOB_LAYOUT,
     HALF_FLIT_LAYOUT,
     ORIG_DATA_BEAT_LAYOUT,
     READ_DATA_BEAT_LAYOUT,
-    DataSource,
 )
 
 from .share import REQUESTS_IN_SIGHT, RESPONSES_IN_SIGHT
@@ -29,11 +29,13 @@ class DataGearbox(wiring.Component):
     Attributes
     ----------
     load : take over the jobs of the fields that go; only when no job is pending.
-    requests, requests_go, responses, responses_go : jobs of the fields in sight, and which of these go.
+    requests, requests_go, responses, responses_go : jobs of the fields in sight, and which of these go: the first ones.
+        Those of Requests are about ``orig_data``, those of Responses about ``rd_data``, whatever their ``source``.
     request_below : Request 0 stands below the Responses; all other Requests stand above them.
     orig_data, rd_data : beats, in the order of the Requests and of the Read Responses.
     window, available : the next two half-flits owed, and how many of them are there.
-    take : half-flits that leave in this cycle, at most ``available``; one only when at most one is carried.
+    wanted, go : half-flits that leave in a cycle with ``go``, which comes late: at most ``available``; one only when at
+        most one is carried.
     """
 
     def __init__(self):
@@ -49,7 +51,8 @@ class DataGearbox(wiring.Component):
                 "rd_data": In(stream.Signature(READ_DATA_BEAT_LAYOUT)),
                 "window": Out(HALF_FLIT_LAYOUT).array(2),
                 "available": Out(range(3)),
-                "take": In(range(3)),
+                "wanted": In(range(3)),
+                "go": In(1),
             }
         )
 
@@ -59,9 +62,8 @@ class DataGearbox(wiring.Component):
         beat = Signal(2)
         m.d.comb += last.eq(beat == job.num_beats)
         m.d.sync += beat.eq(Mux(pop, Mux(last, 0, beat + 1), beat))
-        head_valid = self._select_job(m, job, pop & last)
+        head_valid, from_rd_rsp = self._select_job(m, job, pop & last)
 
-        from_rd_rsp = job.source == DataSource.RD_RSP
         head, error, beat_valid = Signal(512), Signal(), Signal()
         with m.If(from_rd_rsp):
             m.d.comb += [head.eq(self.rd_data.p.data), error.eq(self.rd_data.p.error)]
@@ -77,52 +79,79 @@ class DataGearbox(wiring.Component):
                 half_flit.data.eq(Mux(error, MessageType.POISONED_DATA, bits)),
                 half_flit.message.eq(error),
             ]
-        m.d.comb += enables.data.eq(self._byte_enables(m, job, beat, pop))
+        m.d.comb += enables.data.eq(self._byte_enables(m, job, beat))
 
         # Half-flits carried over from the last beat that left; there are two only after the last beat of a job.
         carry = [Signal(HALF_FLIT_LAYOUT, name=f"carry_{n}", reset_less=True) for n in range(2)]
         carried = Signal(range(3))
-        gain = Signal(range(4))
+        pops, after = Signal(), Signal(range(3))
         m.d.comb += [
             self.window[0].eq(Mux(carried == 0, lower, carry[0])),
             self.window[1].eq(Mux(carried == 0, upper, Mux(carried == 1, lower, carry[1]))),
             self.available.eq(Mux(head_valid & beat_valid, 2, carried)),
-            pop.eq(self.take > carried),
-            gain.eq(Mux(pop, 2 + (job.byte_enables & last), 0)),
+            pops.eq(self.wanted > carried),
+            pop.eq(self.go & pops),
+            after.eq(carried + Mux(pops, 2 + (job.byte_enables & last), 0) - self.wanted),
         ]
-        m.d.sync += carried.eq(carried + gain - self.take)
-        with m.If(pop):
-            m.d.sync += [
-                carry[0].eq(Mux((carried == 0) & (self.take == 2), enables, upper)),
-                carry[1].eq(enables),
-            ]
+        with m.If(self.go):
+            m.d.sync += carried.eq(after)
+        # What holds nothing may take what a beat would leave before it is known that it goes.
+        with m.If(carried == 0):
+            m.d.sync += carry[0].eq(Mux(self.wanted == 2, enables, upper))
+        with m.Elif(pop):
+            m.d.sync += carry[0].eq(upper)
+        with m.If(carried != 2):
+            m.d.sync += carry[1].eq(enables)
         return m
 
     def _select_job(self, m, job, done):
         """Show the pending job of the lowest sector as ``job`` and drop it when ``done``; return whether there is
-        one."""
-        # In the order of their sectors: Request 0 if it stands below, the Responses, the Requests.
-        sources = [self.requests[0], *self.responses, *self.requests]
-        goes = Cat(
-            self.requests_go[0] & self.request_below,
-            self.responses_go,
-            self.requests_go[0] & ~self.request_below,
-            self.requests_go[1:],
-        )
-        first, *others = (Signal(DATA_JOB_LAYOUT, name=f"job_{n}", reset_less=True) for n in range(len(sources) - 1))
-        jobs = [first, *others[:RESPONSES_IN_SIGHT], first, *others[RESPONSES_IN_SIGHT:]]
-        pending = Signal(len(jobs))
+        one, and whether it is a Response's."""
+        # In the order of their sectors: Request 0 if it stands below, the Responses, the Requests. Of the latter two
+        # kinds the lowest pending job is known beside the others: of those that go, the lowest that owes anything.
+        below = Signal()
+        jobs = {kind: [Signal(DATA_JOB_LAYOUT, name=f"{kind}_{n}", reset_less=True) for n in range(most)]
+                for kind, most in (("request", REQUESTS_IN_SIGHT), ("response", RESPONSES_IN_SIGHT))}  # fmt: skip
+        pending, first = ({kind: Signal(len(jobs[kind]), name=f"{kind}s_{name}") for kind in jobs} for name in _PENDING)
+        below_goes = self.requests_go[0] & self.request_below & (self.requests[0].half_flits != 0)
+        above = Cat(~self.request_below, Const(-1, REQUESTS_IN_SIGHT - 1))
+        is_response, done_of = Signal(), {}
+        m.d.comb += is_response.eq(~below & first["response"].any())
+        done_of["response"] = done & is_response
+        done_of["request"] = done & ~below & ~is_response
         with m.If(self.load):
-            m.d.sync += [stored.eq(new) for stored, new in zip(jobs, sources, strict=True)]
-            m.d.sync += pending.eq(Cat(go & (new.half_flits != 0) for go, new in zip(goes, sources)))
+            m.d.sync += below.eq(below_goes)
         with m.Elif(done):
-            m.d.sync += pending.eq(pending & (pending - 1))
-        for n in reversed(range(len(jobs))):
-            with m.If(pending[n]):
-                m.d.comb += job.eq(jobs[n])
-        return pending != 0
+            m.d.sync += below.eq(0)
+        for kind, sources, goes in (
+            ("request", self.requests, self.requests_go & above),
+            ("response", self.responses, self.responses_go),
+        ):
+            owing, rest = Signal(len(goes), name=f"{kind}s_owing"), Signal(len(goes), name=f"{kind}s_rest")
+            m.d.comb += [
+                owing.eq(Cat(source.half_flits != 0 for source in sources)),
+                rest.eq(pending[kind] & ~first[kind]),
+            ]
+            with m.If(self.load):
+                m.d.sync += [stored.eq(new) for stored, new in zip(jobs[kind], sources, strict=True)]
+                m.d.sync += [pending[kind].eq(goes & owing), first[kind].eq(goes & self._lowest(m, kind, owing))]
+            with m.Elif(done_of[kind]):
+                m.d.sync += [pending[kind].eq(rest), first[kind].eq(rest & -rest)]
+        shown = {kind: select_one(first[kind], jobs[kind]) for kind in jobs}
+        requests = Mux(below, jobs["request"][0].as_value(), shown["request"])
+        m.d.comb += job.eq(Mux(is_response, shown["response"], requests))
+        return below | first["request"].any() | first["response"].any(), is_response
 
-    def _byte_enables(self, m, job, beat, pop):
+    def _lowest(self, m, kind, owing):
+        """The lowest of those that owe anything; of the Requests, if the first one stands below and does not count,
+        the lowest of the others."""
+        lowest = owing & -owing
+        if kind == "response":
+            return lowest
+        others = owing[1:] & -owing[1:]
+        return Mux(self.request_below, Cat(0, others), lowest)
+
+    def _byte_enables(self, m, job, beat):
         """The byte-enable half-flit as far as the beat in sight."""
         slot = Signal(2)
         so_far = Signal(256, reset_less=True)
@@ -131,6 +160,10 @@ class DataGearbox(wiring.Component):
         for n in range(4):
             part = slice(64 * n, 64 * n + 64)
             m.d.comb += enables[part].eq(Mux(beat == 0, 0, so_far[part]) | Mux(slot == n, self.orig_data.p.byte_en, 0))
-        with m.If(pop):
+        # A beat that stays adds the same again; what Responses leave is dropped with the first beat of a Request.
+        with m.If(self.orig_data.valid):
             m.d.sync += so_far.eq(enables)
         return enables
+
+
+_PENDING = ("pending", "first")

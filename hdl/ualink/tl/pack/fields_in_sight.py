@@ -1,6 +1,6 @@
 """The fields among which the packer chooses: what it decides by, and a cycle later what they hold."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -19,18 +19,15 @@ def content_layout(field_layout) -> data.StructLayout:
 class FieldsInSight(wiring.Component):
     """Queue of ``depth`` fields of ``layout``, all in sight; one enters and up to ``depth`` leave per cycle.
 
-    A field is decided upon by its form, and put into a half-flit in a later cycle; so its content stays a cycle longer
-    than its form, and more while the half-flit cannot go on. A field accepted in one cycle is in sight in the next;
-    ``i.ready`` depends on registers only.
+    A field is decided upon by its form, and put into a half-flit in the next cycle; so its content stays a cycle longer
+    than its form. A field accepted in one cycle is in sight in the next; ``i.ready`` is a register.
 
     Attributes
     ----------
     i : fields in.
     forms, valid : the fields, entry 0 is the oldest, and in bit n whether entry n is there; 0 after reset.
-    take : bit n: field n leaves ``forms`` in this cycle, the first ones do; only when those taken before have left
-        ``contents`` or do so in this cycle.
-    contents : of the fields that were in ``forms`` in the cycle of the last ``take`` other than 0, in the same order.
-    done : those taken leave ``contents`` in this cycle; in none before that behind ``take``.
+    take : bit n: field n leaves ``forms`` in this cycle; the first ones do.
+    contents : of the fields that were in ``forms`` in the cycle before, in the same order.
     """
 
     def __init__(self, layout, depth: int):
@@ -42,23 +39,20 @@ class FieldsInSight(wiring.Component):
                 "valid": Out(depth),
                 "take": In(depth),
                 "contents": Out(content_layout(layout)).array(depth),
-                "done": In(1),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
         m.submodules.forms = forms = LookAheadQueue(FIELD_FORM_LAYOUT, self.depth)
-        # One more, so that a field can come while all the others have been taken and have not left.
-        m.submodules.contents = contents = LookAheadQueue(content_layout(self.layout), self.depth + 1, most=self.depth)
+        # Contents leave a cycle later, by a register. Where there is room among the forms and none among the contents,
+        # some of these leave now.
+        m.submodules.contents = contents = LookAheadQueue(content_layout(self.layout), self.depth)
         taken = Signal(self.depth)
-        with m.If(self.take != 0):
-            m.d.sync += taken.eq(self.take)
-        with m.Elif(self.done):
-            m.d.sync += taken.eq(0)
+        m.d.sync += taken.eq(self.take)
         m.d.comb += [
-            self.i.ready.eq(forms.i.ready & contents.i.ready),
-            forms.i.valid.eq(self.i.valid & contents.i.ready),
+            self.i.ready.eq(forms.i.ready),
+            forms.i.valid.eq(self.i.valid & forms.i.ready),
             contents.i.valid.eq(self.i.valid & forms.i.ready),
             forms.i.p.compressed.eq(self.i.p.compressed),
             forms.i.p.job.eq(self.i.p.job),
@@ -66,8 +60,8 @@ class FieldsInSight(wiring.Component):
             contents.i.p.auth_tag.eq(self.i.p.auth_tag),
             self.valid.eq(forms.valid),
             forms.take.eq(self.take),
-            contents.take.eq(Mux(self.done, taken, 0)),
+            contents.take.eq(taken),
         ]
         m.d.comb += [sink.eq(source) for sink, source in zip(self.forms, forms.entries, strict=True)]
-        m.d.comb += [sink.eq(source) for sink, source in zip(self.contents, contents.entries)]
+        m.d.comb += [sink.eq(source) for sink, source in zip(self.contents, contents.entries, strict=True)]
         return m

@@ -32,7 +32,7 @@ class HalfFlitSequence(wiring.Component):
     swap_next : what is taken now leaves in a swap slot.
     between : in front of it a flit without Control half-flit is still to leave; no more than this one, if it is taken
         now. ``flit_between``: that flit leaves in this cycle.
-    window, available, take : data half-flits, as in ``DataGearbox``.
+    window, available, wanted, go : data half-flits, as in ``DataGearbox``.
     tx_flit : flits to the DL.
     """
 
@@ -50,7 +50,8 @@ class HalfFlitSequence(wiring.Component):
                 "flit_between": Out(1),
                 "window": In(HALF_FLIT_LAYOUT).array(2),
                 "available": In(range(3)),
-                "take": Out(range(3)),
+                "wanted": Out(range(3)),
+                "go": Out(1),
                 "tx_flit": Out(tl_flit_signature()),
             }
         )
@@ -72,7 +73,8 @@ class HalfFlitSequence(wiring.Component):
             self.swap_next.eq(slots.swap_next),
             self.between.eq(slots.between),
             self.flit_between.eq(slots.flit & slots.between),
-            self.take.eq(slots.take),
+            self.wanted.eq(slots.wanted),
+            self.go.eq(slots.flit),
         ]
 
         halves = [Signal(HALF_FLIT_LAYOUT, name=name, reset_less=True) for name in ("lower", "upper")]

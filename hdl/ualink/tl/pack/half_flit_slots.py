@@ -10,10 +10,10 @@ MOST_HALF_FLITS = 72
 """Data half-flits that the fields of one Control half-flit can owe: eight fields of nine."""
 
 SEQUENCE_STATE_LAYOUT = data.StructLayout(
-    {"owed": range(MOST_HALF_FLITS + 1), "holds": 1, "held": range(MOST_HALF_FLITS + 1), "held_tagged": 1}
+    {"owed": range(MOST_HALF_FLITS + 1), "many": 1, "holds": 1, "held": range(MOST_HALF_FLITS + 1), "held_tagged": 1}
 )
-"""Data half-flits ``owed`` by fields that have left; with ``holds`` a Control half-flit was taken and has not left,
-which will owe ``held`` of them, and which has tags or not."""
+"""Data half-flits ``owed`` by fields that have left, ``many`` if two or more; with ``holds`` a Control half-flit was
+taken and has not left, which will owe ``held`` of them, and which has tags or not."""
 
 
 class LowerSlot(enum.Enum, shape=1):
@@ -54,7 +54,8 @@ class HalfFlitSlots(wiring.Component):
     swap_next : it would leave in a swap slot.
     between : a flit without Control half-flit stands between the one taken last and this one: that of this cycle.
     advance : a flit may leave in this cycle.
-    available, take : data half-flits as in ``DataGearbox``.
+    available, wanted : data half-flits as in ``DataGearbox``, those that leave with the flit. ``wanted`` depends on
+        registers only.
     flit, lower, upper : a flit leaves in this cycle, and what its slots hold.
     control : the flit that leaves in this cycle has the Control half-flit that was taken.
     state : the registers.
@@ -72,7 +73,7 @@ class HalfFlitSlots(wiring.Component):
                 "between": Out(1),
                 "advance": In(1),
                 "available": In(range(3)),
-                "take": Out(range(3)),
+                "wanted": Out(range(3)),
                 "flit": Out(1),
                 "lower": Out(LowerSlot),
                 "upper": Out(UpperSlot),
@@ -86,24 +87,22 @@ class HalfFlitSlots(wiring.Component):
         owed, holds = self.state.owed, self.state.holds
         held, held_tagged = self.state.held, self.state.held_tagged
 
-        wanted = Signal(range(3))
         after = Signal(range(MOST_HALF_FLITS + 1))
         with m.If(self.between):
-            m.d.comb += [wanted.eq(2), self.upper.eq(UpperSlot.DATA), after.eq(owed - 2)]
+            m.d.comb += [self.wanted.eq(2), self.upper.eq(UpperSlot.DATA), after.eq(owed - 2)]
         with m.Elif(owed == 1):
-            m.d.comb += [wanted.eq(1), self.upper.eq(UpperSlot.DATA), after.eq(held)]
+            m.d.comb += [self.wanted.eq(1), self.upper.eq(UpperSlot.DATA), after.eq(held)]
         with m.Elif(holds & held_tagged):
             m.d.comb += [self.upper.eq(UpperSlot.TAGS), after.eq(held)]
         with m.Elif(holds & (held != 0)):
-            m.d.comb += [wanted.eq(1), self.upper.eq(UpperSlot.DATA), after.eq(held - 1)]
+            m.d.comb += [self.wanted.eq(1), self.upper.eq(UpperSlot.DATA), after.eq(held - 1)]
 
         busy, wished, none_after = Signal(), Signal(), Signal()
         m.d.comb += [
-            self.between.eq(owed > 1),
+            self.between.eq(self.state.many),
             self.lower.eq(Mux(self.between, LowerSlot.DATA, LowerSlot.CONTROL)),
             busy.eq(self.between | holds),
-            self.flit.eq(self.advance & (self.available >= wanted) & busy),
-            self.take.eq(Mux(self.flit, wanted, 0)),
+            self.flit.eq(self.advance & (self.available >= self.wanted) & busy),
             self.control.eq(self.flit & ~self.between),
             # ``after`` is 1, is 0: no Control half-flit owes a single one.
             self.swap_next.eq(Mux(self.between, owed == 3, holds & ~owed[0] & ~held_tagged & (held == 2))),
@@ -112,7 +111,7 @@ class HalfFlitSlots(wiring.Component):
             self.pack.eq(Mux(busy, self.flit & (self.swap_next | none_after & wished), wished)),
         ]
         with m.If(self.flit):
-            m.d.sync += owed.eq(after)
+            m.d.sync += [owed.eq(after), self.state.many.eq(after > 1)]
         with m.If(self.pack):
             m.d.sync += [holds.eq(1), held.eq(self.half_flits), held_tagged.eq(self.tagged)]
         with m.Elif(self.control):

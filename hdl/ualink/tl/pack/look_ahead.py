@@ -19,31 +19,29 @@ def exactly(bits):
 
 
 class LookAheadQueue(wiring.Component):
-    """Queue of ``depth`` entries of ``shape``; one enters and up to ``most`` leave per cycle.
+    """Queue of ``depth`` entries of ``shape``; one enters and up to all of them leave per cycle.
 
     An entry accepted in one cycle is visible in the next; ``i.ready`` is a register. ``take`` may come late in a cycle:
     what each number of entries that leave would make of the queue waits for it.
 
     Attributes
     ----------
-    i : entries in.
+    i : entries in; also without ``i.ready`` in a cycle in which an entry leaves, but then only if the giver knows so.
     entries : entry 0 is the oldest; one whose bit of ``valid`` is 0 has no meaning.
     valid : bit n: entry n is there; the first ones are. 0 after reset.
-    take : bit n: entry n leaves in this cycle; the first ones do, only valid ones, ``most`` or fewer. ``most`` is
-        ``depth`` if not given.
+    take : bit n: entry n leaves in this cycle; the first ones do, only valid ones.
     """
 
-    def __init__(self, shape, depth: int, most: int | None = None):
+    def __init__(self, shape, depth: int):
         if depth < 1:
             raise ConfigError(f"look-ahead queue of depth {depth!r}; it must be 1 or more")
         self.depth = depth
-        self.most = depth if most is None else most
         super().__init__(
             {
                 "i": In(stream.Signature(shape)),
                 "entries": Out(shape).array(depth),
                 "valid": Out(depth),
-                "take": In(self.most),
+                "take": In(depth),
             }
         )
 
@@ -52,20 +50,17 @@ class LookAheadQueue(wiring.Component):
         new = Value.cast(self.i.payload)
         stored = [Signal(len(new), name=f"entry_{n}", reset_less=True) for n in range(self.depth)]
         # By the number of entries that leave: an entry behind the last valid one takes what comes in.
-        ways = Signal(self.most + 1)
+        ways = Signal(self.depth + 1)
         kept = Signal(self.depth)
         filled = [Signal(len(new), name=f"filled_{n}") for n in range(self.depth)]
         m.d.comb += ways.eq(Cat(exactly(self.take)))
         m.d.comb += [sink.eq(Mux(valid, entry, new)) for sink, valid, entry in zip(filled, self.valid, stored)]
         for n, entry in enumerate(stored):
-            near = min(self.most, self.depth - 1 - n) + 1
+            near = self.depth - n
             m.d.comb += kept[n].eq(_any(ways[k] & self.valid[n + k] for k in range(near)))
-            words = [select_one(ways[:near], filled[n : n + near])]
-            if near <= self.most:
-                words.append(Mux(ways[near:].any(), new, 0))
-            m.d.sync += entry.eq(_any(words))
+            m.d.sync += entry.eq(select_one(ways[:near], filled[n:]) | Mux(ways[near:].any(), new, 0))
         m.d.comb += self.i.ready.eq(~self.valid[-1])
-        m.d.sync += self.valid.eq(kept | Mux(self.i.valid & self.i.ready, Cat(1, kept[:-1]), 0))
+        m.d.sync += self.valid.eq(kept | Mux(self.i.valid, Cat(1, kept[:-1]), 0))
         for n, entry in enumerate(stored):
             m.d.comb += Value.cast(self.entries[n]).eq(entry)
         return m

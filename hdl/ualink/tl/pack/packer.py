@@ -1,6 +1,6 @@
 """The packing arbiter: what goes into the next Control half-flit, and into which sectors (UALink_200 §5.1.1, §5.5)."""
 
-from amaranth.hdl import Cat, Const, Module, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -35,7 +35,8 @@ class Packer(wiring.Component):
     in every half-flit and some Response in every second one, a FC field in every second one. Initial Credit Release
     Complete goes alone, before all else.
 
-    Combinational but for ``content``, which ``PackerFill`` makes of what was decided in the cycle before.
+    Combinational but for ``content``, which ``PackerFill`` makes of what was decided in the cycle before, and which is
+    kept until the next one.
 
     Attributes
     ----------
@@ -46,8 +47,8 @@ class Packer(wiring.Component):
     shared_data : announce Shared Data Buffer mode with Initial Credit Release Complete.
     requests, request_valid, request_take : forms of fields with their credits in hand, as in ``FieldsInSight``.
     responses, response_valid, response_take : as well.
-    request_contents, response_contents : as in ``FieldsInSight``.
-    request_allowance, response_allowance : source rate limits for this half-flit.
+    request_contents, response_contents : as in ``FieldsInSight``; they matter in the cycle after ``pack`` only.
+    request_allowance, response_allowance : source rate limits for this half-flit, as in ``SourceRateLimit``.
     fc, fc_valid, fc_take : FC fields, any of which may share a half-flit.
     fc_urgent : a FC field must not wait any more.
     complete, complete_taken : Initial Credit Release Complete is to be sent, and is.
@@ -71,12 +72,12 @@ class Packer(wiring.Component):
                 "request_contents": In(content_layout(REQUEST_FIELD_LAYOUT)).array(REQUESTS_IN_SIGHT),
                 "request_valid": In(REQUESTS_IN_SIGHT),
                 "request_take": Out(REQUESTS_IN_SIGHT),
-                "request_allowance": In(range(5)),
+                "request_allowance": In(REQUESTS_IN_SIGHT),
                 "responses": In(FIELD_FORM_LAYOUT).array(RESPONSES_IN_SIGHT),
                 "response_contents": In(content_layout(RESPONSE_FIELD_LAYOUT)).array(RESPONSES_IN_SIGHT),
                 "response_valid": In(RESPONSES_IN_SIGHT),
                 "response_take": Out(RESPONSES_IN_SIGHT),
-                "response_allowance": In(range(9)),
+                "response_allowance": In(RESPONSES_IN_SIGHT),
                 "fc": In(FLOW_CONTROL).array(FC_FIELDS),
                 "fc_valid": In(FC_FIELDS),
                 "fc_urgent": In(1),
@@ -134,23 +135,28 @@ class Packer(wiring.Component):
                 self.fc_take.eq(placed),
             ]
 
+        # In the cycle after ``pack``, and only then, this matters.
         choice = Signal(CHOICE_LAYOUT, reset_less=True)
-        with m.If(self.pack):
-            m.d.sync += [
-                choice.message.eq(self.complete),
-                choice.request_compressed.eq(request_compressed),
-                choice.response_compressed.eq(response_compressed),
-                choice.candidates.eq(share.candidates),
-                choice.requests.eq(share.requests),
-                choice.responses.eq(share.responses),
-                choice.layout.eq(share.layout),
-            ]
-            m.d.sync += [choice.places[sector].eq(fc_placement.fc[sector]) for sector in range(SECTORS)]
-            m.d.sync += [choice.flow_control[n].eq(field) for n, field in enumerate(flow_control)]
+        m.d.sync += [
+            choice.message.eq(self.complete),
+            choice.request_compressed.eq(request_compressed),
+            choice.response_compressed.eq(response_compressed),
+            choice.candidates.eq(share.candidates),
+            choice.requests.eq(share.requests),
+            choice.responses.eq(share.responses),
+            choice.layout.eq(share.layout),
+        ]
+        m.d.sync += [choice.places[sector].eq(fc_placement.fc[sector]) for sector in range(SECTORS)]
+        m.d.sync += [choice.flow_control[n].eq(field) for n, field in enumerate(flow_control)]
+        # The contents that it is filled with are there for a cycle; a half-flit that must wait is kept as it is.
+        fresh, kept = Signal(), Signal(CONTROL_CONTENT_LAYOUT, reset_less=True)
+        m.d.sync += fresh.eq(self.pack)
+        with m.If(fresh):
+            m.d.sync += kept.eq(fill.content)
         m.d.comb += [
             fill.choice.eq(choice),
             fill.shared_data.eq(self.shared_data),
-            self.content.eq(fill.content),
+            self.content.eq(Mux(fresh, fill.content, kept)),
         ]
         m.d.comb += [sink.eq(source) for sink, source in zip(fill.requests, self.request_contents, strict=True)]
         m.d.comb += [sink.eq(source) for sink, source in zip(fill.responses, self.response_contents, strict=True)]

@@ -40,7 +40,7 @@ class PackerShare(wiring.Component):
     swap, authentication : it stands in a swap slot; AuthTags half-flits are sent.
     limits : most fields of each kind; 0 counts as 1.
     request_compressed, request_valid, request_allowance : form of the Requests in sight, oldest in bit 0, whether they
-        are there, source rate limit.
+        are there, source rate limit as in ``SourceRateLimit``.
     response_compressed, response_valid, response_allowance : as well.
     fc_waiting, fc_urgent, fc_placed : some FC field waits; it must not wait any more; the first has a sector.
     offered : some Request or Response can go; then one does.
@@ -61,10 +61,10 @@ class PackerShare(wiring.Component):
                 "limits": In(LIMITS_LAYOUT),
                 "request_compressed": In(REQUESTS_IN_SIGHT),
                 "request_valid": In(REQUESTS_IN_SIGHT),
-                "request_allowance": In(range(5)),
+                "request_allowance": In(REQUESTS_IN_SIGHT),
                 "response_compressed": In(RESPONSES_IN_SIGHT),
                 "response_valid": In(RESPONSES_IN_SIGHT),
-                "response_allowance": In(range(9)),
+                "response_allowance": In(RESPONSES_IN_SIGHT),
                 "fc_waiting": In(1),
                 "fc_urgent": In(1),
                 "fc_placed": In(1),
@@ -112,12 +112,12 @@ class PackerShare(wiring.Component):
             room |= region.replicate(RESPONSES_IN_SIGHT) & if_so
         m.d.comb += [self.layout.eq(Cat(layout)), self.responses.eq(responses & room)]
 
-        sent, answered = _number(self.requests), _number(self.responses)
+        # The first ones go of either kind.
+        more = (self.requests & ~self.responses[:REQUESTS_IN_SIGHT]).any()
+        fewer = (self.responses & ~Cat(self.requests, Const(0, RESPONSES_IN_SIGHT - REQUESTS_IN_SIGHT))).any()
         left_behind = (responses & ~self.responses).any()
         with m.If(self.pack & ~barred):
-            m.d.sync += self.responses_turn.eq(
-                left_behind & ((sent > answered) | self.responses_turn & (sent == answered))
-            )
+            m.d.sync += self.responses_turn.eq(left_behind & (more | self.responses_turn & ~fewer))
         with m.If(self.pack & ~self.message):
             with m.If(~self.fc_waiting | self.fc_placed):
                 m.d.sync += passed_over.eq(0)
@@ -132,7 +132,9 @@ class PackerShare(wiring.Component):
             compressed, valid, allowance = (getattr(self, f"{kind}_{name}") for name in MEMBERS)
             candidates = Signal(most, name=f"{kind}_candidates")
             m.d.comb += candidates.eq(
-                Cat(~barred & valid[n] & above(allowance, n) for n in range(most))
+                ~barred.replicate(most)
+                & valid
+                & allowance
                 & _within(m, compressed, self.limits[f"compressed_{kind}s"], f"compressed_{kind}s")
                 & _within(m, ~compressed, self.limits[f"uncompressed_{kind}s"], f"uncompressed_{kind}s")
             )
@@ -184,10 +186,6 @@ MEMBERS = ("compressed", "valid", "allowance")
 def _first(number):
     """Bits of the first n, of ``number`` one-hot."""
     return Cat(number[n + 1 :].any() for n in range(len(number) - 1))
-
-
-def _number(bits):
-    return sum(bits, start=Const(0))
 
 
 def _within(m, bits, limit, name):

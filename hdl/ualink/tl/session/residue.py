@@ -52,7 +52,8 @@ class ResidueDrain(wiring.Component):
             self.i.ready.eq((passes & self.o.ready) | (stale & (owed != 0))),
         ]
         leaves = self.i.valid & self.i.ready & (owed != 0)
-        following = Signal(range(self.most + 5))
-        m.d.comb += following.eq(owed + Mux(self.start, self.beats, 0) - leaves)
+        stay, following = (Signal(range(self.most + 5), name=name) for name in ("stay", "following"))
+        # Whether a transfer starts is known late.
+        m.d.comb += [stay.eq(owed - leaves), following.eq(Mux(self.start, owed + self.beats - leaves, stay))]
         m.d.sync += [owed.eq(following), stale.eq((stale | ~self.online) & (following != 0))]
         return m

@@ -32,7 +32,7 @@ class RequestCompression(wiring.Component):
     nothing overtakes it on the way to its Control half-flit. Only a Request that might be compressed itself loads
     (ruling D26).
 
-    Latency 1 cycle; without a cache (``config.tx_cache.rows`` 0) the Requests pass as they come, in the same cycle.
+    Latency 2 cycles; without a cache (``config.tx_cache.rows`` 0) the Requests pass as they come, in the same cycle.
 
     Attributes
     ----------
@@ -40,8 +40,8 @@ class RequestCompression(wiring.Component):
     o : the same, each compressed or not.
     is_switch : as in ``TLControlSignature``.
     disable : level, compress and load nothing (UALink_200 §5.10). What the cache holds stays.
-    clear, invalidate_entry, invalidate_row, invalidate_way : as in ``TLControlSignature``. Pulses of
-        ``invalidate_entry`` in consecutive cycles may clear the whole cache.
+    clear, invalidate_entry, invalidate_row, invalidate_way : as in ``TLControlSignature``. An entry is forgotten when
+        the Requests looked up before have left; another ``invalidate_entry`` before that clears the whole cache.
     error : sticky until reset, an entry of the cache has changed by itself.
     """
 
@@ -69,7 +69,7 @@ class RequestCompression(wiring.Component):
             self._send(m, self.i.p, None)
             return m
         m.submodules.cache = cache = TxAddressCache(rows, ways)
-        held = Signal(REQUEST_FIELD_LAYOUT, reset_less=True)
+        coming, held = (Signal(REQUEST_FIELD_LAYOUT, name=name, reset_less=True) for name in ("coming", "held"))
 
         field = data.View(UNCOMPRESSED_REQUEST, self.i.p.field)
         row = at_this_end(self.config, self.is_switch, field.dst_acc_id, field.src_acc_id)
@@ -86,8 +86,11 @@ class RequestCompression(wiring.Component):
             cache.invalidate_row.eq(self.invalidate_row),
             cache.invalidate_way.eq(self.invalidate_way),
         ]
-        with m.If(self.i.valid & self.i.ready):
-            m.d.sync += held.eq(self.i.p)
+        # Beside the two cycles of a lookup; whether there is a Request is known late.
+        with m.If(self.i.ready):
+            m.d.sync += coming.eq(self.i.p)
+        with m.If(~self.o.valid | self.o.ready):
+            m.d.sync += held.eq(coming)
         with m.If(cache.error):
             m.d.sync += self.error.eq(1)
         self._send(m, held, cache.answer.p)

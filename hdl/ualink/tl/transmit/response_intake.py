@@ -33,7 +33,7 @@ class ResponseIntake(wiring.Component):
     enable : the first beats of Responses may be accepted.
     compress : use the Compressed Responses.
     rd_rsp, wr_rsp : beats in.
-    claim : the credits of the Response in sight.
+    read, write : the credits of the Read Response and of the Write Response in sight; ``valid`` of the one that may go.
     room, push, field : ``field`` goes out in a cycle with ``push``; only with ``room``.
     data_room, data_push, rd_data : as well for the data of Read Responses.
     rd_start : the first beat of a Read Response is accepted in this cycle.
@@ -46,7 +46,8 @@ class ResponseIntake(wiring.Component):
                 "compress": In(1),
                 "rd_rsp": In(beat_stream("rd_rsp")),
                 "wr_rsp": In(beat_stream("wr_rsp")),
-                "claim": Out(CreditClaimSignature()),
+                "read": Out(CreditClaimSignature()),
+                "write": Out(CreditClaimSignature()),
                 "room": In(1),
                 "push": Out(1),
                 "field": Out(RESPONSE_FIELD_LAYOUT),
@@ -68,15 +69,18 @@ class ResponseIntake(wiring.Component):
             rd_waits.eq(self.rd_rsp.valid & rd_first & self.data_room & self.room & self.enable),
             wr_waits.eq(self.wr_rsp.valid & self.room & self.enable),
             pick_rd.eq(rd_waits & ~(wr_waits & wr_turn)),
-            self.claim.valid.eq(rd_waits | wr_waits),
-            self.claim.vc.eq(Mux(pick_rd, rd.vc, wr.vc)),
-            self.claim.beats.eq(Mux(pick_rd, rd.num_beats + 1, 0)),
-            self.claim.take.eq(self.claim.valid & self.claim.granted),
-            self.push.eq(self.claim.take),
-            self.wr_rsp.ready.eq(self.claim.take & ~pick_rd),
-            self.rd_rsp.ready.eq(Mux(rd_first, self.claim.take & pick_rd, self.data_room)),
+            self.read.valid.eq(pick_rd),
+            self.read.vc.eq(rd.vc),
+            self.read.beats.eq(rd.num_beats + 1),
+            self.read.take.eq(pick_rd & self.read.granted),
+            self.write.valid.eq(wr_waits & ~pick_rd),
+            self.write.vc.eq(wr.vc),
+            self.write.take.eq(self.write.valid & self.write.granted),
+            self.push.eq(self.read.take | self.write.take),
+            self.wr_rsp.ready.eq(self.write.take),
+            self.rd_rsp.ready.eq(Mux(rd_first, self.read.take, self.data_room)),
             self.data_push.eq(self.rd_rsp.valid & self.rd_rsp.ready),
-            self.rd_start.eq(self.claim.take & pick_rd),
+            self.rd_start.eq(self.read.take),
             self.rd_data.data.eq(rd.data),
             self.rd_data.error.eq(rd.data_error),
         ]
@@ -87,7 +91,10 @@ class ResponseIntake(wiring.Component):
             m.d.sync += wr_turn.eq(0)
         with m.If(self.data_push):
             m.d.sync += rest.eq(Mux(rd_first, rd.num_beats, rest - 1))
-        self._form_field(m, pick_rd)
+        # Which of the two fields it would be, before it is known whether any of them can go.
+        shows_rd = Signal()
+        m.d.comb += shows_rd.eq(self.rd_rsp.valid & rd_first & self.data_room & ~(self.wr_rsp.valid & wr_turn))
+        self._form_field(m, shows_rd)
         return m
 
     def _form_field(self, m, pick_rd):
@@ -96,7 +103,7 @@ class ResponseIntake(wiring.Component):
         job = self.field.job
         m.d.comb += [
             field.ftype.eq(FType.UNCOMPRESSED_RESPONSE),
-            field.pool.eq(self.claim.pool),
+            field.pool.eq(Mux(pick_rd, self.read.pool, self.write.pool)),
             field.rd_wr.eq(pick_rd),
         ]
         for response, selected in ((rd, pick_rd), (wr, ~pick_rd)):

@@ -34,16 +34,16 @@ __all__ = ["Transmit"]
 ORIG_DATA_BEATS = 4
 READ_DATA_BEATS = 4 * RESPONSES_IN_SIGHT
 
-# Requests that have left their stream and whose data may not have: the one being compressed, those in sight and those
+# Requests that have left their stream and whose data may not have: the two being compressed, those in sight and those
 # of one Control half-flit.
-REQUESTS_UNDER_WAY = 1 + REQUESTS_IN_SIGHT + 4
+REQUESTS_UNDER_WAY = 2 + REQUESTS_IN_SIGHT + 4
 
 
 class Transmit(wiring.Component):
     """Turns UPLI beats into TL flits: intake with credits, compression, packing, half-flit sequence. One flit a cycle.
 
-    On an idle link a flit is offered 4 cycles after a Response was accepted and 5 after a Request, with data or
-    without; a Request takes a cycle less without Address Cache.
+    On an idle link a flit is offered 4 cycles after a Response was accepted and 6 after a Request, with data or
+    without; a Request takes two cycles less without Address Cache.
 
     Behind its last field it sends flits without any until a catch buffer that moves with flits only would be empty
     (UALink_200 §5.7 with Figure 5-6): one behind a lone field, eight at most. They leave only in cycles that have
@@ -131,7 +131,8 @@ class Transmit(wiring.Component):
 
         # Beats into the queues.
         wiring.connect(m, request_intake.claim, credits.request)
-        wiring.connect(m, response_intake.claim, credits.response)
+        wiring.connect(m, response_intake.read, credits.read)
+        wiring.connect(m, response_intake.write, credits.write)
         wiring.connect(m, compression.o, requests.i)
         wiring.connect(m, wiring.flipped(self.tx_req), request_intake.req)
         wiring.connect(m, wiring.flipped(self.tx_orig_data), orig_residue.i)
@@ -196,11 +197,9 @@ class Transmit(wiring.Component):
             sequence.outstanding.eq(request_limit.outstanding | response_limit.outstanding),
             packer.request_valid.eq(requests.valid),
             requests.take.eq(packer.request_take),
-            requests.done.eq(sequence.control),
             packer.request_allowance.eq(request_limit.allowance),
             packer.response_valid.eq(responses.valid),
             responses.take.eq(packer.response_take),
-            responses.done.eq(sequence.control),
             packer.response_allowance.eq(response_limit.allowance),
             packer.fc_valid.eq(release.valid),
             packer.fc_urgent.eq(release.urgent),
@@ -212,7 +211,7 @@ class Transmit(wiring.Component):
             gearbox.responses_go.eq(packer.responses_go),
             gearbox.request_below.eq(packer.request_below),
         ]
-        for limit, issued in ((request_limit, packer.counts.requests), (response_limit, packer.counts.responses)):
+        for limit, issued in ((request_limit, packer.requests_go), (response_limit, packer.responses_go)):
             m.d.comb += [
                 limit.taken.eq(sequence.pack),
                 limit.issued.eq(issued),
@@ -238,7 +237,8 @@ class Transmit(wiring.Component):
         m.d.comb += [sink.eq(source) for sink, source in zip(sequence.window, gearbox.window, strict=True)]
         m.d.comb += [
             sequence.available.eq(gearbox.available),
-            gearbox.take.eq(sequence.take),
+            gearbox.wanted.eq(sequence.wanted),
+            gearbox.go.eq(sequence.go),
             self.tx_flit.p.eq(sequence.tx_flit.p),
             self.tx_flit.valid.eq(sequence.tx_flit.valid & self.online),
             sequence.tx_flit.ready.eq(self.tx_flit.ready),
