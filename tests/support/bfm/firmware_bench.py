@@ -82,6 +82,8 @@ async def bring_up(dut):
         assert "colour" in str(error)
     await a.bring_up()
     await b.set_channel(4, False)
+    while await a.bus.read("link_status", "online_4"):
+        pass  # a has not heard of it yet
     a.patience = 20
     try:
         await a.set_channel(4, True)

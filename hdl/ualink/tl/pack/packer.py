@@ -146,7 +146,9 @@ class Packer(wiring.Component):
             choice.responses.eq(share.responses),
             choice.layout.eq(share.layout),
         ]
-        m.d.sync += [choice.places[sector].eq(fc_placement.fc[sector]) for sector in range(SECTORS)]
+        # Places follow from the layout: in one register with it they would look to simulators as if they made it, too.
+        places = Signal(CHOICE_LAYOUT["places"].shape, reset_less=True)
+        m.d.sync += [places[sector].eq(fc_placement.fc[sector]) for sector in range(SECTORS)]
         m.d.sync += [choice.flow_control[n].eq(field) for n, field in enumerate(flow_control)]
         # The contents that it is filled with are there for a cycle; a half-flit that must wait is kept as it is.
         fresh, kept = Signal(), Signal(CONTROL_CONTENT_LAYOUT, reset_less=True)
@@ -155,6 +157,7 @@ class Packer(wiring.Component):
             m.d.sync += kept.eq(fill.content)
         m.d.comb += [
             fill.choice.eq(choice),
+            fill.choice.places.eq(places),
             fill.shared_data.eq(self.shared_data),
             self.content.eq(Mux(fresh, fill.content, kept)),
         ]
