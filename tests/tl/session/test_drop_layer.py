@@ -149,3 +149,48 @@ def test_a_beat_taken_while_dropping_is_not_told_arrives():
 
     simulate(body, SMALL, SMALL)
     assert found == [{"req", "wr_rsp"}] * 5 + [set()] * 4, "dropping ends with the cycle in which the link rises"
+
+
+@pytest.mark.req("TL-216", "RAS-053", "RAS-054")
+@pytest.mark.parametrize("blocked", ["req", "orig_data"])
+@pytest.mark.parametrize("beats", [1, 3])
+def test_a_transfer_half_of_which_has_left_is_finished(blocked, beats):
+    """Of a Request and its first beat one has been taken, in the cycles before, when Drop Mode begins."""
+    rng = random.Random(5)
+    transfers = [(head, data) for head, data in traffic(rng, 60, errors=0.0).requests if len(data) == beats]
+    other = {"req": "orig_data", "orig_data": "req"}[blocked]
+    sides = []
+
+    async def body(ctx, link):
+        sides.extend(Side(end, rng, 1.0, 1.0) for end in link.ends)
+        first, second = sides
+        for later in range(4):
+            for side in sides:
+                ctx.set(side.end.control.clear_drop, 1)
+                ctx.set(side.end.online, 0)
+            await run_for(ctx, sides, 4)
+            for side in sides:
+                ctx.set(side.end.control.clear_drop, 0)
+                ctx.set(side.end.online, 1)
+            await run_for(ctx, sides, 12)
+            head, data = transfers.pop()
+            first.got = {channel: [] for channel in CHANNELS}
+            first.blocked = (blocked,)
+            second.waiting |= {"req": deque([head]), "orig_data": deque(data)}
+            for _ in range(60):
+                await step(ctx, sides)
+                if first.count(other):
+                    break
+            await run_for(ctx, sides, later)
+            assert first.count(other) == 1 and not first.count(blocked)
+            ctx.set(first.end.control_error, 1)
+            await run_for(ctx, sides, 1)
+            ctx.set(first.end.control_error, 0)
+            await run_for(ctx, sides, 6)
+            assert ctx.get(first.end.status.dropping) and first.count() == 1
+            first.blocked = ()
+            await run_for(ctx, sides, 10)
+            assert [beat["tag"] for beat in first.got["req"]] == [head["tag"]], later
+            assert [beat["data"] for beat in first.got["orig_data"]] == [beat["data"] for beat in data], later
+
+    simulate(body, SMALL, SMALL)

@@ -23,8 +23,8 @@ class RequestUnload(wiring.Component):
     Requests without data pass a transfer that is still going on. Combinational from the queues to the outputs;
     ``ready`` of an output reaches no ``valid``.
 
-    ``flush`` stops everything but a transfer whose Request has left, which is finished, because the UPLI agent counts
-    on it.
+    ``flush`` stops everything but a transfer whose Request or first beat has left, which is finished, because the UPLI
+    agent counts on it.
 
     Attributes
     ----------
@@ -56,22 +56,24 @@ class RequestUnload(wiring.Component):
         m = Module()
         head = self.request.payload.beat
         buffers = self.config.req_data.total + (self.config.rsp_data.pool if self.config.shared_data_buffer else 0)
-        complete = Signal(range(buffers + 2))
-        req_sent, data_sent = Signal(), Signal()
+        # Requests whose data are all there, and whether there is one.
+        complete, some_complete = Signal(range(buffers + 2)), Signal()
+        # Of a transfer that has begun the Request, the first beat has left; both have, and more beats are to come.
+        begun, req_sent, data_sent, goes_on = Signal(), Signal(), Signal(), Signal()
 
         # What the beats after the first need of their Request, which has left the queue by then.
         running = Signal(REQUEST_ENTRY_LAYOUT, reset_less=True)
         index = Signal(2)
         current = Signal(REQUEST_ENTRY_LAYOUT)
-        m.d.comb += current.eq(Mux(self.busy, running, self.request.payload))
+        m.d.comb += current.eq(Mux(goes_on, running, self.request.payload))
 
         brings_data = head.cmd[5]
         start = Signal()
         m.d.comb += [
-            start.eq(self.request.valid & ~self.flush & brings_data & complete.any() & ~self.busy),
+            start.eq(self.request.valid & brings_data & (begun | (~self.flush & some_complete)) & ~goes_on),
             self.rx_req.valid.eq((start & ~req_sent) | (self.request.valid & ~self.flush & ~brings_data)),
             self.rx_req.payload.eq(head),
-            self.rx_orig_data.valid.eq(self.busy | (start & ~data_sent)),
+            self.rx_orig_data.valid.eq(goes_on | (start & ~data_sent)),
         ]
 
         req_moves = self.rx_req.valid & self.rx_req.ready
@@ -85,9 +87,8 @@ class RequestUnload(wiring.Component):
             m.d.sync += [
                 req_sent.eq((req_sent | req_moves) & ~started),
                 data_sent.eq((data_sent | data_moves) & ~started),
+                begun.eq((begun | req_moves | data_moves) & ~started),
             ]
-        with m.Elif(self.flush):
-            m.d.sync += [req_sent.eq(0), data_sent.eq(0)]
 
         last = Signal()
         m.d.comb += last.eq(index == current.beat.num_beats)
@@ -95,17 +96,21 @@ class RequestUnload(wiring.Component):
             m.d.sync += [
                 running.eq(self.request.payload),
                 index.eq(1),
+                goes_on.eq(head.num_beats.any()),
                 self.busy.eq(head.num_beats.any()),
             ]
-        with m.Elif(self.busy & data_moves):
-            m.d.sync += [index.eq(index + 1), self.busy.eq(~last)]
+        with m.Elif(goes_on & data_moves):
+            m.d.sync += [index.eq(index + 1), goes_on.eq(~last), self.busy.eq(~last)]
+        with m.Elif(start & (req_moves | data_moves)):
+            m.d.sync += self.busy.eq(1)
         with m.If(self.flush):
-            m.d.sync += complete.eq(0)
+            m.d.sync += [complete.eq(0), some_complete.eq(0)]
         with m.Else():
-            m.d.sync += complete.eq(complete + self.data_complete - started)
+            more = complete + self.data_complete
+            m.d.sync += [complete.eq(more - started), some_complete.eq(Mux(started, more > 1, more > 0))]
 
         beat = self.rx_orig_data.payload
-        beat_index = Mux(self.busy, index, 0)
+        beat_index = Mux(goes_on, index, 0)
         from_half_flit = has_byte_enables(current.beat.cmd, uwm_has_byte_enables=self.config.uwm_has_byte_enables)
         # Bit i of a byte-enable half-flit belongs to byte i of the 256-byte block, or of the transfer (ruling D04).
         block_slot = Signal(2)
