@@ -27,6 +27,8 @@ __all__ = ["BuildError", "ConfigError", "build"]
 _STEPS = {"yosys": "synthesis", "nextpnr-ecp5": "place and route", "ecppack": "bitstream"}
 _BLOCK_BITS = 4097
 """Bits from which on a memory is made of block RAMs: LUT RAMs of 16 rows and 256 bits would need 384 LUTs."""
+_BLOCK_ROWS = 17
+"""Rows from which on: a LUT RAM has 16."""
 Progress = Callable[[str], None]
 
 
@@ -109,7 +111,7 @@ def _trellis(board: Ecp5Board, design, name: str, work: Path, *, seed: int, plac
         plan.extract(build)
         netlist = build / "top.il"
         text = without_brackets(free_collisions(netlist.read_text()))
-        netlist.write_text(prefer_block_rams(text, _BLOCK_BITS))
+        netlist.write_text(prefer_block_rams(text, bits=_BLOCK_BITS, rows=_BLOCK_ROWS))
         for tool, arguments in _commands((build / "build_top.sh").read_text()):
             if tool != "yosys" and not place:
                 break

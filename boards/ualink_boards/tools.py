@@ -20,7 +20,11 @@ class BuildError(Exception):
 
 
 def find_tool(name: str) -> str:
-    """Command for the program ``name``: that of the PyPI package beside this one, or else of the PATH."""
+    """Command for the program ``name``: that of the environment, as ``NEXTPNR_ECP5`` for ``nextpnr-ecp5``, else of the
+    PyPI package beside this one, else of the PATH."""
+    named = os.environ.get(name.upper().replace("-", "_"))
+    if named:
+        return named
     yowasp = _YOWASP.get(name)
     if yowasp is not None:
         beside = Path(sysconfig.get_path("scripts"), yowasp)

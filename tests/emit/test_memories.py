@@ -91,10 +91,12 @@ class Rows(wiring.Component):
         return m
 
 
-@pytest.mark.parametrize(("bits", "asked"), ((16, ["rows0", "rows1"]), (17, [])))
-def test_large_memories_are_made_of_block_rams_where_each_read_has_a_clock(bits, asked):
+@pytest.mark.parametrize(
+    ("bits", "rows", "asked"), ((16, 4, ["rows0", "rows1"]), (17, 4, []), (16, 5, []), (1, 1, ["rows0", "rows1"]))
+)
+def test_large_memories_are_made_of_block_rams_where_each_read_has_a_clock(bits, rows, asked):
     text = rtlil.convert(Rows([{}, {"keep": 1}, {"ram_style": "distributed"}]), name="rows")
-    lines = prefer_block_rams(text, bits).splitlines()
+    lines = prefer_block_rams(text, bits=bits, rows=rows).splitlines()
     added = [n for n, line in enumerate(lines) if line.strip() == 'attribute \\ram_style "block"']
     assert [lines[n + 1].split()[-1] for n in added] == [f"\\{name}" for name in asked]
     assert [line for n, line in enumerate(lines) if n not in added] == text.splitlines()

@@ -42,12 +42,13 @@ def free_collisions(rtlil: str) -> str:
     return _MODULE.sub(_free_in_module, rtlil)
 
 
-def prefer_block_rams(rtlil: str, bits: int) -> str:
-    """The same design in which memories of ``bits`` bits or more are to be made of block RAMs, where each read of them
-    has a clock.
+def prefer_block_rams(rtlil: str, *, bits: int, rows: int) -> str:
+    """The same design in which memories of ``bits`` bits and ``rows`` rows or more are to be made of block RAMs, where
+    each read of them has a clock.
 
     A synthesizer that weighs the two takes LUT RAMs for memories that are wide and not deep, although block RAMs are
-    left over and logic is what the device runs out of.
+    left over and logic is what the device runs out of. With fewer rows than a LUT RAM has nothing is gained: a block
+    RAM gives few bits at one place, and what is wide needs so many of them that its wires cross the device.
     """
 
     def prefer_in_module(module) -> str:
@@ -56,7 +57,8 @@ def prefer_block_rams(rtlil: str, bits: int) -> str:
         def prefer(memory) -> str:
             attributes, indent, width, size, name = memory.groups()
             itself = memory[0].removeprefix(attributes)
-            if int(width) * int(size) < bits or name in unclocked or "ram_style" in attributes:
+            small = int(width) * int(size) < bits or int(size) < rows
+            if small or name in unclocked or "ram_style" in attributes:
                 return memory[0]
             return f'{attributes}{indent}attribute \\ram_style "block"\n{itself}'
 
