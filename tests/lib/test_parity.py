@@ -84,7 +84,7 @@ def test_an_upset_stays_until_it_is_cleared(bit):
 @pytest.mark.parametrize("bit", range(7))
 def test_an_upset_of_a_state_that_stays_is_seen_and_can_be_cleared(bit):
     """``load`` is 0 while the bit flips, and again when the mismatch is cleared."""
-    dut = ProtectedRegister(LAYOUT, {"count": 7}, late=("flag",))
+    dut = ProtectedRegister(LAYOUT, {"count": 7})
 
     async def bench(ctx):
         ctx.set(dut.d, {"count": 3, "flag": 1})
@@ -116,7 +116,7 @@ class Healthy(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.register = register = ProtectedRegister(LAYOUT, {"count": 11}, late=("flag",))
+        m.submodules.register = register = ProtectedRegister(LAYOUT, {"count": 11})
         m.d.comb += [
             register.d.eq(self.d),
             register.load.eq(self.load),

@@ -178,6 +178,9 @@ class DataLink(wiring.Component):
 
     def _link_state(self, m, link, blocks):
         transmit, progress = blocks.transmit, blocks.progress
+        # The slot after a spoilt flit has most of its beats to go.
+        spoilt = Signal()
+        m.d.sync += spoilt.eq(transmit.egress_error)
         m.d.comb += [
             link.local_fault.eq(self.local_fault),
             link.remote_fault.eq(self.remote_fault),
@@ -185,7 +188,7 @@ class DataLink(wiring.Component):
             link.slot_end.eq(transmit.slot_end),
             link.ended.eq(blocks.check.ended),
             link.status.eq(blocks.check.status),
-            link.containment.eq(transmit.egress_error | blocks.containment.containment | self.tl_error),
+            link.containment.eq(spoilt | blocks.containment.containment | self.tl_error),
             link.time_out.eq(progress.expires),
             progress.slot_end.eq(transmit.slot_end),
             progress.waiting.eq(link.up & (transmit.held != 0)),

@@ -1,7 +1,5 @@
 """Even parity over bytes that travel and over registers that stay (UALink_200 §3.1.1, §6.7.3)."""
 
-from collections.abc import Sequence
-
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -18,6 +16,9 @@ __all__ = [
 
 PROTECTED_BYTE_BITS = 9
 """A byte in bits 7..0 and its parity in bit 8, which go through a datapath as one."""
+
+BITS_OF_STATE = 3
+"""Bits of a protected register that share a parity bit."""
 
 
 def even_parity(*values) -> Value:
@@ -48,16 +49,16 @@ def parity_mismatch(value, parity) -> Value:
 
 
 class ProtectedRegister(wiring.Component):
-    """A register of control state with one parity bit over all of it.
+    """A register of control state with a parity bit over each few bits of it.
 
-    A mismatch found once stays with it, through all states that follow from the wrong one, until it is cleared or the
+    So many parity bits keep the parity off the paths that lead to the state: what is decided last passes two gates to
+    it. A mismatch found once stays, through all states that follow from the wrong one, until it is cleared or the
     register is reset: whoever uses the state later still sees it.
 
     Parameters
     ----------
     layout : the fields of the state.
     init : their reset values where these are not 0.
-    late : names of the fields whose next value is known last; they are the last to enter the parity.
 
     Members
     -------
@@ -67,23 +68,38 @@ class ProtectedRegister(wiring.Component):
     mismatch : combinational: ``q`` is not what was written, or follows from a state that was not.
     """
 
-    def __init__(self, layout: data.StructLayout, init: dict | None = None, late: Sequence[str] = ()):
-        self.parity = Signal(init=layout.const(init).as_bits().bit_count() & 1)
-        self._late = tuple(late)
+    def __init__(self, layout: data.StructLayout, init: dict | None = None):
+        reset = layout.const(init).as_bits()
+        self.parity = Signal(
+            -(-layout.size // BITS_OF_STATE),
+            init=sum(
+                ((reset >> low & (1 << BITS_OF_STATE) - 1).bit_count() & 1) << n
+                for n, low in enumerate(range(0, layout.size, BITS_OF_STATE))
+            ),
+        )
         super().__init__(
             {"d": In(layout), "q": Out(layout, init=init), "load": In(1, init=1), "clear": In(1), "mismatch": Out(1)},
         )
 
     def elaborate(self, platform):
         m = Module()
-        early = [self.d[name] for name, _ in self.d.shape() if name not in self._late]
-        kept = Signal()
-        m.d.comb += [self.mismatch.eq(even_parity(self.q, self.parity)), kept.eq(self.mismatch & ~self.clear)]
+        found = Signal()
+        wrong = [even_parity(bits, parity) for bits, parity in zip(_shares(self.q), self.parity)]
+        m.d.comb += self.mismatch.eq(Cat(wrong, found).any())
+        m.d.sync += found.eq(self.mismatch & ~self.clear)
         with m.If(self.load):
-            m.d.sync += [
-                self.q.eq(self.d),
-                self.parity.eq(even_parity(even_parity(*early, kept), *(self.d[name] for name in self._late))),
-            ]
+            m.d.sync += [self.q.eq(self.d), self.parity.eq(_state_parity(self.d))]
         with m.Elif(self.clear):
-            m.d.sync += self.parity.eq(even_parity(self.q))
+            m.d.sync += self.parity.eq(_state_parity(self.q))
         return m
+
+
+def _shares(state) -> list[Value]:
+    """The bits of ``state`` that share a parity bit."""
+    bits = Value.cast(state)
+    return [bits[low : low + BITS_OF_STATE] for low in range(0, len(bits), BITS_OF_STATE)]
+
+
+def _state_parity(state) -> Value:
+    """The parity bits of ``state``."""
+    return Cat(bits.xor() for bits in _shares(state))

@@ -18,6 +18,8 @@ CONTROL = {
     ("transmit", "verdict", "q"): "egress",
     ("transmit", "buffer", "state", "q"): "egress",
     ("transmit", "buffer", "newest", "q"): "egress",
+    ("transmit", "buffer", "pointer", "q"): "egress",
+    ("transmit", "buffer", "jump", "q"): "egress",
     ("transmit", "buffer", "reading", "q"): "egress",
     ("receive_buffer", "state", "q"): "ingress",
     ("unpacker", "state", "q"): "ingress",

@@ -12,7 +12,7 @@ from amaranth.sim import Simulator
 from support.formal import prove
 from support.tl.flits import byte_parity
 from ualink.config import DLConfig
-from ualink.dl.replay.sequence import ack_in_range, is_held, seq_distance
+from ualink.dl.replay.sequence import RESET_SEQ, ack_in_range, is_held, seq_distance
 from ualink.dl.replay.transmit import ReplayTransmit
 from ualink.phy.interface import TxKind
 from ualink_sim.model.dl.header import ExplicitHeader, decode_header
@@ -111,6 +111,7 @@ class AnyPacker(wiring.Component):
             Assert(~buffer.room_for_two | (held + 1 < buffer.depth + stored[1] + stored[2])),
             Assert(held <= buffer.held + stored[1]),
             Assert((rx_last_ack != 0) & (buffer.tx_last_seq != 0)),
+            Assert(buffer.newest.q.seq_is_last == (buffer.tx_last_seq == RESET_SEQ)),
             # The packer and the slots keep step; between new flits the packer waits with beat 0.
             Assert((beat <= 9) & (transmit.slot_beat <= 9) & (stage.beat <= 9)),
             Assert(~transmit.slot_fresh | (shown & (beat == transmit.slot_beat))),

@@ -14,8 +14,9 @@ from ualink.dl.flit.format import (
     SEGMENT_HEADER_OFFSETS,
     Place,
 )
-from ualink.dl.flit.half_segment import FRAME_BITS, frame_dword
+from ualink.dl.flit.half_segment import FRAME_BITS, frame_dword, one_of
 from ualink.lib.parity import PROTECTED_BYTE_BITS
+from ualink.lib.select import select_one
 from ualink.phy.interface import BEATS_PER_FLIT
 
 __all__ = ["BeatReader"]
@@ -39,7 +40,8 @@ class BeatReader(wiring.Component):
 
     Members
     -------
-    half : number of the half segment, which is that of ``beat``.
+    half : number of the half segment, which is that of ``beat``, one-hot.
+    first_half : it is the first of its segment.
     beat, next_beat : 64 protected bytes in wire order, byte n in bits 9n+7..9n and its parity in bit 9n+8; the last
         half segment needs no ``next_beat``.
     frame : 16 dwords, turned as ``half_segment`` says; dwords without a sector have no meaning.
@@ -49,7 +51,8 @@ class BeatReader(wiring.Component):
     def __init__(self):
         super().__init__(
             {
-                "half": In(range(BEATS_PER_FLIT)),
+                "half": In(BEATS_PER_FLIT),
+                "first_half": In(1),
                 "beat": In(FRAME_BITS),
                 "next_beat": In(FRAME_BITS),
                 "frame": Out(FRAME_BITS),
@@ -63,21 +66,18 @@ class BeatReader(wiring.Component):
         beats = (self.beat, self.next_beat)
         sources = [_frame_sources(half) for half in range(BEATS_PER_FLIT)]
         for byte in range(SECTORS_PER_TL_FLIT * SECTOR_BYTES):
-            target = self.frame.word_select(byte, PROTECTED_BYTE_BITS)
-            m.d.comb += target.eq(self.beat.word_select(byte, PROTECTED_BYTE_BITS))
             halves: dict[tuple[int, int], list[int]] = {}
             for half in range(BEATS_PER_FLIT):
-                if byte in sources[half] and sources[half][byte] != (0, byte):
-                    halves.setdefault(sources[half][byte], []).append(half)
-            with m.Switch(self.half):
-                for (later, n), where in halves.items():
-                    with m.Case(*where):
-                        m.d.comb += target.eq(beats[later].word_select(n, PROTECTED_BYTE_BITS))
+                halves.setdefault(sources[half].get(byte, (0, byte)), []).append(half)
+            words = [beats[later].word_select(n, PROTECTED_BYTE_BITS) for later, n in halves]
+            here = [one_of(where, self.half) for where in halves.values()]
+            target = self.frame.word_select(byte, PROTECTED_BYTE_BITS)
+            m.d.comb += target.eq(select_one(here, words) if len(words) > 1 else words[0])
 
         # The header comes with the second beat of its segment.
-        with m.If(self.half[0]):
-            m.d.comb += self.header.eq(self.beat.word_select(SEGMENT_HEADER_BYTE, PROTECTED_BYTE_BITS))
-        with m.Else():
+        with m.If(self.first_half):
             m.d.comb += self.header.eq(self.next_beat.word_select(SEGMENT_HEADER_BYTE, PROTECTED_BYTE_BITS))
+        with m.Else():
+            m.d.comb += self.header.eq(self.beat.word_select(SEGMENT_HEADER_BYTE, PROTECTED_BYTE_BITS))
 
         return m

@@ -5,8 +5,9 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.dl.flit.format import BEAT_BYTES, BYTE_MAP, FIRST_SECTOR, SECTOR_BYTES
-from ualink.dl.flit.half_segment import FRAME_BITS, FRAME_SECTOR_BITS, frame_dword
+from ualink.dl.flit.half_segment import FRAME_BITS, FRAME_SECTOR_BITS, frame_dword, one_of
 from ualink.lib.parity import PROTECTED_BYTE_BITS
+from ualink.lib.select import select_one
 from ualink.phy.interface import BEATS_PER_FLIT
 
 __all__ = ["BeatWriter"]
@@ -35,7 +36,7 @@ class BeatWriter(wiring.Component):
 
     Members
     -------
-    half : number of half segment and beat.
+    half : number of half segment and beat, one-hot.
     frame : 16 dwords, turned as ``half_segment`` says.
     header : segment header, used in the second beat of a segment.
     move : keep the split sector of this frame; the next ``half`` follows.
@@ -45,7 +46,7 @@ class BeatWriter(wiring.Component):
     def __init__(self):
         super().__init__(
             {
-                "half": In(range(BEATS_PER_FLIT)),
+                "half": In(BEATS_PER_FLIT),
                 "frame": In(FRAME_BITS),
                 "header": In(PROTECTED_BYTE_BITS),
                 "move": In(1),
@@ -65,13 +66,9 @@ class BeatWriter(wiring.Component):
             beats: dict[tuple[str, int], list[int]] = {}
             for beat in range(BEATS_PER_FLIT):
                 beats.setdefault(_source(beat, byte), []).append(beat)
+            words = [bits[kind].word_select(n, PROTECTED_BYTE_BITS) for kind, n in beats]
+            here = [one_of(where, self.half) for where in beats.values()]
             target = self.beat.word_select(byte, PROTECTED_BYTE_BITS)
-            usual = max(beats, key=lambda source: len(beats[source]))
-            m.d.comb += target.eq(bits[usual[0]].word_select(usual[1], PROTECTED_BYTE_BITS))
-            with m.Switch(self.half):
-                for (kind, n), where in beats.items():
-                    if (kind, n) != usual:
-                        with m.Case(*where):
-                            m.d.comb += target.eq(bits[kind].word_select(n, PROTECTED_BYTE_BITS))
+            m.d.comb += target.eq(select_one(here, words) if len(words) > 1 else words[0])
 
         return m

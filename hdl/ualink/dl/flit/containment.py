@@ -26,7 +26,8 @@ class IngressContainment(wiring.Component):
     fault : something that decides what these hold has bad parity, in this cycle.
     flush : the link starts anew: what comes meanwhile is dropped, and nothing is stopped from the next cycle on.
     flit, message : TL flits to the TL; DL message dwords.
-    containment : level, with the flit that is marked: an error was found since the last ``flush``.
+    containment : level, with the flit that is marked: an error was found since the last ``flush``. With an upset in
+        here it comes a cycle after the flit.
     found : pulse: the first cycle of ``containment``.
     """
 
@@ -68,7 +69,7 @@ class IngressContainment(wiring.Component):
             # An upset in here marks the flit that it makes or meets; one that it takes away is lost with the link.
             self.flit.p.error.eq(now.error | state.mismatch),
             self.flit.p.control_parity.eq(flit.control_parity ^ flit.error ^ self.flit.p.error),
-            self.containment.eq(now.stopped | state.mismatch),
+            self.containment.eq(now.stopped),
             self.found.eq(now.found | (state.mismatch & ~now.stopped)),
         ]
         m.d.sync += [

@@ -5,7 +5,11 @@ is dword n where the beat starts with it, and dword n + 1 (mod 16) where dword 0
 sector that is split between two beats into dword 0. Every byte of a frame brings its parity bit along.
 """
 
-from amaranth.hdl import Value
+from collections.abc import Sequence
+from functools import reduce
+from operator import or_
+
+from amaranth.hdl import Cat, Const, Value
 
 from ualink.dl.flit.format import (
     BEAT_BYTES,
@@ -17,9 +21,22 @@ from ualink.dl.flit.format import (
     Place,
 )
 from ualink.lib.parity import PROTECTED_BYTE_BITS
+from ualink.lib.select import select_one
 from ualink.phy.interface import BEATS_PER_FLIT
 
-__all__ = ["FRAME_BITS", "FRAME_SECTOR_BITS", "FRAME_STEP", "FRAME_TURN", "SHORT", "frame_dword", "sectors_beyond"]
+__all__ = [
+    "FIRST_HALF",
+    "FRAME_BITS",
+    "FRAME_SECTOR_BITS",
+    "FRAME_STEP",
+    "FRAME_TURN",
+    "SHORT",
+    "fits",
+    "frame_dword",
+    "of_half",
+    "one_of",
+    "sectors_beyond",
+]
 
 FRAME_SECTOR_BITS = SECTOR_BYTES * PROTECTED_BYTE_BITS
 """Bits of a sector in a frame: four protected bytes."""
@@ -40,6 +57,27 @@ FRAME_STEP = tuple(
 
 SHORT = tuple(SECTORS_PER_TL_FLIT - sectors for sectors in HALF_SEGMENT_SECTORS)
 """Sectors that each half segment lacks of a TL flit."""
+
+FIRST_HALF = 1
+"""Half segment 0, where the number of a half segment is one-hot: one bit for each, so that nothing decodes it."""
+
+
+def of_half(values: Sequence[int], half: Value) -> Value:
+    """That of ``values``, one a half segment, which belongs to ``half``, one-hot. No gate for what all have alike."""
+    bits = max(values).bit_length()
+    return Cat(one_of([n for n, value in enumerate(values) if value >> bit & 1], half) for bit in range(bits))
+
+
+def one_of(numbers: Sequence[int], half: Value) -> Value:
+    """Is ``half``, one-hot, one of ``numbers``?"""
+    return reduce(or_, (half[n] for n in numbers), Const(0, 1))
+
+
+def fits(sectors: Value, spare: int, half: Value) -> Value:
+    """Does ``half``, one-hot, have room for ``sectors`` and ``spare`` more?"""
+    rooms = sorted(set(HALF_SEGMENT_SECTORS))
+    here = [one_of([n for n, room in enumerate(HALF_SEGMENT_SECTORS) if room == this], half) for this in rooms]
+    return select_one(here, (sectors <= room - spare for room in rooms))
 
 
 def frame_dword(half: int, sector: int) -> int:

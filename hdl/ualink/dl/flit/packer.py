@@ -1,15 +1,26 @@
 """Packs TL flits and DL messages into DL flits, on the fly (UALink_200 §6.3.3-6.3.5, Figure 6-5)."""
 
-from amaranth.hdl import Array, Cat, Const, Module, Mux, ResetInserter, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, ResetInserter, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.dl.flit.beat_writer import BeatWriter
-from ualink.dl.flit.format import HALF_SEGMENT_SECTORS, SECTORS_PER_TL_FLIT, SEGMENT_HEADER_LAYOUT
-from ualink.dl.flit.half_segment import FRAME_BITS, FRAME_SECTOR_BITS, FRAME_STEP, FRAME_TURN, SHORT, sectors_beyond
+from ualink.dl.flit.format import SECTORS_PER_TL_FLIT, SEGMENT_HEADER_LAYOUT
+from ualink.dl.flit.half_segment import (
+    FIRST_HALF,
+    FRAME_BITS,
+    FRAME_SECTOR_BITS,
+    FRAME_STEP,
+    FRAME_TURN,
+    SHORT,
+    fits,
+    of_half,
+    sectors_beyond,
+)
 from ualink.dl.flit.sector_rotator import SectorRotator
 from ualink.dl.interface import tl_flit_signature
 from ualink.lib.parity import ProtectedRegister, byte_parity, even_parity, join_parity, split_parity
+from ualink.lib.select import select_one
 from ualink.phy.interface import BEATS_PER_FLIT
 
 __all__ = ["PACKED_BEAT_LAYOUT", "Packer"]
@@ -39,7 +50,8 @@ the half segment lacks of 16."""
 
 STATE_LAYOUT = data.StructLayout(
     {
-        "half": range(BEATS_PER_FLIT),
+        "half": BEATS_PER_FLIT,
+        "first_half": 1,
         "accepted": 1,
         "first_tick": SEGMENT_HEADER_LAYOUT,
         "first_half_full": 1,
@@ -50,24 +62,24 @@ STATE_LAYOUT = data.StructLayout(
         "tail_error": 1,
     }
 )
-"""Between two beats: the half segment to make; of the DL flit in hand whether it was accepted, holds something and is
-spoilt; of the segment in hand the header of its first tick, and whether that was full; of the TL flit started last what
-is still to send, the turn that brings it into the frame to come, and its error."""
+"""Between two beats: the half segment to make, one-hot, and whether it is the first of its segment; of the DL flit in
+hand whether it was accepted, holds something and is spoilt; of the segment in hand the header of its first tick, and
+whether that was full; of the TL flit started last what is still to send, the turn that brings it into the frame to
+come, and its error."""
 
 
 def _tail(sectors: Value, following: Value) -> Value:
-    """``TAIL_LAYOUT`` for half segment ``following`` with ``sectors`` still to send."""
-    room = Array(HALF_SEGMENT_SECTORS)[following]
-    place = sectors[:4] + Array(FRAME_TURN)[following]
-    short = Array(SHORT)[following]
-    return Cat(sectors[:4], place[:5], sectors < room, sectors + 1 < room, short)
+    """``TAIL_LAYOUT`` for half segment ``following``, one-hot, with ``sectors`` still to send."""
+    sectors = sectors[:4]
+    place = sectors + of_half(FRAME_TURN, following)
+    return Cat(sectors, place[:5], fits(sectors, 1, following), fits(sectors, 2, following), of_half(SHORT, following))
 
 
 class Packer(wiring.Component):
     """Fills a half segment per beat: DL message, then what the half segment before had no room for, then a TL flit.
 
     Each byte takes the parity that it came with, or that is made for it here (messages, segment headers), into the
-    beat; nothing is checked on the way. The state that decides on places has a parity bit of its own: once that does
+    beat; nothing is checked on the way. The state that decides on places has parity of its own: once that does
     not fit, all beats until ``flush`` have ``error`` set (UALink_200 §6.7.3-4).
 
     A TL flit or message taken in cycle t is in the beat offered from cycle t + 1. The packer makes a beat whenever it
@@ -109,23 +121,28 @@ class Packer(wiring.Component):
 
         # What is being made.
         m.submodules.state = state = ResetInserter(self.flush)(
-            ProtectedRegister(STATE_LAYOUT, {"tail": {"fits": 1, "fits_after_message": 1}}, ("tail", "accepted"))
+            ProtectedRegister(
+                STATE_LAYOUT,
+                {"half": FIRST_HALF, "first_half": 1, "tail": {"fits": 1, "fits_after_message": 1}},
+            )
         )
         now = state.q
-        half = now.half
+        half, first_half = now.half, now.first_half
         following = Signal.like(half)
         packing = now.accepted
         flushed = Signal(init=1)
         halted = Signal()
+        free = Signal()
         move = Signal()
         first = Signal()
         last = Signal()
         m.d.comb += [
-            first.eq(half == 0),
-            last.eq(half == LAST_HALF),
-            following.eq(Mux(last, 0, half + 1)),
+            first.eq(half[0]),
+            last.eq(half[LAST_HALF]),
+            following.eq(half.rotate_left(1)),
             halted.eq(self.flush | flushed),
-            move.eq((~self.beat.valid | self.beat.ready) & ~halted),
+            free.eq(~self.beat.valid | self.beat.ready),
+            move.eq(free & ~halted),
         ]
         m.d.sync += flushed.eq(self.flush)
 
@@ -135,8 +152,6 @@ class Packer(wiring.Component):
         # A first half filled by message and tail alone leaves a flit no place before the second, where it counts as the
         # first of its segment, whichever tick offered it (UALink_200 §6.3.4, ruling A-03 (DL)). Of a NOP flit nothing
         # but ``packing`` decides: all else is as if it had payload.
-        first_half = ~half[0]
-        position = Signal(range(SECTORS_PER_TL_FLIT + 1))
         offers_message = Signal()
         has_message = Signal()
         may_start = Signal()
@@ -144,7 +159,6 @@ class Packer(wiring.Component):
         m.d.comb += [
             offers_message.eq(first_half & self.message.valid),
             has_message.eq(packing & offers_message),
-            position.eq(now.tail.sectors + offers_message),
             may_start.eq(
                 packing & self.channel_online & Mux(offers_message, now.tail.fits_after_message, now.tail.fits)
             ),
@@ -154,14 +168,18 @@ class Packer(wiring.Component):
         ]
 
         # A message moves all behind it by a sector, in a step of its own: the others are known before it.
-        turn = Array(FRAME_TURN)[half]
-        rotated = Signal(FRAME_BITS)
+        turn = of_half(FRAME_TURN, half)
+        moved = Signal(FRAME_BITS)
+        tail_frame = Signal(FRAME_BITS)
         m.d.comb += [
             flit_rotator.sectors.eq(join_parity(self.flit.p.data, self.flit.p.parity)),
             flit_rotator.amount.eq(now.tail.place),
-            rotated.eq(Mux(offers_message, flit_rotator.rotated.rotate_left(FRAME_SECTOR_BITS), flit_rotator.rotated)),
+            moved.eq(flit_rotator.rotated.rotate_left(FRAME_SECTOR_BITS)),
             tail_rotator.sectors.eq(tail),
-            tail_rotator.amount.eq(offers_message + now.tail_turn),
+            tail_rotator.amount.eq(now.tail_turn),
+            tail_frame.eq(
+                Mux(offers_message, tail_rotator.rotated.rotate_left(FRAME_SECTOR_BITS), tail_rotator.rotated)
+            ),
         ]
         # Dwords of the frame in which message and tail are; with a turn, dword 0 is the last of them.
         before = [n < now.tail.place for n in range(SECTORS_PER_TL_FLIT)]
@@ -172,17 +190,19 @@ class Packer(wiring.Component):
                 *(before[n] | (before[n - 1] & offers_message) for n in range(1, SECTORS_PER_TL_FLIT)),
             )
         )
-        for n in range(SECTORS_PER_TL_FLIT):
-            for_tail = (packing & taken[n]).replicate(FRAME_SECTOR_BITS)
-            for_flit = (starts & ~taken[n]).replicate(FRAME_SECTOR_BITS)
-            from_tail = tail_rotator.rotated.word_select(n, FRAME_SECTOR_BITS) & for_tail
-            from_flit = rotated.word_select(n, FRAME_SECTOR_BITS) & for_flit
-            m.d.comb += writer.frame.word_select(n, FRAME_SECTOR_BITS).eq(from_tail | from_flit)
         message = join_parity(self.message.payload, byte_parity(self.message.payload))
-        with m.If(has_message):
-            for n in set(FRAME_TURN[::2]):
-                with m.If(turn == n):
-                    m.d.comb += writer.frame.word_select(n, FRAME_SECTOR_BITS).eq(message)
+        for n in range(SECTORS_PER_TL_FLIT):
+            sources = [
+                (packing & taken[n], tail_frame.word_select(n, FRAME_SECTOR_BITS)),
+                (starts & ~taken[n] & ~offers_message, flit_rotator.rotated.word_select(n, FRAME_SECTOR_BITS)),
+                (starts & ~taken[n] & offers_message, moved.word_select(n, FRAME_SECTOR_BITS)),
+            ]
+            if n in FRAME_TURN[::2]:
+                # The message is in front of the tail.
+                here = has_message & (turn == n)
+                sources[0] = packing & taken[n] & ~here, sources[0][1]
+                sources.append((here, message))
+            m.d.comb += writer.frame.word_select(n, FRAME_SECTOR_BITS).eq(select_one(*zip(*sources)))
 
         # The segment header goes into the second beat of its segment.
         header = Signal(SEGMENT_HEADER_LAYOUT)
@@ -199,7 +219,7 @@ class Packer(wiring.Component):
         flit_error = Signal()
         error = Signal()
         m.d.comb += [
-            occupied.eq(starts | (packing & (position != 0))),
+            occupied.eq(starts | (packing & ((now.tail.sectors != 0) | offers_message))),
             flit_error.eq(
                 self.flit.p.error | even_parity(self.flit.p.message, self.flit.p.error, self.flit.p.control_parity)
             ),
@@ -213,21 +233,26 @@ class Packer(wiring.Component):
         with m.If(move):
             m.d.comb += [
                 state.d.half.eq(following),
+                state.d.first_half.eq(~first_half),
                 state.d.first_tick.eq(Mux(first_half, header.as_value(), 0)),
-                state.d.first_half_full.eq(has_message & (position == SECTORS_PER_TL_FLIT)),
+                state.d.first_half_full.eq(has_message & (now.tail.sectors == SECTORS_PER_TL_FLIT - 1)),
                 state.d.payload.eq(~last & (now.payload | occupied)),
                 state.d.error.eq(~last & (now.error | error)),
             ]
-            sectors, left_over = sectors_beyond(position, now.tail.short)
-            sectors = Mux(packing, sectors, now.tail.sectors)
-            m.d.comb += Value.cast(state.d.tail).eq(
-                Mux(starts | left_over | ~packing, _tail(sectors, following), _tail(Const(0, 4), following))
-            )
+            # For all ways that this half segment may go.
+            none = _tail(Const(0, 4), following)
+            ways = []
+            for one in (0, 1):
+                sectors, left_over = sectors_beyond(now.tail.sectors + one, now.tail.short)
+                some = _tail(Mux(packing, sectors, now.tail.sectors), following)
+                ways.append(Mux(left_over | ~packing, some, Mux(starts, some, none)))
+            m.d.comb += Value.cast(state.d.tail).eq(Mux(offers_message, ways[1], ways[0]))
+            step = of_half(FRAME_STEP, half)
             with m.If(packing):
-                m.d.comb += state.d.tail_turn.eq(Mux(starts, 0, now.tail_turn) + Array(FRAME_STEP)[half])
+                m.d.comb += state.d.tail_turn.eq(Mux(starts, step, now.tail_turn + step))
             with m.If(starts):
                 m.d.comb += state.d.tail_error.eq(flit_error)
-                m.d.sync += tail.eq(rotated)
+                m.d.sync += tail.eq(Mux(offers_message, moved, flit_rotator.rotated))
 
         # Whether the next flit has a place, when the last beat of this one is made and as long as it is on offer.
         with m.If(Mux(move, last, first)):
@@ -245,8 +270,11 @@ class Packer(wiring.Component):
             beat.error.eq(now.error | error),
             beat.control_parity.eq(even_parity(beat.first, beat.last, beat.payload, beat.error)),
         ]
+        # What is not offered may be anything.
+        with m.If(free):
+            m.d.sync += self.beat.p.eq(beat)
         with m.If(move):
-            m.d.sync += [self.beat.valid.eq(1), self.beat.p.eq(beat)]
+            m.d.sync += self.beat.valid.eq(1)
         with m.If(halted):
             m.d.sync += self.beat.valid.eq(0)
 

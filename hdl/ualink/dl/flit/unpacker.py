@@ -1,12 +1,22 @@
 """Unpacks TL flits and DL messages from DL flits (UALink_200 §6.3.3-6.3.5)."""
 
-from amaranth.hdl import Array, Cat, Const, Module, Mux, ResetInserter, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, ResetInserter, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.dl.flit.beat_reader import BeatReader
-from ualink.dl.flit.format import HALF_SEGMENT_SECTORS, SECTORS_PER_TL_FLIT, SEGMENT_HEADER_LAYOUT
-from ualink.dl.flit.half_segment import FRAME_BITS, FRAME_SECTOR_BITS, FRAME_TURN, SHORT, sectors_beyond
+from ualink.dl.flit.format import SECTORS_PER_TL_FLIT, SEGMENT_HEADER_LAYOUT
+from ualink.dl.flit.half_segment import (
+    FIRST_HALF,
+    FRAME_BITS,
+    FRAME_SECTOR_BITS,
+    FRAME_TURN,
+    SHORT,
+    fits,
+    of_half,
+    one_of,
+    sectors_beyond,
+)
 from ualink.dl.flit.receive_buffer import RECEIVED_BEAT_LAYOUT
 from ualink.dl.flit.sector_rotator import SectorRotator
 from ualink.dl.interface import tl_flit_signature
@@ -23,20 +33,22 @@ MISSING_LAYOUT = data.StructLayout(
         "fits_after_message": 1,
         "ends": 1,
         "ends_after_message": 1,
+        "some": 1,
         "aligned": 1,
         "short": range(3),
     }
 )
 """Of the TL flit in hand the sectors still to come; what follows from it for the half segment in hand: the turn that
-brings its first sector behind them to the start of a TL flit, whether there is one, and whether the TL flit in hand
-ends here, both without and with a message before it; the half segment may be a TL flit as a whole; the sectors that it
-lacks of 16."""
+brings its first sector behind them to the start of a TL flit, whether there is one, and whether all of them are here,
+both without and with a message before it; whether there are any; the half segment may be a TL flit as a whole; the
+sectors that it lacks of 16."""
 
 STATE_LAYOUT = data.StructLayout(
     {
         "held_valid": 1,
         "held_last": 1,
-        "half": range(BEATS_PER_FLIT),
+        "half": BEATS_PER_FLIT,
+        "first_half": 1,
         "first_half_full": 1,
         "missing": MISSING_LAYOUT,
         "part_message": 2,
@@ -44,24 +56,25 @@ STATE_LAYOUT = data.StructLayout(
         "message_valid": 1,
     }
 )
-"""A beat is held, it is the last of its DL flit, and its number; the first half of the segment in hand was full; of the
-TL flit in hand what is still to come and the message bits; what is given out in this cycle."""
+"""A beat is held, it is the last of its DL flit, and its number, one-hot; whether it is the first of its segment, and
+whether that was full; of the TL flit in hand what is still to come and the message bits; what is given out in this
+cycle."""
 
 
 def _missing(sectors: Value, half: Value) -> Value:
-    """``MISSING_LAYOUT`` for half segment ``half`` with ``sectors`` still to come."""
+    """``MISSING_LAYOUT`` for half segment ``half``, one-hot, with ``sectors`` still to come."""
     sectors = sectors[:4]
-    room = Array(HALF_SEGMENT_SECTORS)[half]
     some = sectors.any()
     return Cat(
         sectors,
-        (-(sectors + Array(FRAME_TURN)[half]))[:4],
-        sectors < room,
-        sectors + 1 < room,
-        some & (sectors <= room),
-        some & (sectors + 1 <= room),
-        ~some & (room == SECTORS_PER_TL_FLIT),
-        Array(SHORT)[half],
+        Mux(of_half(FRAME_TURN, half), ~sectors, -sectors)[:4],
+        fits(sectors, 1, half),
+        fits(sectors, 2, half),
+        fits(sectors, 0, half),
+        fits(sectors, 1, half),
+        some,
+        ~some & one_of([n for n, short in enumerate(SHORT) if not short], half),
+        of_half(SHORT, half),
     )
 
 
@@ -110,13 +123,18 @@ class Unpacker(wiring.Component):
         m.submodules.rotator = rotator = SectorRotator()
         m.submodules.state = state = ResetInserter(self.flush)(
             ProtectedRegister(
-                STATE_LAYOUT, {"missing": {"fits": 1, "fits_after_message": 1, "aligned": 1}}, ("missing",)
+                STATE_LAYOUT,
+                {
+                    "half": FIRST_HALF,
+                    "first_half": 1,
+                    "missing": {"fits": 1, "fits_after_message": 1, "ends": 1, "ends_after_message": 1, "aligned": 1},
+                },
             )
         )
         now = state.q
 
         held = Signal(FRAME_BITS, reset_less=True)
-        half = now.half
+        half, first_half = now.half, now.first_half
         following = Signal.like(half)
         step = Signal()
         m.d.comb += [
@@ -125,6 +143,7 @@ class Unpacker(wiring.Component):
             following.eq(half),
             step.eq(now.held_valid & (now.held_last | self.beat.valid)),
             reader.half.eq(half),
+            reader.first_half.eq(first_half),
             reader.beat.eq(held),
             reader.next_beat.eq(join_parity(self.beat.p.data, self.beat.p.parity)),
         ]
@@ -133,7 +152,8 @@ class Unpacker(wiring.Component):
             m.d.comb += [
                 state.d.held_valid.eq(1),
                 state.d.held_last.eq(self.beat.p.last),
-                following.eq(Mux(self.beat.p.first, 0, half + 1)),
+                following.eq(Mux(self.beat.p.first, FIRST_HALF, half.rotate_left(1))),
+                state.d.first_half.eq(self.beat.p.first | ~first_half),
             ]
         with m.Elif(step):
             m.d.comb += state.d.held_valid.eq(0)
@@ -142,16 +162,13 @@ class Unpacker(wiring.Component):
         part = Signal(FRAME_BITS, reset_less=True)
 
         header = Signal(SEGMENT_HEADER_LAYOUT)
-        first_half = ~half[0]
         has_message = Signal()
-        position = Signal(range(SECTORS_PER_TL_FLIT + 1))
         full = Signal()
         promised = Signal()
         starts = Signal()
         m.d.comb += [
             header.eq(reader.header[:8]),
             has_message.eq(first_half & header.alternative_sector),
-            position.eq(now.missing.sectors + has_message),
             full.eq(~Mux(has_message, now.missing.fits_after_message, now.missing.fits)),
             promised.eq(
                 Mux(first_half, header.tl_flit_0 & ~full, header.tl_flit_1 | (header.tl_flit_0 & now.first_half_full))
@@ -164,7 +181,8 @@ class Unpacker(wiring.Component):
         # The place of the first new sector in the frame becomes the start of a TL flit; sectors that were missing,
         # which stand before it, come out at its end.
         whole = starts & now.missing.aligned & ~has_message
-        completes = Mux(has_message, now.missing.ends_after_message, now.missing.ends)
+        ends = Mux(has_message, now.missing.ends_after_message, now.missing.ends)
+        completes = ends & now.missing.some
         # A message moves all behind it by a sector, in a step of its own: the others are known before it.
         rotated = Signal(FRAME_BITS)
         m.d.comb += [
@@ -190,11 +208,12 @@ class Unpacker(wiring.Component):
         for n in range(SECTORS_PER_TL_FLIT):
             arrived = rotated.word_select(n, FRAME_SECTOR_BITS)
             was_missing = now.missing.sectors + n >= SECTORS_PER_TL_FLIT
-            with m.If(emits):
-                m.d.sync += flit.word_select(n, FRAME_SECTOR_BITS).eq(
-                    Mux(was_missing | whole, arrived, part.word_select(n, FRAME_SECTOR_BITS))
-                )
-            with m.If(step & (starts | was_missing)):
+            # Whether there is a TL flit to give out or one that starts is known later than where it would stand: what
+            # neither is true of has no meaning.
+            m.d.sync += flit.word_select(n, FRAME_SECTOR_BITS).eq(
+                Mux(was_missing | now.missing.aligned, arrived, part.word_select(n, FRAME_SECTOR_BITS))
+            )
+            with m.If(step & (ends | was_missing)):
                 m.d.sync += part.word_select(n, FRAME_SECTOR_BITS).eq(arrived)
         with m.If(step):
             m.d.sync += [flit_message.eq(new_message), flit_control_parity.eq(even_parity(new_message))]
@@ -203,19 +222,21 @@ class Unpacker(wiring.Component):
             ]
             with m.If(starts):
                 m.d.comb += state.d.part_message.eq(message_bits)
-        # What follows from the sectors still to come is worked out for both ways this half segment may go.
-        sectors, left_over = sectors_beyond(position, now.missing.short)
-        sectors = Mux(step, sectors, now.missing.sectors)
-        m.d.comb += Value.cast(state.d.missing).eq(
-            Mux(starts | left_over | ~step, _missing(sectors, following), _missing(Const(0, 4), following))
-        )
+        # What follows from the sectors still to come is worked out for all ways that this half segment may go.
+        none = _missing(Const(0, 4), following)
+        ways = []
+        for before in (0, 1):
+            sectors, left_over = sectors_beyond(now.missing.sectors + before, now.missing.short)
+            some = _missing(Mux(step, sectors, now.missing.sectors), following)
+            ways.append(Mux(left_over | ~step, some, Mux(starts, some, none)))
+        m.d.comb += Value.cast(state.d.missing).eq(Mux(has_message, ways[1], ways[0]))
 
         sector = Signal(FRAME_SECTOR_BITS, reset_less=True)
         message, message_parity = split_parity(sector)
         message_bad = now.message_valid & parity_mismatch(message, message_parity)
         header_bad = Signal()
         for n in set(FRAME_TURN[::2]):
-            with m.If(Array(FRAME_TURN)[half] == n):
+            with m.If(of_half(FRAME_TURN, half) == n):
                 m.d.sync += sector.eq(reader.frame.word_select(n, FRAME_SECTOR_BITS))
         m.d.comb += [
             state.d.message_valid.eq(step & has_message),

@@ -74,6 +74,9 @@ class LinkStateMachine(wiring.Component):
         next_state = Signal(LinkState)
         fault = Signal()
         idle_slots = Signal(range(IDLE_LIMIT))
+        # The slot that ends is that of the least stay in Idle or a later one; that of the longest wait. Registers: what
+        # a slot carries does not wait for a comparison.
+        rested, waited = Signal(), Signal()
         nop_flits = Signal(range(NOP_FLITS_TO_UP))
         good_run = Signal(range(RECEIVED_FLITS_TO_UP + 1))
         control_run = Signal(range(CONTROL_FLITS_TO_IDLE + 1))
@@ -88,8 +91,7 @@ class LinkStateMachine(wiring.Component):
             next_state.eq(self.state),
         ]
         # States as seen at the end of a slot; the slot that ends counts.
-        rested = (idle_slots >= self._idle_flit_times - 1) & partner_down
-        to_nop = self.enable & (rested | (idle_slots == IDLE_LIMIT - 1))
+        to_nop = self.enable & ((rested & partner_down) | waited)
         to_up = (nop_flits == NOP_FLITS_TO_UP - 1) & (good_run == RECEIVED_FLITS_TO_UP)
         corrupt = contained | self.containment
         to_idle = (control_run == CONTROL_FLITS_TO_IDLE) | corrupt | self.time_out
@@ -141,9 +143,13 @@ class LinkStateMachine(wiring.Component):
                 ),
             ]
             with m.If(self.state != LinkState.IDLE):
-                m.d.sync += idle_slots.eq(0)
-            with m.Elif(idle_slots != IDLE_LIMIT - 1):
+                m.d.sync += [idle_slots.eq(0), rested.eq(0), waited.eq(0)]
+            with m.Elif(~waited):
                 m.d.sync += idle_slots.eq(idle_slots + 1)
+                m.d.sync += [
+                    rested.eq(rested | (idle_slots == self._idle_flit_times - 2)),
+                    waited.eq(idle_slots == IDLE_LIMIT - 2),
+                ]
             with m.If(self.state != LinkState.NOP):
                 m.d.sync += nop_flits.eq(0)
             with m.Elif(nop_flits != NOP_FLITS_TO_UP - 1):

@@ -5,8 +5,9 @@ from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.checks import check_choice
+from ualink.dl.message.flit_timer import FlitTimer
 from ualink.dl.message.format import ControlType, MessageClass
-from ualink.lib.queue import Queue
+from ualink.lib.headed_queue import HeadedQueue
 
 __all__ = [
     "ANSWERS",
@@ -35,6 +36,7 @@ CHANNEL_MESSAGE_LAYOUT = data.StructLayout(
 """DL Channel Online/Offline Negotiation message (UALink_200 Table 6-8)."""
 
 ANSWER_LAYOUT = data.StructLayout({"target": 4, "command": 4, "response": 4})
+PUT_LAYOUT = data.StructLayout({"valid": 1, "answer": ANSWER_LAYOUT})
 ANSWERS = 4
 """Messages that may wait to be packed: a partner by the rules makes this side owe two, beside one own Request."""
 
@@ -66,7 +68,7 @@ class Channel(wiring.Component):
     The side that requested changes with the confirming Ack that it sends, the other with the one that it receives;
     reception is on as soon as an online Request has been acked (ruling A-10 (DL)). While a message waits to be packed
     nothing of the channel is sent, so that data never overtakes the confirming Ack. Answers leave in the order of
-    what they answer; one is on offer in the second cycle after the message that it answers.
+    what they answer; one is on offer in the third cycle after the message that it answers.
 
     Parameters
     ----------
@@ -85,7 +87,8 @@ class Channel(wiring.Component):
     slot_end : a flit time has passed.
     received : first dwords of messages of all kinds; those of other channels, classes or types are passed over.
     message : messages to the partner.
-    scheduled : pulse: a message comes to the end of the queue behind ``message``.
+    scheduled : pulse: a message comes to the end of the queue behind ``message``, a cycle after it was decided.
+    waiting : there is a message in that queue or on its way to it.
     transmit : data of the channel may be sent.
     receive : received data of the channel counts.
     wants : an own Request starts, unless ``hold``.
@@ -112,6 +115,7 @@ class Channel(wiring.Component):
                 "received": In(stream.Signature(32, always_ready=True)),
                 "message": Out(stream.Signature(32)),
                 "scheduled": Out(1),
+                "waiting": Out(1),
                 "transmit": Out(1),
                 "receive": Out(1),
                 "wants": Out(1),
@@ -128,7 +132,7 @@ class Channel(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.answers = answers = Queue(ANSWER_LAYOUT, ANSWERS)
+        m.submodules.answers = answers = HeadedQueue(ANSWER_LAYOUT, ANSWERS)
         state, online = self.state, self.online
         heard = data.View(CHANNEL_MESSAGE_LAYOUT, self.received.payload)
 
@@ -139,8 +143,19 @@ class Channel(wiring.Component):
         request = Signal()
         answer = Signal()
         late, overdue = self._timer(m, next_state)
-        put = answers.input.payload
+        # What is decided goes into the queue a cycle later.
+        put, coming = Signal(PUT_LAYOUT), Signal(PUT_LAYOUT)
+        room = Signal()
+        next_online = Signal()
+        m.d.comb += next_online.eq(online)
+        m.d.sync += [online.eq(next_online), self.transmit.eq(next_online & ~(coming.valid | self.waiting))]
+        m.d.sync += put.valid.eq(coming.valid & room)
+        m.d.sync += put.answer.eq(coming.answer)
         m.d.comb += [
+            room.eq(answers.level + put.valid < ANSWERS),
+            answers.input.valid.eq(put.valid),
+            answers.input.payload.eq(put.answer),
+            self.waiting.eq(put.valid | answers.output.valid),
             event.eq(
                 self.received.valid
                 & (heard.mclass == MessageClass.CONTROL)
@@ -148,11 +163,10 @@ class Channel(wiring.Component):
             ),
             request.eq(event & (heard.command == ChannelCommand.REQUEST) & (heard.target.channel == self._channel)),
             answer.eq(event & (heard.command != ChannelCommand.REQUEST) & (heard.response.channel == self._channel)),
-            self.transmit.eq(online & ~answers.output.valid),
             self.receive.eq(online | (self._in(NegotiationState.ACKED, NegotiationState.BOTH) & target)),
             self.due.eq((state == NegotiationState.OWING) & (self.want_online | overdue)),
             self.wants.eq(
-                answers.input.ready
+                room
                 & (
                     self.due
                     | ((state == NegotiationState.IDLE) & self.may_request & (self.want_online != online) & ~refused)
@@ -161,7 +175,7 @@ class Channel(wiring.Component):
             self.asking.eq(self._in(NegotiationState.REQUESTED, NegotiationState.BOTH)),
             self.busy.eq(self.asking | (state == NegotiationState.ACKED)),
             self.blocked.eq(state == NegotiationState.BLOCKED),
-            self.scheduled.eq(answers.input.valid & answers.input.ready),
+            self.scheduled.eq(put.valid),
             next_state.eq(state),
         ]
         m.d.sync += state.eq(next_state)
@@ -169,16 +183,16 @@ class Channel(wiring.Component):
         def send(command, to=None, response=None):
             nothing = Const(0, 4)
             m.d.comb += [
-                answers.input.valid.eq(1),
-                put.command.eq(command),
-                put.target.eq(nothing if to is None else to << 3 | self._channel),
-                put.response.eq(nothing if response is None else response),
+                coming.valid.eq(1),
+                coming.answer.command.eq(command),
+                coming.answer.target.eq(nothing if to is None else to << 3 | self._channel),
+                coming.answer.response.eq(nothing if response is None else response),
             ]
 
         with m.If(request):
             self._requested(m, heard.target, target, next_state, send)
         with m.Elif(answer):
-            self._answered(m, heard, target, refused, next_state, send)
+            self._answered(m, heard, target, refused, next_state, next_online, send)
         with m.Elif(self.busy & late):
             m.d.comb += [self.timed_out.eq(1), next_state.eq(NegotiationState.IDLE)]
         with m.Elif(self.wants & ~self.hold):
@@ -188,7 +202,7 @@ class Channel(wiring.Component):
             m.d.sync += target.eq(wish)
         with m.If(self.want_online == online):
             m.d.sync += refused.eq(0)
-        with m.If(answers.input.valid & ~answers.input.ready):
+        with m.If(coming.valid & ~room):
             m.d.comb += self.protocol_error.eq(1)
 
         message = Signal(CHANNEL_MESSAGE_LAYOUT)
@@ -210,20 +224,17 @@ class Channel(wiring.Component):
 
     def _timer(self, m, next_state):
         """Flit times since the state changed: are they too many for an answer, for an owed Request?"""
-        timer = Signal.like(self.time_out_flits)
+        m.submodules.timer = timer = FlitTimer(len(self.time_out_flits))
         late = Signal()
         overdue = Signal()
         limit = self.time_out_flits
-        # Registers: what follows from them is long enough.
+        m.d.comb += [timer.slot_end.eq(self.slot_end), timer.restart.eq(next_state != self.state)]
+        # Registers: what follows from them is long enough. Of the state before they tell nothing any more.
         m.d.sync += [
-            late.eq((limit != 0) & (timer >= Mux(self.hurry, limit >> 4, limit))),
-            overdue.eq((limit != 0) & (timer >= limit >> 1)),
+            late.eq((limit != 0) & (timer.count >= Mux(self.hurry, limit >> 4, limit))),
+            overdue.eq((limit != 0) & (timer.count >= limit >> 1)),
         ]
-        with m.If(next_state != self.state):
-            m.d.sync += [timer.eq(0), late.eq(0), overdue.eq(0)]
-        with m.Elif(self.slot_end & ~timer.all()):
-            m.d.sync += timer.eq(timer + 1)
-        return late, overdue
+        return late & ~timer.restarted, overdue & ~timer.restarted
 
     def _requested(self, m, wanted, target, next_state, send):
         """A Request has come; every one is answered at once (UALink_200 §6.4.3.2)."""
@@ -244,9 +255,9 @@ class Channel(wiring.Component):
             m.d.comb += next_state.eq(NegotiationState.ACKED)
             m.d.sync += target.eq(wanted.online)
 
-    def _answered(self, m, heard, target, refused, next_state, send):
+    def _answered(self, m, heard, target, refused, next_state, next_online, send):
         """An Ack, NAck or decision pending has come."""
-        state, online = self.state, self.online
+        state = self.state
         own = Signal()
         m.d.comb += own.eq(heard.response.online == target)
         with m.Switch(heard.command):
@@ -254,13 +265,13 @@ class Channel(wiring.Component):
                 with m.If((state == NegotiationState.REQUESTED) & own):
                     send(ChannelCommand.ACK, to=target, response=heard.target)
                     m.d.comb += next_state.eq(NegotiationState.IDLE)
-                    m.d.sync += online.eq(target)
+                    m.d.comb += next_online.eq(target)
                 with m.Elif((state == NegotiationState.BOTH) & own):
                     send(ChannelCommand.ACK, to=target, response=heard.target)
                     m.d.comb += next_state.eq(NegotiationState.ACKED)
                 with m.Elif((state == NegotiationState.ACKED) & own):
                     m.d.comb += next_state.eq(NegotiationState.IDLE)
-                    m.d.sync += online.eq(target)
+                    m.d.comb += next_online.eq(target)
                 with m.Elif(self.busy):
                     m.d.comb += self.protocol_error.eq(1)
             with m.Case(ChannelCommand.NACK, ChannelCommand.DECISION_PENDING):

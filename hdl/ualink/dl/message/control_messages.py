@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from ualink.dl.interface import MESSAGE_DWORD_LAYOUT
 from ualink.dl.message.channel import ANSWERS, CHANNEL_MESSAGE_LAYOUT, Channel, ChannelCommand
 from ualink.dl.message.format import ControlType, MessageClass
-from ualink.lib.queue import Queue
+from ualink.lib.headed_queue import HeadedQueue
 from ualink.lib.round_robin import RoundRobinArbiter
 
 __all__ = ["ControlMessages"]
@@ -69,7 +69,7 @@ class ControlMessages(wiring.Component):
         channel_0, channel_4 = self.channel_0, self.channel_4
         m.submodules.channel_0, m.submodules.channel_4 = channel_0, channel_4
         m.submodules.turns = turns = RoundRobinArbiter(2)
-        m.submodules.order = order = Queue(1, 2 * ANSWERS)
+        m.submodules.order = order = HeadedQueue(1, 2 * ANSWERS)
         heard = data.View(CHANNEL_MESSAGE_LAYOUT, self.received.payload)
 
         negotiation = Signal()
@@ -89,7 +89,7 @@ class ControlMessages(wiring.Component):
             channel_4.want_online.eq(self.want_online_4),
             self.transmit_0.eq(channel_0.transmit),
             self.transmit_4.eq(channel_4.transmit),
-            self.waiting_4.eq(channel_4.message.valid),
+            self.waiting_4.eq(channel_4.waiting),
             self.receive_0.eq(channel_0.receive),
             self.receive_4.eq(channel_4.receive),
             self.online_0.eq(channel_0.online),

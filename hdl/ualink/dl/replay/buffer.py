@@ -61,6 +61,24 @@ class ReplayBuffer(wiring.Component):
         self._beats = beats
         self.awaits = Signal()
         self._data_bits = data_bits
+        # Behind the newest flit is the tail, and behind that another place; rows are those of a beat 0. ``offset`` is
+        # the tail minus the newest number, modulo 512. The number, the tail or the row behind it is the last of its
+        # kind: what follows is known without a comparison.
+        rows = depth * beats
+        layout = data.StructLayout(
+            {
+                "tx_last_seq": SEQ_BITS,
+                "tail": range(depth),
+                "tail_row": range(rows),
+                "following_row": range(rows),
+                "offset": SEQ_BITS,
+                "seq_is_last": 1,
+                "tail_is_last": 1,
+                "row_is_last": 1,
+            }
+        )
+        empty = {"tx_last_seq": RESET_SEQ, "following_row": beats, "offset": 1, "seq_is_last": 1}
+        self.newest = ProtectedRegister(layout, empty | {"row_is_last": depth == 2})
         super().__init__(
             {
                 "write": In(1),
@@ -95,20 +113,7 @@ class ReplayBuffer(wiring.Component):
         write = storage.write_port()
         read = storage.read_port()
 
-        # Behind the newest flit is the tail, and behind that another place; rows are those of a beat 0. ``offset`` is
-        # the tail minus the newest number, modulo 512.
-        tail_layout = data.StructLayout(
-            {
-                "tx_last_seq": SEQ_BITS,
-                "tail": range(self.depth),
-                "tail_row": range(rows),
-                "following_row": range(rows),
-                "offset": SEQ_BITS,
-            }
-        )
-        m.submodules.newest = newest = ProtectedRegister(
-            tail_layout, {"tx_last_seq": RESET_SEQ, "following_row": self._beats, "offset": 1}
-        )
+        m.submodules.newest = newest = self.newest
         # A jump is a move of the pointer to come. A replay that has reached the newest flit awaits the verdict on the
         # one after it. What a start of a flit changes follows a cycle after it.
         layout = data.StructLayout(
@@ -119,18 +124,21 @@ class ReplayBuffer(wiring.Component):
                 "started": 1,
                 "storing": 1,
                 "awaits": 1,
-                "replay_seq": SEQ_BITS,
-                "row": range(rows),
                 "jumping": 1,
                 "asked": 1,
                 "located": 1,
-                "jump_seq": SEQ_BITS,
                 "place": range(self.depth),
             }
         )
-        late = ("started", "storing", "awaits", "tx_replay")
-        m.submodules.state = state = ProtectedRegister(layout, {"replay_seq": RESET_SEQ}, late)
-        m.submodules.reading = reading = ProtectedRegister(data.StructLayout({"row": range(rows)}))
+        m.submodules.state = state = ProtectedRegister(layout)
+        # The flit to replay next, and the one that the pointer jumps to: what they may become is known before whether
+        # they do.
+        where = data.StructLayout({"replay_seq": SEQ_BITS, "row": range(rows)})
+        m.submodules.pointer = pointer = ProtectedRegister(where, {"replay_seq": RESET_SEQ})
+        m.submodules.jump = jump = ProtectedRegister(data.StructLayout({"seq": SEQ_BITS}))
+        m.submodules.reading = reading = ProtectedRegister(
+            data.StructLayout({"row": range(rows), "following": range(rows + 1)})
+        )
         now, then = state.q, state.d
         last, following = newest.q, newest.d
         room = Signal()
@@ -150,11 +158,13 @@ class ReplayBuffer(wiring.Component):
             ended[0].eq(self.ended),
             held.eq(seq_distance(self.rx_last_ack, last.tx_last_seq)),
             then.eq(now),
-            self.fault.eq(state.mismatch | newest.mismatch | reading.mismatch),
+            self.fault.eq(
+                state.mismatch | newest.mismatch | reading.mismatch | pointer.mismatch | jump.mismatch,
+            ),
             self.tx_last_seq.eq(last.tx_last_seq),
             self.tx_replay.eq(now.tx_replay),
             self.tx_first_replay.eq(now.tx_first_replay),
-            self.replay_seq.eq(now.replay_seq),
+            self.replay_seq.eq(pointer.q.replay_seq),
             self.awaits.eq(now.awaits),
             self.room_for_one.eq(free[0] & free_before[0]),
             self.room_for_two.eq(free[1] & free_before[1]),
@@ -169,46 +179,43 @@ class ReplayBuffer(wiring.Component):
         ]
         m.d.comb += [
             newest.load.eq(self.store),
-            following.tx_last_seq.eq(next_seq(last.tx_last_seq)),
+            following.tx_last_seq.eq(Mux(last.seq_is_last, 1, last.tx_last_seq + 1)),
             following.tail_row.eq(last.following_row),
-            following.tail.eq(last.tail + 1),
-            following.following_row.eq(last.following_row + self._beats),
+            following.tail.eq(Mux(last.tail_is_last, 0, last.tail + 1)),
+            following.following_row.eq(Mux(last.row_is_last, 0, last.following_row + self._beats)),
             # Tail and number go on together, unless one of them starts again. Number 0 is passed over.
-            following.offset.eq(last.offset - (last.tx_last_seq == RESET_SEQ)),
+            following.offset.eq(last.offset - Mux(last.tail_is_last, self.depth + last.seq_is_last, last.seq_is_last)),
+            following.seq_is_last.eq(last.tx_last_seq == RESET_SEQ - 1),
+            following.tail_is_last.eq(last.tail == self.depth - 2),
+            following.row_is_last.eq(last.following_row == rows - 2 * self._beats),
         ]
-        with m.If(last.tail == self.depth - 1):
-            m.d.comb += following.tail.eq(0)
-            m.d.comb += following.offset.eq(last.offset - self.depth - (last.tx_last_seq == RESET_SEQ))
-        with m.If(last.following_row == rows - self._beats):
-            m.d.comb += following.following_row.eq(0)
 
-        self._pointer(m, now, then, last)
+        self._pointer(m, state, pointer, jump)
 
         m.d.comb += [
             reading.load.eq(self.read),
-            reading.d.row.eq(Mux(self.read_first, now.row, reading.q.row + 1)),
+            reading.d.row.eq(Mux(self.read_first, pointer.q.row, reading.q.following)),
+            reading.d.following.eq(Mux(self.read_first, pointer.q.row + 1, reading.q.following + 1)),
             # Reading a row again keeps its data on show. The memory does not wait for what the next slot carries.
             read.addr.eq(Mux(self.moves, reading.d.row, reading.q.row)),
             self.read_data.eq(read.data),
         ]
         return m
 
-    def _pointer(self, m, now, then, last):
+    def _pointer(self, m, state, pointer, jump):
         """Tx_replay and the flit to replay next."""
+        now, then, last = state.q, state.d, self.newest.q
+        replay_seq, row, jump_seq = pointer.q.replay_seq, pointer.q.row, jump.q.seq
         goes_on, cancelled = Signal(), Signal()
+        overtaken, jumps = Signal(), Signal()
         m.d.comb += [
             then.started.eq(self.read & self.read_first),
             then.storing.eq(self.storing),
             goes_on.eq(now.tx_replay),
         ]
         with m.If(now.started):
-            last_row = (self.depth - 1) * self._beats
-            m.d.comb += [
-                then.replay_seq.eq(next_seq(now.replay_seq)),
-                then.row.eq(Mux(now.row == last_row, 0, now.row + self._beats)),
-                then.tx_first_replay.eq(0),
-            ]
-            with m.If(now.replay_seq == last.tx_last_seq):
+            m.d.comb += then.tx_first_replay.eq(0)
+            with m.If(replay_seq == last.tx_last_seq):
                 m.d.comb += [goes_on.eq(0), then.awaits.eq(now.storing)]
         with m.If(self.ended):
             m.d.comb += then.awaits.eq(0)
@@ -217,38 +224,49 @@ class ReplayBuffer(wiring.Component):
         across = Signal()
         place = Signal(SEQ_BITS)
         place_around = Signal(SEQ_BITS)
-        held = Signal()
+        held, jump_held = Signal(), Signal()
         empty = Signal()
         m.d.comb += [
-            across.eq(now.jump_seq > last.tx_last_seq),
-            place.eq(Mux(across, last.offset + now.jump_seq, last.offset + now.jump_seq - 1)),
+            across.eq(jump_seq > last.tx_last_seq),
+            place.eq(Mux(across, last.offset + jump_seq, last.offset + jump_seq - 1)),
             place_around.eq(
-                Mux(across, last.offset + now.jump_seq + self.depth, last.offset + now.jump_seq + (self.depth - 1))
+                Mux(across, last.offset + jump_seq + self.depth, last.offset + jump_seq + (self.depth - 1))
             ),
             then.place.eq(Mux(place[-1], place_around, place)),
             then.located.eq(now.jumping),
             empty.eq(self.rx_last_ack == last.tx_last_seq),
-            held.eq(
-                Mux(
-                    now.jumping,
-                    follows(now.jump_seq, self.rx_last_ack, last.tx_last_seq),
-                    follows(now.replay_seq, self.rx_last_ack, last.tx_last_seq),
-                )
-            ),
+            held.eq(follows(replay_seq, self.rx_last_ack, last.tx_last_seq)),
+            jump_held.eq(follows(jump_seq, self.rx_last_ack, last.tx_last_seq)),
+            overtaken.eq(Mux(now.jumping, ~jump_held, now.tx_replay & ~held)),
+            jumps.eq(now.jumping & now.located & ~self.boundary & jump_held),
+            # Without a jump under way its number is that of the next, should an Ack overtake the replay now.
+            jump.load.eq(~now.jumping | ~jump_held | self.replay),
+            jump.d.seq.eq(Mux(self.replay, self.replay_from, next_seq(self.rx_last_ack))),
+            # No flit has started when the pointer jumps: that is what ``boundary`` is for.
+            pointer.load.eq(now.started | jumps),
         ]
-        with m.If((now.jumping | now.tx_replay) & ~held):
-            # An Ack overtook the replay: go on with the oldest flit that is still held, if there is one.
-            m.d.comb += [then.jumping.eq(1), then.located.eq(0), then.jump_seq.eq(next_seq(self.rx_last_ack))]
+        last_row = (self.depth - 1) * self._beats
+        with m.If(now.started):
+            m.d.comb += [
+                pointer.d.replay_seq.eq(next_seq(replay_seq)),
+                pointer.d.row.eq(Mux(row == last_row, 0, row + self._beats)),
+            ]
+        with m.Else():
+            m.d.comb += [
+                pointer.d.replay_seq.eq(jump_seq),
+                pointer.d.row.eq(sum(now.place << n for n in range(self._beats.bit_length()) if self._beats >> n & 1)),
+            ]
+        with m.If(overtaken):
+            # By an Ack: go on with the oldest flit that is still held, if there is one.
+            m.d.comb += [then.jumping.eq(1), then.located.eq(0)]
             with m.If(empty):
                 m.d.comb += [then.jumping.eq(0), then.asked.eq(0), cancelled.eq(1), then.tx_first_replay.eq(0)]
-        with m.Elif(now.jumping & now.located & ~self.boundary):
+        with m.Elif(jumps):
             m.d.comb += [
                 then.jumping.eq(0),
                 then.asked.eq(0),
                 then.awaits.eq(0),
                 goes_on.eq(1),
-                then.replay_seq.eq(now.jump_seq),
-                then.row.eq(sum(now.place << n for n in range(self._beats.bit_length()) if self._beats >> n & 1)),
             ]
             with m.If(now.asked):
                 m.d.comb += then.tx_first_replay.eq(1)
@@ -257,7 +275,6 @@ class ReplayBuffer(wiring.Component):
                 then.jumping.eq(1),
                 then.asked.eq(1),
                 then.located.eq(0),
-                then.jump_seq.eq(self.replay_from),
             ]
         # A flit whose slot ended as the last one of the replay began is replayed too.
         m.d.comb += then.tx_replay.eq(~cancelled & (goes_on | (self.store & now.awaits)))

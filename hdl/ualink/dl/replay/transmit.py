@@ -75,7 +75,8 @@ class ReplayTransmit(wiring.Component):
     packed : beats of new DL flits; taken only in slots that carry one.
     accept_one, accept_two : one more payload flit, two more have room, counted from the last that went to TxReplay; a
         flit of which a beat is on offer at ``packed`` takes one of these places, if it has payload.
-    beat : what goes to the CRC generator, out of a register; framing never breaks, not by ``flush`` either.
+    beat : what goes to the CRC generator, out of a register; framing never breaks, not by ``flush`` either. Nothing
+        moves without ``ready``, which must not wait for ``valid``: a gap stays one.
     invert : of the beat taken last, from the next cycle until another is taken: it ends a flit whose CRC is inverted.
     strike : the CRC of the DL flit whose last beat is taken now is to be inverted though nothing is wrong.
     withhold : what goes out are no DL flits, from the beat on offer on; with the first beat of a slot only.
@@ -150,7 +151,7 @@ class ReplayTransmit(wiring.Component):
             is_data.eq(now.kind == TxKind.DATA),
             fresh.eq(is_data & ~from_buffer),
             last.eq(beat == BEATS_PER_FLIT - 1),
-            ready.eq(~stage.q.valid | self.beat.ready),
+            ready.eq(self.beat.ready),
             moved.eq(ready & (self.packed.valid | ~fresh)),
             self.slot_end.eq(moved & last),
             self.packed.ready.eq(ready & fresh),
@@ -171,7 +172,7 @@ class ReplayTransmit(wiring.Component):
                 m.d.comb += then.replayed_seq.eq(buffer.replay_seq)
 
         content, parity = self._offer(m, moved, ready, last)
-        spoilt, verdict = self._verdict(m, content, parity)
+        wrong, spoilt, verdict = self._verdict(m, content, parity)
         ended = verdict.new & verdict.last
 
         m.d.comb += [
@@ -182,7 +183,8 @@ class ReplayTransmit(wiring.Component):
             buffer.write_data.eq(Cat(content, parity)),
             buffer.storing.eq(fresh & self.slot_end & packed.payload),
             buffer.ended.eq(ended & verdict.fresh & verdict.payload),
-            buffer.store.eq(buffer.ended & verdict.is_data & ~spoilt),
+            # A mismatch of the verdict's own is left out: it spoils this flit and all that follow until ``flush``.
+            buffer.store.eq(buffer.ended & verdict.is_data & ~wrong),
             buffer.rx_last_ack.eq(self.rx_last_ack),
             buffer.replay.eq(self.replay),
             buffer.replay_from.eq(self.replay_from),
@@ -254,14 +256,14 @@ class ReplayTransmit(wiring.Component):
         return content, parity
 
     def _verdict(self, m, content, parity):
-        """Whether something of the slot up to the beat taken last is wrong."""
+        """Whether something of the slot up to the beat taken last is wrong; the same and the verdict's own mismatch."""
         verdict = self.verdict
         stage, now, then = self.stage.q, verdict.q, verdict.d
         taken = stage.valid & self.beat.ready
         bad_bytes = Signal()
         error = Signal()
         faulty = Signal()
-        spoilt = Signal()
+        wrong, spoilt = Signal(), Signal()
         # What is wrong with a register spoils what leaves it a cycle later or more; those of the verdict are used now.
         # The link may go down with a flit whose last beat has not been taken yet: what spoils it outlives the flush.
         m.d.sync += [
@@ -272,7 +274,8 @@ class ReplayTransmit(wiring.Component):
             then.eq(now),
             then.new.eq(taken),
             verdict.clear.eq(self.flush),
-            spoilt.eq(now.bad | bad_bytes | error | faulty | verdict.mismatch),
+            wrong.eq(now.bad | bad_bytes | error | faulty),
+            spoilt.eq(wrong | verdict.mismatch),
         ]
         is_data = self.beat.p.kind == TxKind.DATA
         with m.If(taken):
@@ -286,7 +289,7 @@ class ReplayTransmit(wiring.Component):
                 then.struck.eq(self.strike),
             ]
             m.d.sync += bad_bytes.eq(is_data & parity_mismatch(content, parity))
-        return spoilt, now
+        return wrong, spoilt, now
 
     def _header(self, m, payload, payload_seq):
         """The header of the scheduler's choice, for beat 9; a NOP flit carries the newest number given out."""

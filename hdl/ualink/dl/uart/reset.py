@@ -4,6 +4,7 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ualink.dl.message.flit_timer import FlitTimer
 from ualink.dl.message.format import MessageClass, UARTType
 from ualink.dl.uart.messages import RESET_LAYOUT, candidate_signature
 
@@ -63,15 +64,14 @@ class UartReset(wiring.Component):
         state = self.state
         owed = Signal()
         before = Signal()
-        timer = Signal.like(self.time_out_flits)
+        m.submodules.timer = timer = FlitTimer(len(self.time_out_flits))
         asked = Signal(RESET_LAYOUT, reset_less=True)
         all_streams = Signal()
         m.d.comb += self.disabled.eq((state != ResetState.IDLE) | owed)
         self._messages(m, owed, asked, all_streams)
 
         m.d.sync += before.eq(self.reset)
-        with m.If(self.slot_end & ~timer.all()):
-            m.d.sync += timer.eq(timer + 1)
+        m.d.comb += [timer.slot_end.eq(self.slot_end), timer.restart.eq(self.request.sent)]
         with m.Switch(state):
             with m.Case(ResetState.IDLE):
                 m.d.comb += self.error.eq(self.heard_response.valid)
@@ -82,14 +82,14 @@ class UartReset(wiring.Component):
                 with m.If(self.heard_response.valid & (self.heard_response.p.status == 0)):
                     m.d.comb += self.reset_done.eq(1)
                     m.d.sync += state.eq(ResetState.IDLE)
-                with m.Elif((self.time_out_flits != 0) & (timer >= self.time_out_flits)):
+                with m.Elif((self.time_out_flits != 0) & (timer.count >= self.time_out_flits)):
                     m.d.comb += self.reset_timed_out.eq(1)
                     m.d.sync += state.eq(ResetState.SENDING)
                 with m.If(self.heard_response.valid):
                     m.d.comb += self.error.eq(self.heard_response.p.status != 0)
 
         with m.If(self.request.sent):
-            m.d.sync += [state.eq(ResetState.WAITING), timer.eq(0)]
+            m.d.sync += state.eq(ResetState.WAITING)
         with m.If(self.response.sent):
             m.d.sync += owed.eq(0)
         with m.If(self.heard_request.valid):

@@ -1,6 +1,6 @@
 """Level-1 round robin of class UART and the dwords of its messages, one after the other (UALink_200 §6.4.1.2)."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -8,6 +8,7 @@ from ualink.dl.interface import MESSAGE_DWORD_LAYOUT
 from ualink.dl.message.format import TRANSPORT_HEADER_LAYOUT
 from ualink.dl.uart.messages import NO_OP, NO_OPS, candidate_signature
 from ualink.lib.round_robin import RoundRobinArbiter
+from ualink.lib.select import select_one
 
 __all__ = ["UartScheduler"]
 
@@ -103,19 +104,17 @@ class UartScheduler(wiring.Component):
                 m.d.sync += dword.eq(Mux(ends, self.request.dword, NO_OP))
         with m.Elif(in_hand):
             m.d.sync += in_hand.eq(stands & ~taken)
-        with m.Elif(arbiter.valid):
-            m.d.sync += [in_hand.eq(1), first.eq(1), chosen.eq(arbiter.grant), broken.eq(0)]
-            self._begin(m, arbiter.grant, candidates, dword, left)
+        with m.Else():
+            # Without a message in hand all but ``in_hand`` may be anything.
+            transport = data.View(TRANSPORT_HEADER_LAYOUT, self.transport.dword)
+            dwords = [Const(NO_OP, 32) if one is self.request else Value.cast(one.dword) for one in candidates]
+            following = [transport.length + 1, Const(0), Const(NO_OPS), Const(0)]
+            m.d.sync += [
+                in_hand.eq(arbiter.valid),
+                first.eq(1),
+                chosen.eq(arbiter.grant),
+                broken.eq(0),
+                dword.eq(select_one(arbiter.grant, dwords)),
+                left.eq(select_one(arbiter.grant, following)),
+            ]
         return m
-
-    def _begin(self, m, grant, candidates, dword, left):
-        """Take the first dword of the candidate that has the ``grant``, and how many follow."""
-        transport = data.View(TRANSPORT_HEADER_LAYOUT, self.transport.dword)
-        m.d.sync += left.eq(0)
-        for number, candidate in enumerate(candidates):
-            with m.If(grant[number]):
-                m.d.sync += dword.eq(NO_OP if candidate is self.request else candidate.dword)
-                if candidate is self.transport:
-                    m.d.sync += left.eq(transport.length + 1)
-                elif candidate is self.request:
-                    m.d.sync += left.eq(NO_OPS)
