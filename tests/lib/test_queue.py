@@ -155,6 +155,8 @@ class OccupancyBench(wiring.Component):
             queue.input.valid.eq(self.push),
             queue.output.ready.eq(self.pop),
             Assert(queue.level <= 5),
+            Assert(queue.input.ready == (queue.level < 5)),
+            Assert(queue.output.valid == (queue.level > 0)),
         ]
         m.d.sync += [
             started.eq(1),

@@ -135,9 +135,10 @@ class ReceiveData(wiring.Component):
                 self._of(kind, "done").eq(getattr(assembler, f"{kind}_done")),
                 self._of(kind, "half_poisoned").eq(buffer.half_poisoned & buffer.beat.ready),
                 check.spent.eq(self._of(kind, "spent")),
-                check.release[0].eq(self._of(kind, "release")),
                 self._of(kind, "underflow").eq(check.underflow),
             ]
+            # The partner learns of it later still.
+            m.d.sync += check.release[0].eq(self._of(kind, "release"))
 
     def _share(self, m, assembler):
         """Memories and an account for both classes."""
@@ -156,6 +157,7 @@ class ReceiveData(wiring.Component):
                 self._of(kind, "done").eq(getattr(buffer, f"{kind}_complete")),
                 self._of(kind, "half_poisoned").eq(getattr(buffer, f"{kind}_half_poisoned") & beat.ready),
                 getattr(check, f"{kind}_spent").eq(self._of(kind, "spent")),
-                getattr(check, f"{kind}_release").eq(self._of(kind, "release")),
                 self._of(kind, "underflow").eq(getattr(check, f"{kind}_underflow")),
             ]
+            # The partner learns of it later still.
+            m.d.sync += getattr(check, f"{kind}_release").eq(self._of(kind, "release"))

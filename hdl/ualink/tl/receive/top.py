@@ -122,6 +122,7 @@ class Receive(wiring.Component):
             session.ready.eq(requests.ready),
             self.status.buffers_free.eq(session.buffers_free),
             *(part.flush.eq(session.flush) for part in (requests, responses, data, errors)),
+            *(part.running.eq(session.running) for part in (requests, responses)),
             *(rate.restart.eq(session.flush) for rate in (request_rate, response_rate)),
         ]
 
@@ -260,7 +261,7 @@ class Receive(wiring.Component):
         m.d.comb += [
             data.slots.eq(slots),
             data.half_flits.eq(flit),
-            data.write.eq(accepted & ~session.flush),
+            data.write.eq(accepted & session.running),
         ]
 
     def _check(self, m, heard, legal, session, classified, request_rate, response_rate, data, errors):
