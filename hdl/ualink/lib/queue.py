@@ -28,8 +28,9 @@ class Queue(wiring.Component):
     cycle t is offered in cycle t + 1. No path leads within a cycle from the inputs of one side to the outputs of the
     other. A reset of the domain empties the queue.
 
-    A payload that finds the queue empty goes round the memory, for which a block RAM needs a register and a multiplexer
-    for each bit. A queue that is not ``prompt`` has none: it offers a payload two cycles later, in t + 3 or after.
+    A payload that finds the queue empty goes round a memory that is no LUT RAM, for which it has a register and a
+    multiplexer for each bit. A queue that is not ``prompt`` has none: it offers a payload two cycles later, in cycle
+    t + 3 or after.
 
     Parameters
     ----------
@@ -58,10 +59,13 @@ class Queue(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        # A payload that the memory would have to give in the cycle in which it is written goes round it.
-        attrs = NEVER_MEET | (ram_attributes(self.shape, self.depth) or {})
+        # A payload that the memory would have to give in the cycle in which it is written goes round it. LUT RAMs give
+        # it without that.
+        through = self._prompt and self.depth <= _LUT_RAM_ROWS
+        attrs = ({} if through else NEVER_MEET) | (ram_attributes(self.shape, self.depth) or {})
         m.submodules.storage = storage = memory.Memory(shape=self.shape, depth=self.depth, init=[], attrs=attrs)
-        write, read = storage.write_port(), storage.read_port()
+        write = storage.write_port()
+        read = storage.read_port(transparent_for=(write,) if through else ())
         last = self.depth - 1
         write_index = Signal(range(self.depth))
         read_index = Signal(range(self.depth))
@@ -70,10 +74,10 @@ class Queue(wiring.Component):
         pushed, popped = Signal(), Signal()
         m.d.comb += [pushed.eq(self.input.valid & ~inside.full), popped.eq(self.output.valid & self.output.ready)]
         payload, shown, writes, data = self.input.payload, inside.some, pushed, read.data
-        if self._prompt:
-            data = self._around(m, pushed & (~inside.some | (popped & (self.level == 1))), read.data)
-        else:
+        if not self._prompt:
             payload, shown, writes = self._later(m, pushed, popped)
+        elif not through:
+            data = self._around(m, pushed & (~inside.some | (popped & (self.level == 1))), read.data)
 
         inside.count(m, pushed, popped)
         m.d.comb += [

@@ -54,14 +54,15 @@ class ReadResponseUnload(wiring.Component):
         index = Signal(2)
         final = Signal()
         beat = self.rx_rd_rsp.payload
-        moves, leaves = Signal(), Signal()
+        may_go, moves, leaves = Signal(), Signal(), Signal()
         m.d.comb += [
             self.busy.eq(index.any()),
             final.eq(index == head.num_beats),
-            self.rx_rd_rsp.valid.eq(self.busy | (self.response.valid & some_complete & self.running)),
+            may_go.eq(self.busy | (some_complete & self.running)),
+            self.rx_rd_rsp.valid.eq(self.response.valid & may_go),
             moves.eq(self.rx_rd_rsp.valid & self.rx_rd_rsp.ready),
             leaves.eq(moves & final),
-            self.response.ready.eq(leaves),
+            self.response.ready.eq(may_go & final & self.rx_rd_rsp.ready),
             self.beat.ready.eq(moves),
         ]
         with m.If(moves):
