@@ -237,12 +237,10 @@ class Receive(wiring.Component):
         """One cycle behind the check: what an accepted flit has brought goes where it belongs."""
         accepted = Signal()
         flit = Signal(512, reset_less=True)
-        slots = Signal(classified.slots.shape(), reset_less=True)
         tags, tag_slot = Signal(reset_less=True), Signal(classified.tag_slot.shape(), reset_less=True)
         m.d.sync += [
             accepted.eq(legal),
             flit.eq(classified.data),
-            slots.eq(classified.slots),
             tags.eq(classified.tags),
             tag_slot.eq(classified.tag_slot),
         ]
@@ -259,7 +257,6 @@ class Receive(wiring.Component):
                 part.tag_slot.eq(tag_slot),
             ]
         m.d.comb += [
-            data.slots.eq(slots),
             data.half_flits.eq(flit),
             data.write.eq(accepted & session.running),
         ]
