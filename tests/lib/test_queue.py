@@ -30,7 +30,7 @@ def test_refuses_depth(kind, depth):
 @pytest.mark.parametrize(
     ("kind", "cycles"), [(Queue, 1), (HeadedQueue, 1), (SLOW, 3)], ids=["Queue", "HeadedQueue", "SLOW"]
 )
-@pytest.mark.parametrize("depth", [1, 2, 3, 5, 8])
+@pytest.mark.parametrize("depth", [1, 2, 3, 5, 8, 17])
 @pytest.mark.parametrize(("push", "pop"), [(1.0, 1.0), (0.9, 0.3), (0.3, 0.9), (0.5, 0.5)])
 def test_random(kind, cycles, depth, push, pop):
     """A payload is offered so many cycles after it was taken; payloads are the cycles in which they were."""
@@ -141,6 +141,13 @@ def test_order_from_reset(kind, depth):
     prove(OrderBench(kind, depth), mode="bmc", depth=10)
 
 
+def test_order_round_the_memory(monkeypatch):
+    """A memory that is no LUT RAM needs a way round it."""
+    monkeypatch.setattr("ualink.lib.queue._LUT_RAM_ROWS", 0)
+    for depth in (1, 2, 3):
+        prove(OrderBench(Queue, depth), mode="bmc", depth=10)
+
+
 class OccupancyBench(wiring.Component):
     """The occupancy stays in 0 to depth and changes by what went in and out."""
 
@@ -155,6 +162,8 @@ class OccupancyBench(wiring.Component):
             queue.input.valid.eq(self.push),
             queue.output.ready.eq(self.pop),
             Assert(queue.level <= 5),
+            Assert(queue.input.ready == (queue.level < 5)),
+            Assert(queue.output.valid == (queue.level > 0)),
         ]
         m.d.sync += [
             started.eq(1),

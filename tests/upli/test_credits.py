@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from amaranth.hdl import Assert, Assume, Module, Signal
+from amaranth.hdl import Assert, Assume, Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
@@ -63,7 +63,7 @@ def test_sender_accounts(ports):
             ctx.set(dut.port, port)
             ctx.set(dut.vc, vc)
             usable = held[port, "pool"] + held[port, vc]
-            assert ctx.get(dut.available) == min(usable, 4)
+            assert ctx.get(dut.available) == (1 << min(usable, 4)) - 1
             if usable:
                 assert ctx.get(dut.pool) == (held[port, "pool"] > 0)
             spend = usable > 0 and rng.random() < 0.9
@@ -103,15 +103,15 @@ def test_qualification(qualification):
             assert ctx.get(dut.available) == 0
         ctx.set(dut.credit.init_done, 1)
         await ctx.tick().repeat(qualification)
-        assert ctx.get(dut.available) == 3
+        assert ctx.get(dut.available) == 0b111
         ctx.set(dut.credit.init_done, 0)
         await ctx.tick().repeat(3)
-        assert ctx.get(dut.available) == 3
+        assert ctx.get(dut.available) == 0b111
         ctx.set(dut.port, 1)
         assert ctx.get(dut.available) == 0
         ctx.set(dut.credit.init_done, 2)
         await ctx.tick().repeat(qualification)
-        assert ctx.get(dut.available) == 2
+        assert ctx.get(dut.available) == 0b11
 
     simulate(dut, bench)
 
@@ -267,6 +267,9 @@ class AccountBench(wiring.Component):
             m.d.sync += [released.eq(released + returned), in_use.eq(in_use + spent)]
         with m.Else():
             m.d.sync += in_use.eq(in_use + spent - returned)
+        for accounts, flags in zip(dut.accounts, dut.more):
+            for account, more in zip(accounts, flags):
+                m.d.comb += Assert(more == Cat(account > n for n in range(4)))
         m.d.comb += [
             Assert(held + in_use == released),
             Assert(released <= 204),

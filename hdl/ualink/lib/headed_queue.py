@@ -4,6 +4,7 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import memory
 
 from ualink.lib.memory_marks import NEVER_MEET
+from ualink.lib.occupancy import Occupancy
 from ualink.lib.queue import Queue, ram_attributes, successor
 
 __all__ = ["HeadedQueue"]
@@ -25,14 +26,14 @@ class HeadedQueue(Queue):
         m = Module()
         heads = [Signal(self.shape, name=f"head_{n}", reset_less=True) for n in range(HEADS)]
         valid = [Signal(name=f"valid_{n}") for n in range(HEADS)]
-        full = Signal()
+        inside = Occupancy(self.depth, name="inside", level=self.level)
         pushed, popped, place = Signal(), Signal(), Signal()
         refilled, stored, found, behind = Signal(), Signal(), Signal(), Signal(self.shape)
         m.d.comb += [
-            self.input.ready.eq(~full),
+            self.input.ready.eq(~inside.full),
             self.output.valid.eq(valid[0]),
             self.output.payload.eq(heads[0]),
-            pushed.eq(self.input.valid & ~full),
+            pushed.eq(self.input.valid & ~inside.full),
             popped.eq(valid[0] & self.output.ready),
             place.eq(popped | ~valid[1]),
         ]
@@ -41,10 +42,10 @@ class HeadedQueue(Queue):
         if self.depth > HEADS:
             waiting = self._store(m, pushed & (~place | stored) & ~direct, refilled, found, behind)
             m.d.comb += [
-                stored.eq(waiting.any()),
+                stored.eq(waiting.some),
                 refilled.eq(place & found),
                 # Were it written, the oldest would be out before it can be read.
-                direct.eq(first & refilled & pushed & (waiting == 1)),
+                direct.eq(first & refilled & pushed & (waiting.level == 1)),
             ]
         # One payload comes to the heads in a cycle with ``place``: from the memory, or else what is pushed; with
         # ``direct`` both, the first one and the second.
@@ -59,9 +60,7 @@ class HeadedQueue(Queue):
             m.d.sync += valid[1].eq(arrives)
         with m.If(place):
             m.d.sync += heads[1].eq(Mux(found & ~first, behind, self.input.payload))
-        following = Signal.like(self.level)
-        m.d.comb += following.eq(self.level + pushed - popped)
-        m.d.sync += [self.level.eq(following), full.eq(following == self.depth)]
+        inside.count(m, pushed, popped)
         return m
 
     def _store(self, m, written, refilled, found, behind):
@@ -71,7 +70,8 @@ class HeadedQueue(Queue):
         m.submodules.storage = storage = memory.Memory(shape=self.shape, depth=depth, init=[], attrs=attrs)
         write, read = storage.write_port(), storage.read_port()
         write_index, read_index, next_read_index = (Signal(range(depth), name=name) for name in _INDICES)
-        waiting = Signal(range(depth + 1))
+        waiting = Occupancy(depth, name="waiting")
+        waiting.count(m, written, refilled)
         m.d.comb += [
             write.addr.eq(write_index),
             write.data.eq(self.input.payload),
@@ -82,9 +82,8 @@ class HeadedQueue(Queue):
         ]
         m.d.sync += [
             read_index.eq(next_read_index),
-            waiting.eq(waiting + written - refilled),
             # What is written in this cycle is not what is read in it.
-            found.eq(waiting != refilled),
+            found.eq(Mux(refilled, waiting.level > 1, waiting.some)),
         ]
         with m.If(written):
             m.d.sync += write_index.eq(successor(write_index, depth - 1))

@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ualink.checks import check_integer
 from ualink.lib.memory_marks import BLOCK_RAM, NEVER_MEET
+from ualink.lib.occupancy import Occupancy
 
 __all__ = ["Queue", "ram_attributes", "successor"]
 
@@ -27,9 +28,9 @@ class Queue(wiring.Component):
     cycle t is offered in cycle t + 1. No path leads within a cycle from the inputs of one side to the outputs of the
     other. A reset of the domain empties the queue.
 
-    A queue that is not ``prompt`` offers a payload two cycles later than that, in cycle t + 3 or after. The payload is
-    in a register first, and never read while it is being written, for which a block RAM needs a register and a
-    multiplexer for each bit.
+    A payload that finds the queue empty goes round a memory that is no LUT RAM, for which it has a register and a
+    multiplexer for each bit. A queue that is not ``prompt`` has none: it offers a payload two cycles later, in cycle
+    t + 3 or after.
 
     Parameters
     ----------
@@ -58,53 +59,57 @@ class Queue(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        attrs = ram_attributes(self.shape, self.depth) or {}
-        if not self._prompt:
-            attrs = {**attrs, **NEVER_MEET}
+        # A payload that the memory would have to give in the cycle in which it is written goes round it. LUT RAMs give
+        # it without that.
+        through = self._prompt and self.depth <= _LUT_RAM_ROWS
+        attrs = ({} if through else NEVER_MEET) | (ram_attributes(self.shape, self.depth) or {})
         m.submodules.storage = storage = memory.Memory(shape=self.shape, depth=self.depth, init=[], attrs=attrs)
         write = storage.write_port()
-        read = storage.read_port(transparent_for=(write,) if self._prompt else ())
+        read = storage.read_port(transparent_for=(write,) if through else ())
         last = self.depth - 1
         write_index = Signal(range(self.depth))
         read_index = Signal(range(self.depth))
         next_read_index = Signal(range(self.depth))
-        pushed = self.input.valid & self.input.ready
-        popped = self.output.valid & self.output.ready
-        payload, shown = self.input.payload, self.level
-        writes = pushed
+        inside = Occupancy(self.depth, name="inside", level=self.level)
+        pushed, popped = Signal(), Signal()
+        m.d.comb += [pushed.eq(self.input.valid & ~inside.full), popped.eq(self.output.valid & self.output.ready)]
+        payload, shown, writes, data = self.input.payload, inside.some, pushed, read.data
         if not self._prompt:
-            payload, writes, shown = self._later(m, pushed, popped)
+            payload, shown, writes = self._later(m, pushed, popped)
+        elif not through:
+            data = self._around(m, pushed & (~inside.some | (popped & (self.level == 1))), read.data)
 
+        inside.count(m, pushed, popped)
         m.d.comb += [
-            self.input.ready.eq(self.level != self.depth),
-            self.output.valid.eq(shown != 0),
-            self.output.payload.eq(read.data),
+            self.input.ready.eq(~inside.full),
+            self.output.valid.eq(shown),
+            self.output.payload.eq(data),
             write.addr.eq(write_index),
             write.data.eq(payload),
             write.en.eq(writes),
-            # Reading one cycle ahead of the pointer is what makes the output show-ahead; a payload written in the
-            # same cycle comes through the transparent port.
-            next_read_index.eq(read_index),
+            # Reading one cycle ahead of the pointer is what makes the output show-ahead.
+            next_read_index.eq(Mux(popped, successor(read_index, last), read_index)),
             read.addr.eq(next_read_index),
         ]
-        with m.If(popped):
-            m.d.comb += next_read_index.eq(successor(read_index, last))
-        m.d.sync += [
-            read_index.eq(next_read_index),
-            self.level.eq(self.level + pushed - popped),
-        ]
+        m.d.sync += read_index.eq(next_read_index)
         with m.If(writes):
             m.d.sync += write_index.eq(successor(write_index, last))
         return m
 
+    def _around(self, m, alone, read):
+        """What is read, or what was written in the cycle before ``alone``."""
+        around, kept = Signal(), Signal(self.shape, reset_less=True)
+        m.d.sync += [around.eq(alone), kept.eq(self.input.payload)]
+        return Mux(around, kept, read)
+
     def _later(self, m, pushed, popped):
-        """What is written, and whether, out of registers; and the payloads whose row has been read since."""
+        """What is written, and whether, out of registers; and whether a payload is there whose row has been read."""
         payload = Signal(self.shape, reset_less=True)
         writes, written = Signal(), Signal()
-        shown = Signal.like(self.level)
+        readable = Occupancy(self.depth, name="readable")
         m.d.sync += [payload.eq(self.input.payload), writes.eq(pushed), written.eq(writes)]
-        m.d.sync += shown.eq(shown + written - popped)
-        return payload, writes, shown
+        readable.count(m, written, popped)
+        return payload, readable.some, writes
 
 
 def successor(index, last: int):

@@ -9,7 +9,7 @@ from ualink.upli.calendar import check_ports
 from ualink.upli.channels import UPLISignature, beat_stream
 from ualink.upli.connect import Connect
 from ualink.upli.receiver import Receiver
-from ualink.upli.sender import POISON, Sender
+from ualink.upli.sender import Sender
 from ualink.upli.slots import PortStreams
 from ualink.upli.status import ERRORS_LAYOUT, ErrorStatus
 
@@ -115,8 +115,8 @@ class Agent(wiring.Component):
 
         receivers = {}
         for name in self.receives:
-            prompt = self.config.prompt_data or name not in POISON
-            receivers[name] = receiver = Receiver(name, getattr(self.config, name), self.ports, prompt=prompt)
+            receiver = Receiver(name, getattr(self.config, name), self.ports, prompt_data=self.config.prompt_data)
+            receivers[name] = receiver
             m.submodules[name] = receiver
             wiring.connect(m, wiring.flipped(getattr(upli, name)), receiver.upli)
             for inner, outer in zip(receiver.beats, getattr(self, name)):

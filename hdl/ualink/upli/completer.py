@@ -41,15 +41,15 @@ class Completer(Agent):
         super().__init__(config, ports, own="comp", peer="orig", sends=("rd_rsp", "wr_rsp"))
 
     def _accept(self, m, offers, sends, available, to_come, to_drop):
-        rd_rsp, wr_rsp = offers["rd_rsp"], offers["wr_rsp"]
-        bursting, dropping, more_needed, rd_drops = Signal(), Signal(), Signal(2), Signal()
+        rd_rsp, wr_rsp, credits = offers["rd_rsp"], offers["wr_rsp"], available["rd_rsp"]
+        bursting, dropping, paid, rd_drops = Signal(), Signal(), Signal(), Signal()
         m.d.comb += [
             bursting.eq(to_come != 0),
             dropping.eq(to_drop != 0),
-            more_needed.eq(Mux(bursting, 0, rd_rsp.payload.num_beats)),
+            paid.eq(Mux(bursting, credits[0], credits.bit_select(rd_rsp.payload.num_beats, 1))),
             rd_drops.eq(rd_rsp.valid & ~bursting & (self.drop | dropping)),
-            sends["rd_rsp"].eq(rd_rsp.valid & ~rd_drops & (available["rd_rsp"] > more_needed)),
-            sends["wr_rsp"].eq(wr_rsp.valid & ~self.drop & (available["wr_rsp"] != 0)),
+            sends["rd_rsp"].eq(rd_rsp.valid & ~rd_drops & paid),
+            sends["wr_rsp"].eq(wr_rsp.valid & ~self.drop & available["wr_rsp"][0]),
             rd_rsp.accept.eq(sends["rd_rsp"] | rd_drops),
             wr_rsp.accept.eq(sends["wr_rsp"] | (wr_rsp.valid & self.drop)),
         ]

@@ -1,13 +1,15 @@
 """Credits of one channel: the accounts of its sender and the returns of its receiver (UALink_200 §2.6)."""
 
 from functools import reduce
+from itertools import pairwise
 from operator import or_
 
-from amaranth.hdl import Cat, Module, Mux, Signal, signed
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.config import Credits
+from ualink.lib.select import select_one
 from ualink.upli.calendar import check_ports
 from ualink.upli.channels import MAX_PORTS, CreditReturnSignature
 from ualink.upli.parity import credit_mismatch, credit_parity
@@ -17,6 +19,10 @@ __all__ = ["ReceiverCredits", "SenderCredits"]
 VCS = 4
 COUNTER_BITS = 10
 """Width of a credit account: a partner may release up to 1023 credits of one class per port."""
+MOST_ASKED = 4
+"""Credits that are asked for at once, and returned at once: of the beats of a transfer."""
+LOW = 3
+"""Bits of an account in which a change of that many is added."""
 
 
 class SenderCredits(wiring.Component):
@@ -33,8 +39,7 @@ class SenderCredits(wiring.Component):
     credit : the return interface.
     listen : 1 bit, the inbound direction is open.
     port, vc : the beat that wants to be sent in this cycle.
-    available : 0 to 4, credits of ``port`` that beats of ``vc`` can spend, 4 meaning 4 or more; 0 while the port is not
-        usable.
+    available : 4 bits, bit n: beats of ``vc`` can spend more than n credits of ``port``; 0 while it is not usable.
     pool : 1 bit, class of the credit that ``spend`` takes.
     spend : 1 bit, one credit is spent in this cycle; only with ``available``.
     control_error : 1 bit, the return of this cycle has wrong parity.
@@ -50,7 +55,7 @@ class SenderCredits(wiring.Component):
                 "listen": In(1),
                 "port": In(2),
                 "vc": In(2),
-                "available": Out(3),
+                "available": Out(MOST_ASKED),
                 "pool": Out(1),
                 "spend": In(1),
                 "control_error": Out(1),
@@ -62,6 +67,8 @@ class SenderCredits(wiring.Component):
             for port in range(self.ports)
         ]
         """Per port: the Pool account, then one account per VC. For proofs and tests."""
+        self.more = [[Signal(MOST_ASKED, name=f"{account.name}_more") for account in port] for port in self.accounts]
+        """Beside each account, out of a register: bit n: it has more than n."""
 
     def elaborate(self, platform):
         m = Module()
@@ -72,28 +79,26 @@ class SenderCredits(wiring.Component):
             here = Signal(name=f"port{port}_here")
             m.d.comb += here.eq(1 if self.ports == 1 else self.port == port)
             ready = self._qualify(m, port)
-            pool, *vcs = self.accounts[port]
-            vc_account = Signal(COUNTER_BITS, name=f"port{port}_vc_account")
+            accounts = list(zip(self.accounts[port], self.more[port]))
+            pool, *vcs = self.more[port]
+            vc = Signal(MOST_ASKED, name=f"port{port}_vc_more")
             with m.Switch(self.vc):
-                for vc in range(VCS):
-                    with m.Case(vc):
-                        m.d.comb += vc_account.eq(vcs[vc])
-            usable = Signal(range(9), name=f"port{port}_usable")
-            m.d.comb += usable.eq(_at_most_4(pool) + _at_most_4(vc_account))
+                for number, more in enumerate(vcs):
+                    with m.Case(number):
+                        m.d.comb += vc.eq(more)
             with m.If(here):
-                m.d.comb += self.pool.eq(pool != 0)
+                m.d.comb += self.pool.eq(pool[0])
                 with m.If(ready):
-                    m.d.comb += self.available.eq(_at_most_4(usable))
+                    m.d.comb += self.available.eq(Cat(_together(pool, vc, n) for n in range(1, MOST_ASKED + 1)))
 
-            returned = Signal(range(5), name=f"port{port}_returned")
-            with m.If(self.listen & self.credit.vld[port] & ~wrong):
-                m.d.comb += returned.eq(self.credit.port_num[port] + 1)
-            spent = here & self.spend
-            is_pool = self.credit.pool[port]
-            overflows.append(_account(m, pool, Mux(is_pool, returned, 0), spent))
-            for vc, account in enumerate(vcs):
-                matches = ~is_pool & (self.credit.port_vc[port] == vc)
-                overflows.append(_account(m, account, Mux(matches, returned, 0), spent & (pool == 0) & (self.vc == vc)))
+            here_valid, number = Signal(name=f"port{port}_returned"), self.credit.port_num[port]
+            m.d.comb += here_valid.eq(self.listen & self.credit.vld[port] & ~wrong)
+            spent, is_pool = here & self.spend, self.credit.pool[port]
+            for n, (account, more) in enumerate(accounts):
+                matches = is_pool if n == 0 else ~is_pool & (self.credit.port_vc[port] == n - 1)
+                spends = spent & pool[0] if n == 0 else spent & ~pool[0] & (self.vc == n - 1) & more[0]
+                returned = [here_valid & matches & (number == k) for k in range(4)]
+                overflows.append(_account(m, account, more, returned, spends))
         m.d.comb += self.overflow.eq(Cat(overflows).any())
         return m
 
@@ -197,12 +202,36 @@ def _at_most_4(value):
     return Cat(Mux(high, 0, value[:2]), high)
 
 
-def _account(m, account, returned, spent):
-    """Register ``account`` gains ``returned`` and loses ``spent``, never below 0 and never above what it can hold."""
-    total = Signal(COUNTER_BITS + 1, name=f"{account.name}_total")
-    change = Signal(signed(4), name=f"{account.name}_change")
-    overflow = total[COUNTER_BITS]
-    # One sum for both: -1 to 4 are added at once.
-    m.d.comb += [change.eq(returned - (spent & (account != 0))), total.eq(account + change)]
-    m.d.sync += account.eq(Mux(overflow, (1 << COUNTER_BITS) - 1, total))
+def _together(one, other, count):
+    """Whether two accounts have ``count`` or more; bit n of each: it has more than n."""
+    first = [Const(1), *one]
+    second = [Const(1), *other]
+    return reduce(or_, (first[n] & second[count - n] for n in range(count + 1)))
+
+
+def _account(m, account, more, returned, spent):
+    """Register ``account`` gains n + 1 with bit n of ``returned`` and loses one with ``spent``, never below 0 and never
+    above what it can hold; ``more`` beside it. What is gained and lost is known late, so all sums stand ready."""
+    nothing = ~Cat(returned).any()
+    gains = [nothing, *returned]
+    changes = [nothing & spent, *((gain & ~spent) | (one_more & spent) for gain, one_more in pairwise(gains))]
+    changes.append(returned[-1] & ~spent)
+    # By the change, -1 to 4: the lowest bits, and what they carry or borrow.
+    low, high = account[:LOW], account[LOW:]
+    sums = [(low + n)[: LOW + 1] for n in range(MOST_ASKED + 1)]
+    carry, borrow, overflow = (Signal(name=f"{account.name}_{name}") for name in ("carry", "borrow", "overflow"))
+    m.d.comb += [
+        carry.eq(select_one(changes[1:], [total[LOW] for total in sums])),
+        borrow.eq(changes[0] & (low == 0)),
+        overflow.eq(carry & high.all()),
+    ]
+    m.d.sync += [
+        account[:LOW].eq(select_one(changes, [total[:LOW] for total in (low - 1, *sums)]) | overflow.replicate(LOW)),
+        account[LOW:].eq(Mux(carry & ~overflow, high + 1, Mux(borrow, high - 1, high))),
+    ]
+    above = [Const(1)] * MOST_ASKED + [*more, account > MOST_ASKED]  # above[n + MOST_ASKED]: it has more than n
+    for n in range(MOST_ASKED):
+        m.d.sync += more[n].eq(
+            select_one(changes, [above[n + MOST_ASKED - change] for change in range(-1, MOST_ASKED + 1)])
+        )
     return overflow

@@ -47,10 +47,10 @@ class Originator(Agent):
             bursting.eq(to_come != 0),
             dropping.eq(to_drop != 0),
             with_data.eq(has_orig_data(req.payload.cmd)),
-            may_start.eq(orig_data.valid & ~bursting & (available["orig_data"] > req.payload.num_beats)),
-            sends["req"].eq(req.valid & ~self.drop & ~dropping & (available["req"] != 0) & (~with_data | may_start)),
+            may_start.eq(orig_data.valid & ~bursting & available["orig_data"].bit_select(req.payload.num_beats, 1)),
+            sends["req"].eq(req.valid & ~self.drop & ~dropping & available["req"][0] & (~with_data | may_start)),
             sends["orig_data"].eq(
-                (sends["req"] & with_data) | (bursting & orig_data.valid & (available["orig_data"] != 0))
+                (sends["req"] & with_data) | (bursting & orig_data.valid & available["orig_data"][0])
             ),
             req_drops.eq(req.valid & self.drop & ~dropping & ~(with_data & bursting)),
             data_drops.eq(orig_data.valid & dropping),

@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ualink.config import Credits
 from ualink.lib.queue import Queue
+from ualink.upli.beat_queue import BeatQueue
 from ualink.upli.calendar import check_ports
 from ualink.upli.channels import CHANNEL_LAYOUTS, beat_stream
 from ualink.upli.credits import ReceiverCredits
@@ -22,17 +23,19 @@ class Receiver(wiring.Component):
     """Takes the beats of one channel into the queue of their port; what leaves it returns its credit.
 
     A beat on the interface in cycle t is offered on ``beats`` in cycle t + 1 when the queue was empty, or in cycle
-    t + 3 without ``prompt``. A beat with wrong control parity is dropped here: it is not ``good``, nothing of it is
-    stored and its credit stays where it is, because neither its VC nor its Pool can be trusted (UALink_200 §3.1.4.2,
-    ruling A-25 of RAS). What becomes of a good one, its user says: ``take``, ``void`` or neither. A beat whose data or
-    byte enables have wrong parity is poisoned; parity is generated anew by the next sender (UALink_200 §3.1.4.1).
+    t + 3 where data are not ``prompt_data``. With it everything but data comes out of registers, because decisions are
+    made of it; without, to save logic, out of a memory. A beat with wrong control parity is dropped here: it is not
+    ``good``, nothing of it is stored and its credit stays where it is, because neither its VC nor its Pool can be
+    trusted (UALink_200 §3.1.4.2, ruling A-25 of RAS). What becomes of a good one, its user says: ``take``, ``void`` or
+    neither. A beat whose data or byte enables have wrong parity is poisoned; parity is generated anew by the next
+    sender (UALink_200 §3.1.4.1).
 
     Parameters
     ----------
     channel : ``"req"``, ``"orig_data"``, ``"rd_rsp"`` or ``"wr_rsp"``.
     credits : buffers per port.
     ports : 1, 2 or 4.
-    prompt : as of ``Queue``.
+    prompt_data : data wait no longer than they must, as of ``Queue``.
 
     Attributes
     ----------
@@ -50,9 +53,9 @@ class Receiver(wiring.Component):
     data_error, control_error : 1 bit each, of this cycle's beat; ``control_error`` also without one.
     """
 
-    def __init__(self, channel: str, credits: Credits, ports: int, *, prompt: bool = True):
+    def __init__(self, channel: str, credits: Credits, ports: int, *, prompt_data: bool = True):
         self.channel = channel
-        self._prompt = prompt
+        self._prompt_data = prompt_data
         self.credits = credits
         self.ports = check_ports("receiver", ports)
         super().__init__(
@@ -92,7 +95,10 @@ class Receiver(wiring.Component):
         stored = data.StructLayout({"beat": layout, "pool": 1, "void": 1, "credit": 1})
         poisons = self.channel in POISON
         for port in range(self.ports):
-            queue = Queue(stored, self.credits.total, prompt=self._prompt)
+            if self._prompt_data:
+                queue = BeatQueue(stored, self.credits.total)
+            else:
+                queue = Queue(stored, self.credits.total, prompt=not poisons)
             m.submodules[f"queue_{port}"] = queue
             incoming, outgoing = queue.input.payload, queue.output.payload
             m.d.comb += [

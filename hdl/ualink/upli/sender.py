@@ -46,7 +46,7 @@ class Sender(wiring.Component):
     upli : the channel.
     connected : 1 bit, both directions of the interface are open; ``listen``: credits may come in.
     slot : port that owns this cycle.
-    beat : what would be sent for that port; ``available`` credits (0 to 4, 4 meaning 4 or more) are there for its VC.
+    beat : what would be sent for that port; ``available``, 4 bits, bit n: more than n credits are there for its VC.
     send : 1 bit, it is sent; only with ``available``.
     control_error, protocol_error : 1 bit, of this cycle's credit return: wrong parity; more credits than can be
     counted.
@@ -63,7 +63,7 @@ class Sender(wiring.Component):
                 "listen": In(1),
                 "slot": In(2),
                 "beat": In(CHANNEL_LAYOUTS[channel]),
-                "available": Out(3),
+                "available": Out(4),
                 "send": In(1),
                 "control_error": Out(1),
                 "protocol_error": Out(1),

@@ -245,8 +245,8 @@ TRANSMIT_MUTANTS = (
         "overdrawn by one unnoticed",
         "TL-218",
         CHECK,
-        "(self.spent.count > Mux(",
-        "(self.spent.count > 1 + Mux(",
+        "(self.spent.count == n + 1) & ~here[n]",
+        "(self.spent.count == n + 2) & ~here[n]",
         "credit/test_check.py",
     ),
     Mutant(

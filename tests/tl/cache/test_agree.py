@@ -12,11 +12,11 @@ from amaranth.lib.wiring import In
 from support.formal import prove
 from support.tl.address import random_request, set_request, simulate
 from support.tl.address_proofs import KNOWN, rx_invariants, table, tx_invariants
+from support.tl.named_reconstruction import NamedReconstruction
 from ualink.config import AddressCacheConfig, TLConfig
 from ualink.lib.interleave import Interleaver
 from ualink.tl.cache.rx_address_cache import RxAddressCache
 from ualink.tl.cache.tx_address_cache import TxAddressCache
-from ualink.tl.receive.request_reconstruction import RequestReconstruction
 from ualink.tl.transmit.request_compression import RequestCompression
 from ualink_sim.bench.address_patterns import PATTERNS
 from ualink_sim.model.tl.address_policy import hit_rate
@@ -126,7 +126,7 @@ class TwoSides(wiring.Component):
 
     def __init__(self, tl: TLConfig, partner: TLConfig, contexts: int):
         self.contexts = contexts
-        self.compression, self.reconstruction = RequestCompression(tl), RequestReconstruction(partner)
+        self.compression, self.reconstruction = RequestCompression(tl), NamedReconstruction(partner)
         self.turn = Signal(range(max(contexts, 2)))
         super().__init__({})
 

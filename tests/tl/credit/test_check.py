@@ -57,6 +57,7 @@ class UnderflowBench(CreditBench):
         taken = Signal(4)
         chosen = Signal(3)
         m.d.comb += [chosen.eq(Mux(self.spent.pool, 4, self.spent.vc)), dut.spent.eq(self.spent)]
+        m.d.comb += Assume(self.spent.count <= 4)
         # All spending is from one bucket, which is fixed, and nothing is released.
         fixed, known = Signal(3), Signal()
         m.d.sync += [fixed.eq(chosen), known.eq(1)]

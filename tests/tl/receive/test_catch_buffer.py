@@ -1,5 +1,7 @@
 """Catch buffers: the rate limit account, order and room, proved for every sender within its limit."""
 
+from functools import reduce
+from operator import or_
 from random import Random
 
 import pytest
@@ -13,6 +15,11 @@ from ualink.config import ConfigError
 from ualink.tl.receive.catch_buffer import CatchBuffer, places_layout, places_of
 from ualink.tl.receive.catch_lines import CatchLines
 from ualink.tl.receive.rate_check import RateCheck
+
+
+def index_of(bits):
+    """The number of the one bit that is set."""
+    return reduce(or_, (Mux(bit, n, 0) for n, bit in enumerate(bits)))
 
 
 class CatchBench(wiring.Component):
@@ -45,10 +52,10 @@ class CatchBench(wiring.Component):
         places_of(m, places, Mux(self.flit, self.valid, 0))
         m.d.sync += [loaded.eq(places), dut.load.eq(accept), first.eq(number)]
         m.d.comb += dut.places.eq(loaded)
-        m.d.comb += [dut.field[n].eq(first + loaded.before[n]) for n in range(self.entries)]
+        m.d.comb += [dut.field[n].eq(first + index_of(loaded.nth[n])) for n in range(self.entries)]
         in_buffer = Signal(6)
         with m.If(dut.load):
-            m.d.sync += in_buffer.eq(in_buffer + loaded.count)
+            m.d.sync += in_buffer.eq(in_buffer + index_of(loaded.count))
         grown = allowance - count + 1
         with m.If(accept):
             m.d.sync += [number.eq(number + count), allowance.eq(Mux(grown > self.entries, self.entries, grown))]
@@ -97,9 +104,10 @@ def test_lines_give_the_same_in_the_same_cycles(entries):
             for dut in (buffer, lines):
                 ctx.set(dut.load, count > 0 or random.random() < 0.5)
                 ctx.set(dut.places.valid, mask)
-                ctx.set(dut.places.count, count)
+                ctx.set(dut.places.count, 1 << count)
                 for n in range(entries):
-                    ctx.set(dut.places.before[n], sum(other < n for other in present))
+                    before = sum(other < n for other in present)
+                    ctx.set(dut.places.nth[n], (n in present) << before)
                     ctx.set(dut.field[n], words.get(n, 0xBAD) & 0xFFF)
             number += count
             following = ctx.get(buffer.following)

@@ -8,8 +8,8 @@ import pytest
 from amaranth.hdl import Module, ResetInserter, Signal
 
 from support.tl.address import flip, random_request, shared, simulate
+from support.tl.named_reconstruction import NamedReconstruction
 from ualink.config import AddressCacheConfig, TLConfig
-from ualink.tl.receive.request_reconstruction import RequestReconstruction
 from ualink_sim.model.tl.compression import AddressCache, compress_request, expand_request, is_compressible
 from ualink_sim.model.tl.fields import READ, FieldError, UncompressedRequest
 
@@ -113,7 +113,7 @@ def test_random_fields(device, contexts):
     """A field in almost every cycle; entries that do not exist or were never loaded, and stops, included."""
     rows, ways = 3, 3
     built = "either" if contexts == 2 else device
-    dut = RequestReconstruction(config(rows, ways, built))
+    dut = NamedReconstruction(config(rows, ways, built))
     design, turn = shared(dut, contexts)
     rng = random.Random(contexts)
     counts = {"rebuilt": 0, "missing": 0, "load_outside": 0}
@@ -177,7 +177,7 @@ async def run(ctx, dut, fields):
 @pytest.mark.req("TL-121", "TL-128", "TL-143")
 def test_table_5_23():
     """Req0 loads; Req1 and Req2 of the same Control half-flit and Req3 of the next flit use it, one cycle each."""
-    dut = RequestReconstruction(config(4))
+    dut = NamedReconstruction(config(4))
     loads = replace(BASE, cload=1, cway=2)
     other = replace(BASE, addr=BASE.addr ^ 1 << 40, cload=1, cway=2)
     short = compress_request(BASE, 2)
@@ -199,7 +199,7 @@ def test_table_5_23():
 
 @pytest.mark.req("TL-192", "TL-100", "TL-186")
 def test_every_address_bit_comes_from_where_it_must():
-    dut = RequestReconstruction(config(2, 1))
+    dut = NamedReconstruction(config(2, 1))
 
     async def bench(ctx):
         await ctx.tick().repeat(3)
@@ -214,7 +214,7 @@ def test_every_address_bit_comes_from_where_it_must():
 
 @pytest.mark.req("TL-220")
 def test_an_entry_that_was_never_loaded():
-    dut = RequestReconstruction(config(4))
+    dut = NamedReconstruction(config(4))
 
     async def bench(ctx):
         await ctx.tick().repeat(5)
@@ -236,7 +236,7 @@ def test_an_entry_that_was_never_loaded():
 @pytest.mark.req("TL-220")
 @pytest.mark.parametrize("change", [{"src_acc_id": 4}, {"src_acc_id": 1023}, {"cway": 3}])
 def test_an_entry_that_does_not_exist(change):
-    dut = RequestReconstruction(config(4, 3))
+    dut = NamedReconstruction(config(4, 3))
 
     async def bench(ctx):
         await ctx.tick().repeat(5)
@@ -256,7 +256,7 @@ def test_an_entry_that_does_not_exist(change):
 @pytest.mark.parametrize("rows", [0, 4])
 def test_without_the_cache_loads_are_ignored_and_short_forms_are_wrong(rows):
     """Left out, or disabled: then what was loaded before is not used."""
-    dut = RequestReconstruction(config(rows))
+    dut = NamedReconstruction(config(rows))
 
     async def bench(ctx):
         await ctx.tick().repeat(5)
@@ -281,7 +281,7 @@ def simulate_with_clock(dut, bench):
 
 
 def test_a_receiver_that_has_stopped_loads_nothing():
-    dut = RequestReconstruction(config(4))
+    dut = NamedReconstruction(config(4))
 
     async def bench(ctx):
         await ctx.tick().repeat(5)
@@ -299,16 +299,16 @@ def test_a_receiver_that_has_stopped_loads_nothing():
 
 @pytest.mark.req("TL-113")
 def test_an_upset_is_told_apart():
-    dut = RequestReconstruction(config(2, 2))
+    dut = NamedReconstruction(config(2, 2))
     caches = []
-    elaborate = dut.elaborate
+    elaborate = dut.inner.elaborate
 
     def remember(platform):
         module = elaborate(platform)
         caches.append(module.submodules.cache)
         return module
 
-    dut.elaborate = remember
+    dut.inner.elaborate = remember
 
     async def bench(ctx):
         await ctx.tick().repeat(3)
@@ -326,7 +326,7 @@ def test_an_upset_is_told_apart():
 @pytest.mark.req("TL-221")
 def test_a_restart_forgets_everything_before_it_is_ready():
     """The memory keeps what it holds; a Request that comes too early is refused."""
-    dut = RequestReconstruction(config(4))
+    dut = NamedReconstruction(config(4))
     restart = Signal()
     m = Module()
     m.submodules.dut = ResetInserter(restart)(dut)

@@ -1,6 +1,6 @@
 """Rx Address Cache: the regions that the partner has named, as it has them in its Tx Address Cache."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -73,21 +73,20 @@ class RxAddressCache(wiring.Component):
         write = self.storage.write_port(granularity=1)
         sweep_row = self.sweep_row
         loaded = Signal(self.entry_layout)
-        entry = Signal(self.entry_layout)
+        entry, upset = Signal(self.entry_layout), Signal(self.ways)
 
         m.d.comb += [
             read.addr.eq(self.following_row),
             self.found.eq(read.data),
             loaded.eq(make_entry(self.entry_layout, valid=1, region=self.load_region)),
+            # The array is slow: parity is made of all ways, and the Address CAM decides last.
+            upset.eq(Cat(has_mismatch(self.found[way]) for way in range(self.ways))),
             entry.eq(self.found[self.way]),
+            self.mismatch.eq(upset.bit_select(self.way, 1)),
         ]
         with m.If(self.last_valid & (self.last_row == self.row) & (self.last_way == self.way)):
-            m.d.comb += entry.eq(self.last)
-        m.d.comb += [
-            self.region.eq(entry.region),
-            self.known.eq(entry.valid),
-            self.mismatch.eq(has_mismatch(entry)),
-        ]
+            m.d.comb += [entry.eq(self.last), self.mismatch.eq(has_mismatch(self.last))]
+        m.d.comb += [self.region.eq(entry.region), self.known.eq(entry.valid)]
 
         m.d.sync += self.ready.eq(~self.sweeping)
         with m.If(self.sweeping):

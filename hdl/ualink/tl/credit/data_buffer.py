@@ -24,7 +24,7 @@ class DataBuffer(wiring.Component):
     Attributes
     ----------
     low, high : halves of the beats, each in beat order; ``ready`` is low when all buffers are taken.
-    beat : the oldest beat.
+    beat : the oldest beat; ``ready`` only with ``valid``, which does not come late then.
     half_poisoned : level, the beat that is offered had only one poisoned half.
     """
 
@@ -47,13 +47,12 @@ class DataBuffer(wiring.Component):
         wiring.connect(m, high.input, wiring.flipped(self.high))
 
         halves = low.output.payload, high.output.payload
-        taken = self.beat.valid & self.beat.ready
         m.d.comb += [
             self.beat.valid.eq(low.output.valid & high.output.valid),
             self.beat.payload.error.eq(halves[0].poison | halves[1].poison),
             self.half_poisoned.eq(self.beat.valid & (halves[0].poison ^ halves[1].poison)),
-            low.output.ready.eq(taken),
-            high.output.ready.eq(taken),
+            low.output.ready.eq(self.beat.ready),
+            high.output.ready.eq(self.beat.ready),
         ]
         with m.If(~self.beat.payload.error):
             m.d.comb += [

@@ -3,27 +3,28 @@
 from functools import reduce
 from operator import or_
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.config import ConfigError
+from ualink.lib.select import select_one
 
 __all__ = ["CatchBuffer", "places_layout", "places_of"]
 
 
 def places_layout(entries: int) -> data.StructLayout:
-    """Which of ``entries`` fields are there, how many are before each, and how many there are."""
-    return data.StructLayout(
-        {"valid": entries, "before": data.ArrayLayout(range(entries + 1), entries), "count": range(entries + 1)}
-    )
+    """Which of ``entries`` fields are there, bit k of ``nth[n]``: field n is, and k are before it; and how many there
+    are, a bit each for none, one and so on."""
+    return data.StructLayout({"valid": entries, "nth": data.ArrayLayout(entries, entries), "count": entries + 1})
 
 
 def places_of(m, places, valid) -> None:
     """Assign ``places``, of ``places_layout``, for the fields of the mask ``valid``."""
     before = [sum(valid[:n], start=0) for n in range(len(valid) + 1)]
-    m.d.comb += [places.valid.eq(valid), places.count.eq(before[-1])]
-    m.d.comb += [places.before[n].eq(before[n]) for n in range(len(valid))]
+    m.d.comb += [places.valid.eq(valid), places.count.eq(Cat(before[-1] == k for k in range(len(valid) + 1)))]
+    for n in range(len(valid)):
+        m.d.comb += places.nth[n].eq(Cat(valid[n] & (before[n] == k) for k in range(n + 1)))
 
 
 class CatchBuffer(wiring.Component):
@@ -60,24 +61,31 @@ class CatchBuffer(wiring.Component):
         m = Module()
         entry = Signal(data.ArrayLayout(self.shape, self.entries), reset_less=True)
         next_entry = Signal(data.ArrayLayout(self.shape, self.entries))
-        level = Signal(range(self.entries + 1))
-        remaining = Signal(range(self.entries + 1))
+        # How many fields are left when the oldest has gone, a bit for each number below ``entries``.
+        left = Signal(self.entries, init=1)
+        valid = Signal()
+        new = Signal(self.entries + 1)
         m.d.comb += [
-            remaining.eq(level - level.any()),
-            self.output.valid.eq(level.any()),
+            new.eq(Mux(self.load, self.places.count, 1)),
+            self.output.valid.eq(valid),
             self.output.payload.eq(entry[0]),
             self.following.eq(next_entry[0]),
         ]
-        m.d.sync += entry.eq(next_entry)
-        m.d.sync += level.eq(remaining + Mux(self.load, self.places.count, 0))
+        m.d.sync += [entry.eq(next_entry), valid.eq(~(left[0] & new[0]))]
 
+        def together(total):
+            """``left`` and ``new`` make ``total``."""
+            return reduce(or_, (left[a] & new[total - a] for a in range(min(total + 1, self.entries))))
+
+        m.d.sync += left.eq(Cat(together(0) | together(1), *(together(n + 1) for n in range(1, self.entries))))
+
+        fields = [Value.cast(field) for field in self.field]
         for n in range(self.entries):
-            with m.If(n < remaining):
-                if n + 1 < self.entries:
-                    m.d.comb += next_entry[n].eq(entry[n + 1])
-            with m.Else():
-                here = [remaining + self.places.before[i] == n for i in range(self.entries)]
-                fields = [Value.cast(field) for field in self.field]
-                chosen = [Mux(place & self.places.valid[i], fields[i], 0) for i, place in enumerate(here)]
-                m.d.comb += Value.cast(next_entry[n]).eq(reduce(or_, chosen))
+            here = [
+                reduce(or_, (left[n - k] & self.places.nth[i][k] for k in range(min(i, n) + 1)))
+                for i in range(self.entries)
+            ]
+            stays = [(left[n + 1 :].any(), Value.cast(entry[n + 1]))] if n + 1 < self.entries else []
+            chosen, values = zip(*stays, *zip(here, fields))
+            m.d.comb += Value.cast(next_entry[n]).eq(select_one(chosen, values))
         return m

@@ -218,11 +218,12 @@ class ControlDecoder(wiring.Component):
 
     def _count_tagged(self, m, tops_with):
         """The k-th Request or Response from the lowest sector has tag k (UALink_200 §5.1.1)."""
+        tagged = [tops_with(sector, *TAGGED) for sector in range(SECTORS)]
+        half = SECTORS // 2
         # Each is counted by itself: a simulator could take shared counts, parts of one output, for a loop.
         for sector, slot in enumerate(self.decoded.tag_slot):
-            m.d.comb += slot.eq(sum((tops_with(below, *TAGGED) for below in range(sector)), start=Const(0)))
-        count = sum((tops_with(sector, *TAGGED) for sector in range(SECTORS)), start=Const(0))
-        m.d.comb += [
-            self.decoded.tagged.eq(Cat(tops_with(sector, *TAGGED) for sector in range(SECTORS)).any()),
-            self.decoded.too_many_tagged.eq(count > TAGS),
-        ]
+            m.d.comb += slot.eq(sum(tagged[:sector], start=Const(0)))
+        # Bit k: more than k in the half. At least one more than there are tags: so many here, the others there.
+        low, high = ([sum(part) > k for k in range(half)] for part in (tagged[:half], tagged[half:]))
+        too_many = reduce(or_, (low[k] & high[TAGS - 1 - k] for k in range(half)))
+        m.d.comb += [self.decoded.tagged.eq(Cat(tagged).any()), self.decoded.too_many_tagged.eq(too_many)]

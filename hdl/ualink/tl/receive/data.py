@@ -33,7 +33,7 @@ class ReceiveData(wiring.Component):
     ----------
     asked : the half-flits of the flit that is checked, as ``ReceiveSequence`` describes them; accept : it is accepted.
         refused : combinational: one of them finds no place.
-    slots, half_flits, write : the same one cycle later, with their bytes; the flit was accepted.
+    half_flits, write : their bytes, one cycle later; the flit was accepted.
     flush : the link is down; ``*_busy``: the class still needs its data, because a transfer has begun.
     beat : beats in order; byte_enables : of the Requests, one half-flit each that has any.
     done : pulse: all beats of one more field are offered from the next cycle on.
@@ -58,7 +58,6 @@ class ReceiveData(wiring.Component):
             {
                 "asked": In(data.ArrayLayout(DATA_SLOT_LAYOUT, 2)),
                 "accept": In(1),
-                "slots": In(data.ArrayLayout(DATA_SLOT_LAYOUT, 2)),
                 "half_flits": In(data.ArrayLayout(256, 2)),
                 "write": In(1),
                 "flush": In(1),
@@ -72,7 +71,7 @@ class ReceiveData(wiring.Component):
         config = self.config
         m.submodules.assembler = assembler = DataAssembler()
         m.d.comb += [
-            assembler.slots.eq(self.slots),
+            assembler.slots.eq(self.asked),
             assembler.half_flits.eq(self.half_flits),
             assembler.accept.eq(self.write),
         ]
@@ -135,9 +134,10 @@ class ReceiveData(wiring.Component):
                 self._of(kind, "done").eq(getattr(assembler, f"{kind}_done")),
                 self._of(kind, "half_poisoned").eq(buffer.half_poisoned & buffer.beat.ready),
                 check.spent.eq(self._of(kind, "spent")),
-                check.release[0].eq(self._of(kind, "release")),
                 self._of(kind, "underflow").eq(check.underflow),
             ]
+            # The partner learns of it later still.
+            m.d.sync += check.release[0].eq(self._of(kind, "release"))
 
     def _share(self, m, assembler):
         """Memories and an account for both classes."""
@@ -156,6 +156,7 @@ class ReceiveData(wiring.Component):
                 self._of(kind, "done").eq(getattr(buffer, f"{kind}_complete")),
                 self._of(kind, "half_poisoned").eq(getattr(buffer, f"{kind}_half_poisoned") & beat.ready),
                 getattr(check, f"{kind}_spent").eq(self._of(kind, "spent")),
-                getattr(check, f"{kind}_release").eq(self._of(kind, "release")),
                 self._of(kind, "underflow").eq(getattr(check, f"{kind}_underflow")),
             ]
+            # The partner learns of it later still.
+            m.d.sync += getattr(check, f"{kind}_release").eq(self._of(kind, "release"))

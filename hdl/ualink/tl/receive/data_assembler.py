@@ -1,6 +1,6 @@
 """Routes Data half-flits to the data buffers of Requests and of Read Responses."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -12,7 +12,8 @@ __all__ = ["DataAssembler"]
 
 
 class DataAssembler(wiring.Component):
-    """Takes up to two Data half-flits per cycle and never stalls; combinational. ``DataRoom`` kept a place for each.
+    """Takes up to two Data half-flits per cycle and never stalls. ``DataRoom`` kept a place for each. Where they go is
+    made out a cycle before they do.
 
     The half-flits of a field alternate between lower and upper halves, a byte-enable half-flit follows an upper half,
     and the next field starts with a lower half. So two half-flits of one flit never go to the same memory, and at most
@@ -20,8 +21,8 @@ class DataAssembler(wiring.Component):
 
     Attributes
     ----------
-    slots : the lower and upper half-flit as ``ReceiveSequence`` describes them; half_flits : their 32 bytes.
-    accept : the flit is accepted; without it nothing is written.
+    slots : the lower and upper half-flit as ``ReceiveSequence`` describes them; half_flits : their 32 bytes, one cycle
+        later. accept : with these, the flit is accepted; without it nothing is written.
     request_low, request_high, response_low, response_high : halves of beats to the data buffers.
     byte_enables : byte-enable half-flits, one per Request that has one.
     request_done, response_done : the last Data half-flit of a field of this class is written in this cycle.
@@ -45,15 +46,17 @@ class DataAssembler(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
+        poison = Signal(2)
+        m.d.sync += poison.eq(Cat(slot.poison for slot in self.slots))
         done = (self.response_done, self.request_done)
         halves = ((self.response_low, self.response_high), (self.request_low, self.request_high))
 
         def route(sink, name, matches):
-            hits = [Signal(name=f"{name}_{n}") for n in range(2)]
-            for hit, slot in zip(hits, self.slots):
-                m.d.comb += hit.eq(slot.valid & matches(slot))
-            m.d.comb += sink.valid.eq((hits[0] | hits[1]) & self.accept)
-            return Mux(hits[0], self.half_flits[0], self.half_flits[1]), hits[0]
+            hits = [slot.valid & matches(slot) for slot in self.slots]
+            comes, from_lower = Signal(name=f"{name}_comes"), Signal(name=f"{name}_from_lower")
+            m.d.sync += [comes.eq(hits[0] | hits[1]), from_lower.eq(hits[0])]
+            m.d.comb += sink.valid.eq(comes & self.accept)
+            return Mux(from_lower, self.half_flits[0], self.half_flits[1]), from_lower
 
         for is_request, kind in enumerate(("response", "request")):
             for half, sink in enumerate(halves[is_request]):
@@ -64,10 +67,11 @@ class DataAssembler(wiring.Component):
                 content, from_lower = route(sink, f"{kind}_{('low', 'high')[half]}", matches)
                 m.d.comb += [
                     sink.payload.data.eq(content),
-                    sink.payload.poison.eq(Mux(from_lower, self.slots[0].poison, self.slots[1].poison)),
+                    sink.payload.poison.eq(Mux(from_lower, poison[0], poison[1])),
                 ]
-            ends = [slot.valid & slot.last & (slot.is_request == is_request) for slot in self.slots]
-            m.d.comb += done[is_request].eq(self.accept & (ends[0] | ends[1]))
+            ends, ended = [slot.valid & slot.last & (slot.is_request == is_request) for slot in self.slots], Signal()
+            m.d.sync += ended.eq(ends[0] | ends[1])
+            m.d.comb += done[is_request].eq(self.accept & ended)
         content, _ = route(self.byte_enables, "byte_enables", lambda slot: slot.byte_enables)
         m.d.comb += self.byte_enables.payload.eq(content)
         return m

@@ -10,8 +10,8 @@ __all__ = ["DataRoom"]
 class DataRoom(wiring.Component):
     """Counts the free places of a memory that is written one cycle after a flit was accepted.
 
-    A place is free from the cycle after it was left; it is taken with the flit. So what is accepted finds its place,
-    and a partner that keeps to its credits, which it gets back later, is never refused.
+    A place is free in the second cycle after it was left; it is taken with the flit. So what is accepted finds its
+    place, and a partner that keeps to its credits, which it gets back later, is never refused.
 
     Parameters
     ----------
@@ -30,8 +30,13 @@ class DataRoom(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        free = Signal(range(self.places + 1), init=self.places)
-        left = sum(self.left[1:], start=self.left[0])
-        m.d.comb += self.room.eq(free.any())
-        m.d.sync += free.eq(Mux(self.take, free + left - 1, free + left))
+        free, left = Signal(range(self.places + 1), init=self.places), Signal(len(self.left))
+        now, room = Signal(range(self.places + 1)), Signal(init=1)
+        m.d.comb += [now.eq(free + sum(left[1:], start=left[0])), self.room.eq(room)]
+        # What is taken is known late.
+        m.d.sync += [
+            left.eq(self.left),
+            free.eq(Mux(self.take, now - 1, now)),
+            room.eq(Mux(self.take, now > 1, now != 0)),
+        ]
         return m

@@ -1,6 +1,6 @@
 """Unloads received Read Responses with their data to the UPLI side."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -24,7 +24,7 @@ class ReadResponseUnload(wiring.Component):
     ----------
     response, beat : Read Responses and their beats.
     data_complete : pulse: all data of one more Read Response are buffered.
-    flush : the link is down; busy : a burst is going on.
+    flush : the link is down; running : ``~flush``; busy : a burst is going on.
     rx_rd_rsp : towards the UPLI Completer agent.
     release_cmd, release_data : buffers freed.
     """
@@ -37,6 +37,7 @@ class ReadResponseUnload(wiring.Component):
                 "beat": In(stream.Signature(BEAT_LAYOUT)),
                 "data_complete": In(1),
                 "flush": In(1),
+                "running": In(1),
                 "busy": Out(1),
                 "rx_rd_rsp": Out(beat_stream("rd_rsp")),
                 "release_cmd": Out(RELEASE_LAYOUT),
@@ -48,16 +49,20 @@ class ReadResponseUnload(wiring.Component):
         m = Module()
         head = self.response.payload
         buffers = self.config.rsp_data.total + (self.config.req_data.pool if self.config.shared_data_buffer else 0)
-        complete = Signal(range(buffers + 2))
+        # Read Responses whose data are all there, and whether there is one.
+        complete, some_complete = Signal(range(buffers + 2)), Signal()
         index = Signal(2)
         final = Signal()
         beat = self.rx_rd_rsp.payload
-        moves = self.rx_rd_rsp.valid & self.rx_rd_rsp.ready
+        may_go, moves, leaves = Signal(), Signal(), Signal()
         m.d.comb += [
             self.busy.eq(index.any()),
             final.eq(index == head.num_beats),
-            self.rx_rd_rsp.valid.eq(self.busy | (self.response.valid & complete.any() & ~self.flush)),
-            self.response.ready.eq(moves & final),
+            may_go.eq(self.busy | (some_complete & self.running)),
+            self.rx_rd_rsp.valid.eq(self.response.valid & may_go),
+            moves.eq(self.rx_rd_rsp.valid & self.rx_rd_rsp.ready),
+            leaves.eq(moves & final),
+            self.response.ready.eq(may_go & final & self.rx_rd_rsp.ready),
             self.beat.ready.eq(moves),
         ]
         with m.If(moves):
@@ -65,9 +70,10 @@ class ReadResponseUnload(wiring.Component):
             with m.If(final):
                 m.d.sync += index.eq(0)
         with m.If(self.flush):
-            m.d.sync += complete.eq(0)
+            m.d.sync += [complete.eq(0), some_complete.eq(0)]
         with m.Else():
-            m.d.sync += complete.eq(complete + self.data_complete - self.response.ready)
+            more = complete + self.data_complete
+            m.d.sync += [complete.eq(Mux(leaves, more - 1, more)), some_complete.eq(Mux(leaves, more > 1, more > 0))]
 
         m.d.comb += [
             beat.data.eq(self.beat.payload.data),
@@ -80,9 +86,9 @@ class ReadResponseUnload(wiring.Component):
         with m.If(head.num_beats.any()):
             m.d.comb += [beat.offset.eq(index), beat.last.eq(final)]
 
-        for release, freed in ((self.release_cmd, self.response.ready), (self.release_data, moves)):
+        for release, freed in ((self.release_cmd, leaves), (self.release_data, moves)):
             m.d.comb += [
-                release.valid.eq(freed & ~self.flush),
+                release.valid.eq(freed & self.running),
                 release.pool.eq(head.pool),
                 release.vc.eq(head.vc),
                 release.count.eq(1),

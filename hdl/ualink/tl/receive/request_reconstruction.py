@@ -11,11 +11,11 @@ from ualink.tl.format.fields import COMPRESSED_REQUEST, UNCOMPRESSED_REQUEST, Co
 from ualink.upli.channels import REQ_LAYOUT
 from ualink.upli.commands import ReqCmd
 
-__all__ = ["CATCH_REQUEST_LAYOUT", "REQUEST_ENTRY_LAYOUT", "RequestReconstruction"]
+__all__ = ["CATCH_REQUEST_LAYOUT", "REQUEST_ENTRY_LAYOUT", "RequestReconstruction", "named_entry"]
 
-CATCH_REQUEST_LAYOUT = data.StructLayout({"field": 128, "auth_tag": 64})
-"""A Request field in the catch buffer, with its authentication tag, 0 if there is none; a Compressed Request is in the
-upper half of ``field``."""
+CATCH_REQUEST_LAYOUT = data.StructLayout({"field": 128, "auth_tag": 64, "row": 10, "way": 2})
+"""A Request field in the catch buffer, with its authentication tag, 0 if there is none, and the ``row`` and ``way`` of
+the Rx Address Cache that it names; a Compressed Request is in the upper half of ``field``."""
 
 REQUEST_ENTRY_LAYOUT = data.StructLayout({"beat": REQ_LAYOUT, "pool": 1})
 """A Request in the receive queue; ``pool`` is POOL of its field, VCHAN is ``beat.vc``."""
@@ -25,6 +25,15 @@ _REQ_CMD = {
     CompressedCmd.WRITE: ReqCmd.WRITE,
     CompressedCmd.WRITE_FULL: ReqCmd.WRITE_FULL,
 }
+
+
+def named_entry(config: TLConfig, is_switch, field):
+    """Row and way of the Rx Address Cache that a Request field of either format names."""
+    long = data.View(UNCOMPRESSED_REQUEST, field)
+    short = data.View(COMPRESSED_REQUEST, field[64:])
+    is_short = short.ftype == FType.COMPRESSED_REQUEST.value
+    source, destination = (Mux(is_short, short[name], long[name]) for name in ("src_acc_id", "dst_acc_id"))
+    return at_this_end(config, is_switch, source, destination), Mux(is_short, short.cway, long.cway)
 
 
 class RequestReconstruction(wiring.Component):
@@ -41,9 +50,8 @@ class RequestReconstruction(wiring.Component):
     ----------
     field : Request fields as ``request_field`` gives them, with legal commands; each counts in the one cycle in which
         it is valid.
-    following : the field that ``field`` has in the next cycle, if it is valid then.
+    following_row : the row that ``field`` names in the next cycle, if it is valid then.
     consume : what is wrong with the receiver does not stop it: a load counts.
-    is_switch : as in ``TLControlSignature``.
     disable : level, do without the Rx Address Cache (UALink_200 §5.10).
     ready : level, the cache is cleared after reset; no Request may come before.
     request : the Requests; none of a field with which something is wrong.
@@ -57,9 +65,8 @@ class RequestReconstruction(wiring.Component):
         super().__init__(
             {
                 "field": In(stream.Signature(CATCH_REQUEST_LAYOUT, always_ready=True)),
-                "following": In(128),
+                "following_row": In(10),
                 "consume": In(1),
-                "is_switch": In(1),
                 "disable": In(1),
                 "ready": Out(1),
                 "request": Out(stream.Signature(REQUEST_ENTRY_LAYOUT, always_ready=True)),
@@ -94,25 +101,15 @@ class RequestReconstruction(wiring.Component):
         rows, ways = self.config.rx_cache.rows, self.config.rx_cache.ways
         m.submodules.cache = cache = RxAddressCache(rows, ways)
 
-        def entry_of(field):
-            """Row and way that a field names, of either format."""
-            long = data.View(UNCOMPRESSED_REQUEST, field)
-            short = data.View(COMPRESSED_REQUEST, field[64:])
-            is_short = short.ftype == FType.COMPRESSED_REQUEST.value
-            source, destination = (Mux(is_short, short[name], long[name]) for name in ("src_acc_id", "dst_acc_id"))
-            row = at_this_end(self.config, self.is_switch, source, destination)
-            return row, Mux(is_short, short.cway, long.cway)
-
         field = data.View(UNCOMPRESSED_REQUEST, self.field.p.field)
-        row, way = entry_of(self.field.p.field)
-        following_row, _ = entry_of(self.following)
+        row, way = self.field.p.row, self.field.p.way
         present, usable, rebuilt, loads = Signal(), Signal(), Signal(), Signal()
         m.d.comb += [
             present.eq((row < rows) & (way < ways) & cache.ready),
             usable.eq(present & ~self.disable),
             rebuilt.eq(self.field.valid & compressed),
             loads.eq(self.field.valid & ~compressed & field.cload),
-            cache.following_row.eq(following_row),
+            cache.following_row.eq(self.following_row),
             cache.row.eq(row),
             cache.way.eq(way),
             cache.load.eq(loads & present & self.consume),

@@ -30,7 +30,7 @@ class RequestUnload(wiring.Component):
     ----------
     request, beat, byte_enables : Requests, their beats, and the byte-enable half-flits of those that have one.
     data_complete : pulse: all data of one more Request are buffered.
-    flush : the link is down; busy : a transfer is going on.
+    flush : the link is down; running : ``~flush``; busy : a transfer is going on.
     rx_req, rx_orig_data : towards the UPLI Originator agent.
     release_req_cmd, release_req_data : buffers freed.
     """
@@ -44,6 +44,7 @@ class RequestUnload(wiring.Component):
                 "byte_enables": In(stream.Signature(256)),
                 "data_complete": In(1),
                 "flush": In(1),
+                "running": In(1),
                 "busy": Out(1),
                 "rx_req": Out(beat_stream("req")),
                 "rx_orig_data": Out(beat_stream("orig_data")),
@@ -56,10 +57,12 @@ class RequestUnload(wiring.Component):
         m = Module()
         head = self.request.payload.beat
         buffers = self.config.req_data.total + (self.config.rsp_data.pool if self.config.shared_data_buffer else 0)
-        # Requests whose data are all there, and whether there is one.
-        complete, some_complete = Signal(range(buffers + 2)), Signal()
+        # Requests whose data are all there.
+        complete = Signal(range(buffers + 2))
         # Of a transfer that has begun the Request, the first beat has left; both have, and more beats are to come.
         begun, req_sent, data_sent, goes_on = Signal(), Signal(), Signal(), Signal()
+        # One that has begun, or could begin, may go now: ``(begun | complete.any()) & ~goes_on``, out of a register.
+        may_go = Signal()
 
         # What the beats after the first need of their Request, which has left the queue by then.
         running = Signal(REQUEST_ENTRY_LAYOUT, reset_less=True)
@@ -68,20 +71,24 @@ class RequestUnload(wiring.Component):
         m.d.comb += current.eq(Mux(goes_on, running, self.request.payload))
 
         brings_data = head.cmd[5]
-        start = Signal()
+        may_start, start = Signal(), Signal()
         m.d.comb += [
-            start.eq(self.request.valid & brings_data & (begun | (~self.flush & some_complete)) & ~goes_on),
-            self.rx_req.valid.eq((start & ~req_sent) | (self.request.valid & ~self.flush & ~brings_data)),
+            may_start.eq((begun | self.running) & may_go),
+            start.eq(self.request.valid & brings_data & may_start),
+            self.rx_req.valid.eq((start & ~req_sent) | (self.request.valid & self.running & ~brings_data)),
             self.rx_req.payload.eq(head),
             self.rx_orig_data.valid.eq(goes_on | (start & ~data_sent)),
         ]
 
         req_moves = self.rx_req.valid & self.rx_req.ready
         data_moves = self.rx_orig_data.valid & self.rx_orig_data.ready
-        started = Signal()
+        # Whether the outputs are ready is known late, whether one is valid does not matter then.
+        both_go, started, leaves = Signal(), Signal(), Signal()
         m.d.comb += [
-            started.eq(start & (req_sent | req_moves) & (data_sent | data_moves)),
-            self.request.ready.eq(started | (req_moves & ~brings_data)),
+            both_go.eq((req_sent | self.rx_req.ready) & (data_sent | self.rx_orig_data.ready)),
+            started.eq(start & both_go),
+            self.request.ready.eq(Mux(brings_data, may_start & both_go, self.running & self.rx_req.ready)),
+            leaves.eq(self.request.valid & self.request.ready),
         ]
         with m.If(start):
             m.d.sync += [
@@ -103,11 +110,19 @@ class RequestUnload(wiring.Component):
             m.d.sync += [index.eq(index + 1), goes_on.eq(~last), self.busy.eq(~last)]
         with m.Elif(start & (req_moves | data_moves)):
             m.d.sync += self.busy.eq(1)
-        with m.If(self.flush):
-            m.d.sync += [complete.eq(0), some_complete.eq(0)]
-        with m.Else():
-            more = complete + self.data_complete
-            m.d.sync += [complete.eq(more - started), some_complete.eq(Mux(started, more > 1, more > 0))]
+        # Whether the transfer at the head starts is known late.
+        more, others, may_follow, may_stay = Signal.like(complete), Signal(), Signal(), Signal()
+        begins = start & (req_moves | data_moves)
+        m.d.comb += [
+            more.eq(Mux(self.flush, 0, complete + self.data_complete)),
+            others.eq(more > 1),
+            may_follow.eq(others & ~head.num_beats.any()),
+            may_stay.eq((begun | begins | (more > 0)) & ~(goes_on & ~(data_moves & last))),
+        ]
+        m.d.sync += [
+            complete.eq(Mux(started & ~self.flush, more - 1, more)),
+            may_go.eq(Mux(started, may_follow, may_stay)),
+        ]
 
         beat = self.rx_orig_data.payload
         beat_index = Mux(goes_on, index, 0)
@@ -132,11 +147,11 @@ class RequestUnload(wiring.Component):
         ]
 
         m.d.comb += [
-            self.release_req_cmd.valid.eq(self.request.ready & ~self.flush),
+            self.release_req_cmd.valid.eq(leaves & self.running),
             self.release_req_cmd.pool.eq(self.request.payload.pool),
             self.release_req_cmd.vc.eq(head.vc),
             self.release_req_cmd.count.eq(1),
-            self.release_req_data.valid.eq(data_moves & ~self.flush),
+            self.release_req_data.valid.eq(data_moves & self.running),
             self.release_req_data.pool.eq(current.pool),
             self.release_req_data.vc.eq(current.beat.vc),
             self.release_req_data.count.eq(1),

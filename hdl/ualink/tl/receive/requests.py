@@ -16,7 +16,7 @@ from .catch_buffer import CatchBuffer, places_layout
 from .catch_lines import CatchLines
 from .control_decoder import request_field
 from .error import ReceiveError
-from .request_reconstruction import CATCH_REQUEST_LAYOUT, REQUEST_ENTRY_LAYOUT, RequestReconstruction
+from .request_reconstruction import CATCH_REQUEST_LAYOUT, REQUEST_ENTRY_LAYOUT, RequestReconstruction, named_entry
 from .request_unload import RequestUnload
 
 __all__ = ["ReceiveRequests"]
@@ -39,7 +39,7 @@ class ReceiveRequests(wiring.Component):
     half_flit : a Control half-flit with Requests where ``places`` says so (``places_layout``).
     tags, tag_slot : the AuthTags half-flit, 0 if there is none, and the tag that belongs to each sector.
     flush : the link is down, or a transfer of before is still going on, then ``busy`` is high, or a Request of before
-        is still ``caught``.
+        is still ``caught``. running : ``~flush``.
     ready : level, Requests may come. is_switch, disable_rx_cache : level, constant while the link is online.
     halted : an error was found: nothing more is rebuilt.
     beat, byte_enables, data_complete : originator data (``RequestUnload``).
@@ -59,6 +59,7 @@ class ReceiveRequests(wiring.Component):
                 "tags": In(data.ArrayLayout(64, 4)),
                 "tag_slot": In(data.ArrayLayout(2, 8)),
                 "flush": In(1),
+                "running": In(1),
                 "busy": Out(1),
                 "caught": Out(1),
                 "ready": Out(1),
@@ -103,13 +104,15 @@ class ReceiveRequests(wiring.Component):
                 field.field.eq(request_field(self.half_flit, pair)),
                 field.auth_tag.eq(self.tags[self.tag_slot[2 * pair + 1]]),
             ]
+            if config.rx_cache.rows:
+                row, way = named_entry(config, self.is_switch, request_field(self.half_flit, pair))
+                m.d.comb += [field.row.eq(row), field.way.eq(way)]
 
         m.d.comb += [
             rebuild.field.valid.eq(catch.output.valid),
             *assign(rebuild.field.payload, catch.output.payload),
-            rebuild.following.eq(catch.following.field),
+            rebuild.following_row.eq(catch.following.row),
             rebuild.consume.eq(~stop),
-            rebuild.is_switch.eq(self.is_switch),
             rebuild.disable.eq(self.disable_rx_cache),
             self.ready.eq(rebuild.ready),
         ]
@@ -117,7 +120,7 @@ class ReceiveRequests(wiring.Component):
         checked, missing, mismatch = Signal(), Signal(), Signal()
         request = Signal(entry, reset_less=True)
         m.d.sync += [
-            checked.eq(rebuild.request.valid & ~stop),
+            checked.eq(catch.output.valid & ~stop),
             missing.eq((rebuild.missing | rebuild.load_outside) & ~stop),
             mismatch.eq(rebuild.cache_error & ~stop),
             *assign(request, rebuild.request.payload),
@@ -125,14 +128,16 @@ class ReceiveRequests(wiring.Component):
         beats = Mux(request.beat.cmd[5], request.beat.num_beats + 1, 0)
         for spent, count in ((credits.spent, 1), (self.data_spent, beats)):
             m.d.comb += [
-                spent.valid.eq(checked & ~self.halted & ~self.flush),
+                spent.valid.eq(checked & ~self.halted & self.running),
                 spent.pool.eq(request.pool),
                 spent.vc.eq(request.beat.vc),
                 spent.count.eq(count),
             ]
         m.d.comb += [
             queue.input.payload.eq(request),
-            queue.input.valid.eq(credits.spent.valid & ~credits.underflow & ~self.data_underflow),
+            queue.input.valid.eq(
+                credits.spent.valid & ~mismatch & ~missing & ~credits.underflow & ~self.data_underflow
+            ),
             *assign(unload.request.payload, queue.output.payload),
             unload.request.valid.eq(queue.output.valid),
             queue.output.ready.eq(unload.request.ready),
@@ -154,10 +159,12 @@ class ReceiveRequests(wiring.Component):
             wiring.connect(m, wiring.flipped(getattr(self, name)), getattr(unload, name))
         m.d.comb += [
             unload.flush.eq(self.flush),
+            unload.running.eq(self.running),
             self.busy.eq(unload.busy),
             unload.data_complete.eq(self.data_complete),
-            credits.release[0].eq(unload.release_req_cmd),
             self.release_cmd.eq(unload.release_req_cmd),
             self.release_data.eq(unload.release_req_data),
         ]
+        # The partner learns of it later still.
+        m.d.sync += credits.release[0].eq(unload.release_req_cmd)
         return m

@@ -41,7 +41,7 @@ class ReceiveResponses(wiring.Component):
     load : a flit was accepted.
     half_flit : a Control half-flit with Responses where ``places`` says so (``places_layout``).
     tags, tag_slot : the AuthTags half-flit, 0 if there is none, and the tag that belongs to each sector.
-    flush : the link is down, or a burst of before is still going on, then ``busy`` is high.
+    flush : the link is down, or a burst of before is still going on, then ``busy`` is high. running : ``~flush``.
     halted : an error was found: nothing more is rebuilt.
     beat, data_complete : read data (``ReadResponseUnload``).
     data_spent, data_underflow : the data credits that the Response spends; it does not have them (combinational).
@@ -62,6 +62,7 @@ class ReceiveResponses(wiring.Component):
                 "tags": In(data.ArrayLayout(64, 4)),
                 "tag_slot": In(data.ArrayLayout(2, 8)),
                 "flush": In(1),
+                "running": In(1),
                 "busy": Out(1),
                 "halted": In(1),
                 "beat": In(stream.Signature(BEAT_LAYOUT)),
@@ -117,7 +118,7 @@ class ReceiveResponses(wiring.Component):
             writes_valid.eq(rebuild.write.valid),
             *assign(write, rebuild.write.payload),
         ]
-        stopped = self.halted | self.flush
+        stopped = self.halted | ~self.running
         m.d.comb += [
             credits.spent.valid.eq((reads_valid | writes_valid) & ~stopped),
             credits.spent.pool.eq(read.pool),
@@ -142,19 +143,23 @@ class ReceiveResponses(wiring.Component):
             unload.response.valid.eq(reads.output.valid),
             reads.output.ready.eq(unload.response.ready),
             unload.flush.eq(self.flush),
+            unload.running.eq(self.running),
             unload.data_complete.eq(self.data_complete),
             self.busy.eq(unload.busy),
             self.release_read_cmd.eq(unload.release_cmd),
             self.release_data.eq(unload.release_data),
             *assign(self.rx_wr_rsp.payload, writes.output.payload.beat),
             isolates.eq(writes.output.payload.beat.status == Status.ISOLATE.value),
-            self.isolate.eq(writes.output.valid & ~self.flush & isolates),
-            self.rx_wr_rsp.valid.eq(writes.output.valid & ~self.flush & ~isolates),
+            self.isolate.eq(writes.output.valid & self.running & isolates),
+            self.rx_wr_rsp.valid.eq(writes.output.valid & self.running & ~isolates),
             writes.output.ready.eq(self.rx_wr_rsp.ready | isolates),
-            self.release_write_cmd.valid.eq(writes.output.valid & ~self.flush & writes.output.ready),
+            self.release_write_cmd.valid.eq(writes.output.valid & self.running & writes.output.ready),
             self.release_write_cmd.pool.eq(writes.output.payload.pool),
             self.release_write_cmd.vc.eq(writes.output.payload.beat.vc),
             self.release_write_cmd.count.eq(1),
+        ]
+        # The partner learns of them later still.
+        m.d.sync += [
             credits.release[0].eq(self.release_read_cmd),
             credits.release[1].eq(self.release_write_cmd),
         ]

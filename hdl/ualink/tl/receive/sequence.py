@@ -2,8 +2,9 @@
 
 from functools import reduce
 from operator import or_
+from types import SimpleNamespace
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -82,7 +83,7 @@ class ReceiveSequence(wiring.Component):
         # The field that owes the next Data half-flit, and those behind it, by sector.
         active = Signal()
         owing = Signal(DATA_FIELD_LAYOUT)
-        pending = Signal(8)
+        pending, some_pending = Signal(8), Signal()
         pending_field = Signal(data.ArrayLayout(DATA_FIELD_LAYOUT, 8), reset_less=True)
 
         poison = Signal(2)
@@ -99,55 +100,72 @@ class ReceiveSequence(wiring.Component):
         # A lower slot is a control slot unless two or more Data half-flits are owed.
         control_slot = Signal()
         m.d.comb += [
-            control_slot.eq(~active | ((owing.left == 0) & ~pending.any())),
+            control_slot.eq(~active | ((owing.left == 0) & ~some_pending)),
             self.control.eq(self.valid & control_slot & ~self.message[0]),
             self.tags.eq(self.authentication & self.control & self.tagged & ~active),
         ]
 
-        # The next field, should the one that owes now end in this flit; a Control half-flit brings new ones.
-        mask = Signal(8)
-        fields = Signal(data.ArrayLayout(DATA_FIELD_LAYOUT, 8))
-        first = Signal(8)
-        next_field = Signal(DATA_FIELD_LAYOUT)
+        # The next field, should the one that owes now end in this flit; a Control half-flit brings new ones. Which they
+        # are is known late.
+        brought, kept = self._foremost(m, "brought"), self._foremost(m, "kept")
         m.d.comb += [
-            mask.eq(Mux(self.control, self.data_fields, pending)),
-            fields.eq(Mux(self.control, self.data_field, pending_field)),
-            first.eq(mask & (~mask + 1)),
-            next_field.eq(select_one(first, [fields[n] for n in range(8)])),
+            brought.mask.eq(self.data_fields),
+            brought.fields.eq(self.data_field),
+            kept.mask.eq(pending),
+            kept.fields.eq(pending_field),
+        ]
+        follows, next_field, one_less, rest = Signal(), Signal(DATA_FIELD_LAYOUT), Signal(4), Signal(8)
+        m.d.comb += [
+            follows.eq(Mux(self.control, self.data_fields.any(), some_pending)),
+            next_field.eq(Mux(self.control, brought.field, kept.field)),
+            one_less.eq(Mux(self.control, brought.field.left - 1, kept.field.left - 1)),
+            rest.eq(Mux(self.control, brought.rest, kept.rest)),
         ]
 
+        last, last_but_one = owing.left == 0, owing.left == 1
         lower_taken, lower_ends = Signal(), Signal()
         m.d.comb += [
             lower_taken.eq(~control_slot & (~self.message[0] | poison[0])),
-            lower_ends.eq(Mux(control_slot, self.control & ~active, lower_taken & (owing.left == 0))),
+            lower_ends.eq(Mux(control_slot, self.control & ~active, lower_taken & last)),
         ]
-        self._describe(m, self.lower, self.valid & lower_taken, owing, poison[0])
+        now, one_later, upper_next = (
+            Signal(DATA_SLOT_LAYOUT, name=name) for name in ("now", "one_later", "upper_next")
+        )
+        self._describe(m, now, owing, owing.left)
+        self._describe(m, one_later, owing, (owing.left - 1)[: len(owing.left)])
+        self._describe(m, upper_next, next_field, next_field.left)
+        m.d.comb += [
+            self.lower.eq(now),
+            self.lower.valid.eq(self.valid & lower_taken),
+            self.lower.poison.eq(poison[0]),
+        ]
 
-        upper_active = Signal()
-        upper_owing = Signal(DATA_FIELD_LAYOUT)
-        upper_taken = Signal()
-        with m.If(lower_ends):
-            m.d.comb += [upper_active.eq(mask.any()), upper_owing.eq(next_field)]
-        with m.Else():
-            m.d.comb += [
-                upper_active.eq(active),
-                upper_owing.eq(owing),
-                upper_owing.left.eq(owing.left - lower_taken),
-            ]
-        m.d.comb += upper_taken.eq(upper_active & ~self.tags & (~self.message[1] | poison[1]))
-        self._describe(m, self.upper, self.valid & upper_taken, upper_owing, poison[1])
+        upper_active, upper_takes, upper_taken, upper_ends = Signal(), Signal(), Signal(), Signal()
+        m.d.comb += [
+            upper_active.eq(Mux(lower_ends, follows, active)),
+            upper_takes.eq(~self.tags & (~self.message[1] | poison[1])),
+            upper_taken.eq(upper_active & upper_takes),
+            # A field that has only begun in this flit does not end in it.
+            upper_ends.eq(active & ~lower_ends & upper_takes & Mux(lower_taken, last_but_one, last)),
+            self.upper.eq(Mux(lower_ends, upper_next, Mux(lower_taken, one_later, now))),
+            self.upper.valid.eq(self.valid & upper_taken),
+            self.upper.poison.eq(poison[1]),
+        ]
 
         with m.If(self.valid):
-            m.d.sync += pending_field.eq(fields)
-            with m.If(upper_taken & (upper_owing.left == 0)):
-                m.d.sync += [active.eq(mask.any()), owing.eq(next_field), pending.eq(mask & ~first)]
+            with m.If(self.control):
+                m.d.sync += pending_field.eq(self.data_field)
+            with m.If(lower_ends | upper_ends):
+                m.d.sync += [active.eq(follows), pending.eq(rest), owing.eq(next_field)]
+                m.d.sync += some_pending.eq(Mux(self.control, brought.rest.any(), kept.rest.any()))
+                m.d.sync += owing.left.eq(Mux(upper_takes & lower_ends, one_less, next_field.left))
             with m.Else():
-                m.d.sync += [
-                    active.eq(upper_active),
-                    owing.eq(upper_owing),
-                    owing.left.eq(upper_owing.left - upper_taken),
-                    pending.eq(Mux(lower_ends, mask & ~first, mask)),
-                ]
+                with m.If(self.control):
+                    m.d.sync += [pending.eq(self.data_fields), some_pending.eq(self.data_fields.any())]
+                with m.If(lower_taken & upper_takes):
+                    m.d.sync += owing.left.eq(owing.left - 2)
+                with m.Elif(lower_taken | upper_takes):
+                    m.d.sync += owing.left.eq(owing.left - 1)
 
         lower_poison_legal = ~control_slot & ~self.lower.byte_enables
         upper_poison_legal = upper_active & ~self.upper.byte_enables
@@ -164,14 +182,24 @@ class ReceiveSequence(wiring.Component):
                 m.d.comb += self.error.eq(ReceiveError.MANDATORY_NOP)
         return m
 
-    def _describe(self, m, slot, valid, field, poison):
-        """Tell what the Data half-flit is that ``field`` owes next."""
+    def _foremost(self, m, name):
+        """The first of ``fields`` that is in ``mask``, and the ``rest`` of the mask."""
+        layout = {"mask": 8, "fields": data.ArrayLayout(DATA_FIELD_LAYOUT, 8), "field": DATA_FIELD_LAYOUT, "rest": 8}
+        parts = {part: Signal(shape, name=f"{name}_{part}") for part, shape in layout.items()}
+        mask, first = parts["mask"], Signal(8, name=f"{name}_first")
         m.d.comb += [
-            slot.valid.eq(valid),
+            first.eq(Cat(mask[n] & ~mask[:n].any() for n in range(8))),
+            parts["field"].eq(select_one(first, [parts["fields"][n] for n in range(8)])),
+            parts["rest"].eq(mask & ~first),
+        ]
+        return SimpleNamespace(**parts)
+
+    def _describe(self, m, slot, field, left):
+        """Tell what the Data half-flit is that ``field`` owes, which owes ``left`` behind it."""
+        m.d.comb += [
             slot.is_request.eq(field.is_request),
-            slot.byte_enables.eq(field.byte_enables & (field.left == 0)),
+            slot.byte_enables.eq(field.byte_enables & (left == 0)),
             # Without byte enables the last half-flit is an upper half, with them the last but one is.
-            slot.half.eq(~(field.left[0] ^ field.byte_enables)),
-            slot.poison.eq(poison),
-            slot.last.eq(field.left == 0),
+            slot.half.eq(~(left[0] ^ field.byte_enables)),
+            slot.last.eq(left == 0),
         ]

@@ -122,6 +122,7 @@ class Receive(wiring.Component):
             session.ready.eq(requests.ready),
             self.status.buffers_free.eq(session.buffers_free),
             *(part.flush.eq(session.flush) for part in (requests, responses, data, errors)),
+            *(part.running.eq(session.running) for part in (requests, responses)),
             *(rate.restart.eq(session.flush) for rate in (request_rate, response_rate)),
         ]
 
@@ -236,12 +237,10 @@ class Receive(wiring.Component):
         """One cycle behind the check: what an accepted flit has brought goes where it belongs."""
         accepted = Signal()
         flit = Signal(512, reset_less=True)
-        slots = Signal(classified.slots.shape(), reset_less=True)
         tags, tag_slot = Signal(reset_less=True), Signal(classified.tag_slot.shape(), reset_less=True)
         m.d.sync += [
             accepted.eq(legal),
             flit.eq(classified.data),
-            slots.eq(classified.slots),
             tags.eq(classified.tags),
             tag_slot.eq(classified.tag_slot),
         ]
@@ -258,9 +257,8 @@ class Receive(wiring.Component):
                 part.tag_slot.eq(tag_slot),
             ]
         m.d.comb += [
-            data.slots.eq(slots),
             data.half_flits.eq(flit),
-            data.write.eq(accepted & ~session.flush),
+            data.write.eq(accepted & session.running),
         ]
 
     def _check(self, m, heard, legal, session, classified, request_rate, response_rate, data, errors):

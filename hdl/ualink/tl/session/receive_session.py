@@ -22,7 +22,8 @@ class ReceiveSession(wiring.Component):
     occupied : something of before is still on its way to UPLI or to the Rx Address Cache.
     ready : the Rx Address Cache is cleared after reset.
     classifying, checking : the flit of this stage came while ``online``; reset 0.
-    flush : everything of before goes, and nothing comes; reset 1.
+    flush : everything of before goes, and nothing comes; reset 1. running : ``~flush``, for those who decide by it what
+        begins: no tree stands behind its register, as behind that of ``flush``.
     buffers_free : the partner may be given credits.
     announced : the partner of the flit in the stage that checks had been given credits; reset 0.
     """
@@ -37,6 +38,7 @@ class ReceiveSession(wiring.Component):
                 "classifying": Out(1),
                 "checking": Out(1),
                 "flush": Out(1, init=1),
+                "running": Out(1),
                 "buffers_free": Out(1),
                 "announced": Out(1),
             }
@@ -56,6 +58,7 @@ class ReceiveSession(wiring.Component):
             writing.eq(self.checking),
             stale.eq(still_stale),
             self.flush.eq(~self.online | ~self.classifying | ~self.checking | self.discard | still_stale),
+            self.running.eq(self.online & self.classifying & self.checking & ~self.discard & ~still_stale),
         ]
         with m.If(~self.checking):
             m.d.sync += free_before.eq(0)

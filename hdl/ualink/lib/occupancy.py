@@ -1,0 +1,25 @@
+"""How much is inside, for those who are told late what comes and goes."""
+
+from amaranth.hdl import Signal
+
+__all__ = ["Occupancy"]
+
+
+class Occupancy:
+    """Count of what is inside, at most ``depth``, with registers that say what is asked of it.
+
+    ``some`` : it is not 0; ``full`` : it is ``depth``. All are 0 after reset. ``level`` may be given by whoever has it
+    as a member.
+    """
+
+    def __init__(self, depth: int, *, name: str, level: Signal | None = None):
+        self._depth = depth
+        self.level = Signal(range(depth + 1), name=name) if level is None else level
+        self.some, self.full = Signal(name=f"{name}_some"), Signal(name=f"{name}_full")
+
+    def count(self, m, added, taken) -> None:
+        """One is ``added``, not when ``full``; one is ``taken``, not without ``some``."""
+        with m.If(added & ~taken):
+            m.d.sync += [self.level.eq(self.level + 1), self.some.eq(1), self.full.eq(self.level == self._depth - 1)]
+        with m.Elif(taken & ~added):
+            m.d.sync += [self.level.eq(self.level - 1), self.some.eq(self.level != 1), self.full.eq(0)]
