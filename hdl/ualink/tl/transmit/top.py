@@ -42,7 +42,7 @@ REQUESTS_UNDER_WAY = 2 + REQUESTS_IN_SIGHT + 4
 class Transmit(wiring.Component):
     """Turns UPLI beats into TL flits: intake with credits, compression, packing, half-flit sequence. One flit a cycle.
 
-    On an idle link a flit is offered 4 cycles after a Response was accepted and 6 after a Request, with data or
+    On an idle link a flit is offered 5 cycles after a Response was accepted and 6 after a Request, with data or
     without; a Request takes two cycles less without Address Cache.
 
     Behind its last field it sends flits without any until a catch buffer that moves with flits only would be empty
@@ -134,6 +134,7 @@ class Transmit(wiring.Component):
         wiring.connect(m, response_intake.read, credits.read)
         wiring.connect(m, response_intake.write, credits.write)
         wiring.connect(m, compression.o, requests.i)
+        wiring.connect(m, response_intake.o, responses.i)
         wiring.connect(m, wiring.flipped(self.tx_req), request_intake.req)
         wiring.connect(m, wiring.flipped(self.tx_orig_data), orig_residue.i)
         wiring.connect(m, wiring.flipped(self.tx_rd_rsp), rd_residue.i)
@@ -161,9 +162,6 @@ class Transmit(wiring.Component):
             orig_data.input.p.error.eq(orig_residue.o.p.error),
             response_intake.enable.eq(self.online),
             response_intake.compress.eq(~self.control.disable_response_compression & ~self.control.encryption),
-            response_intake.room.eq(responses.i.ready),
-            responses.i.valid.eq(response_intake.push),
-            responses.i.payload.eq(response_intake.field),
             response_intake.data_room.eq(rd_data.input.ready),
             rd_data.input.valid.eq(response_intake.data_push),
             rd_data.input.payload.eq(response_intake.rd_data),
