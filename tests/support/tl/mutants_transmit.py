@@ -5,6 +5,7 @@ from support.tl.mutant import Mutant
 __all__ = ["TRANSMIT_MUTANTS"]
 
 SHARE = "ualink.tl.pack.share"
+LIMITS = "ualink.tl.pack.limits"
 PLACEMENT = "ualink.tl.pack.placement"
 PACKER = "ualink.tl.pack.packer"
 COMPRESSION = "ualink.tl.transmit.request_compression"
@@ -33,19 +34,19 @@ TRANSMIT_MUTANTS = (
         "tagged fields in a swap slot",
         "TL-050",
         SHARE,
-        "self.message | self.swap & self.authentication",
-        "self.message",
+        "~self.open | self.swap & self.authentication",
+        "~self.open",
         "pack/test_packer_limits.py::test_fields_with_tags_wait_for_the_slot_after_a_swap",
     ),
     Mutant(
         "two where one is the limit",
         "TL-200",
-        SHARE,
+        LIMITS,
         "Cat((n == 0) | above(limit, n) for",
         "Cat((n <= 1) | above(limit, n) for",
         "pack/test_packer_limits.py::test_backoff_mode_limits_its_kind",
     ),
-    Mutant("source rate limit ignored", "TL-131", SHARE, "& allowance", "", "pack/test_packer_limits.py"),
+    Mutant("source rate limit ignored", "TL-131", SHARE, "& self.response_allowance", "", "pack/test_packer_limits.py"),
     Mutant(
         "Flow Control waits for the Responses' turn",
         "TL-215",
@@ -74,7 +75,7 @@ TRANSMIT_MUTANTS = (
         "limit of Flow Control ignored",
         "TL-204",
         PACKER,
-        "~self.complete & ((n == 0) | above(self.limits.flow_control, n))",
+        "~self.complete & ((n == 0) | above(self.flow_control_limit, n))",
         "~self.complete",
         "pack/test_packer_limits.py::test_backoff_mode_limits_flow_control",
     ),
@@ -298,6 +299,22 @@ TRANSMIT_MUTANTS = (
         "credit/test_rate_limit.py::test_sequences_of_the_standard",
     ),
     # Sequence of half-flits
+    Mutant(
+        "a field that comes is forgotten by those in sight",
+        "TL-126",
+        "ualink.tl.pack.fields_in_sight",
+        "compressed.eq(Cat(short[gone:], new))",
+        "compressed.eq(Cat(short[gone:], 0))",
+        "pack/test_fields_in_sight.py",
+    ),
+    Mutant(
+        "swap slot not foreseen",
+        "TL-042",
+        SLOTS,
+        "self.two & ~self.tagged, two_held",
+        "0, two_held",
+        "pack/test_half_flit_sequence.py::test_random_offers_and_stalls",
+    ),
     Mutant(
         "no swap",
         "TL-042",

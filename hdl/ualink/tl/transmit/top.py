@@ -193,16 +193,18 @@ class Transmit(wiring.Component):
             sequence.counts.eq(packer.counts),
             sequence.content.eq(packer.content),
             sequence.outstanding.eq(request_limit.outstanding | response_limit.outstanding),
-            packer.request_valid.eq(requests.valid),
+            packer.request_eligible.eq(requests.eligible),
             requests.take.eq(packer.request_take),
             packer.request_allowance.eq(request_limit.allowance),
-            packer.response_valid.eq(responses.valid),
+            packer.response_eligible.eq(responses.eligible),
+            packer.response_stacks.eq(responses.stacks),
             responses.take.eq(packer.response_take),
             packer.response_allowance.eq(response_limit.allowance),
             packer.fc_valid.eq(release.valid),
             packer.fc_urgent.eq(release.urgent),
             release.take.eq(packer.fc_take),
             packer.complete.eq(release.complete),
+            packer.open.eq(release.init_sent),
             release.complete_taken.eq(packer.complete_taken),
             gearbox.load.eq(sequence.pack),
             gearbox.requests_go.eq(packer.requests_go),
@@ -216,9 +218,15 @@ class Transmit(wiring.Component):
                 limit.between.eq(sequence.between),
                 limit.flit.eq(sequence.flit_between),
             ]
-        for name, most in NATURAL_LIMITS.items():
+        for name, sink in (
+            ("compressed_requests", requests.limits.compressed),
+            ("uncompressed_requests", requests.limits.uncompressed),
+            ("compressed_responses", responses.limits.compressed),
+            ("uncompressed_responses", responses.limits.uncompressed),
+            ("flow_control", packer.flow_control_limit),
+        ):
             limit = self.control.limits[name]
-            m.d.comb += packer.limits[name].eq(Mux(limit == 0, most, limit))
+            m.d.comb += sink.eq(Mux(limit == 0, NATURAL_LIMITS[name], limit))
         for fields, forms, contents, jobs in (
             (requests, packer.requests, packer.request_contents, gearbox.requests),
             (responses, packer.responses, packer.response_contents, gearbox.responses),
