@@ -137,6 +137,7 @@ class LockstepBench(wiring.Component):
             tags.serial.eq(serial),
             sequence.offered.eq(self.offered),
             sequence.counts.half_flits.eq(total),
+            sequence.counts.two.eq(total == 2),
             sequence.counts.message.eq(self.is_message),
             sequence.counts.tagged.eq(self.tagged if self.authentication else 0),
         ]

@@ -5,6 +5,7 @@ from support.tl.mutant import Mutant
 __all__ = ["TRANSMIT_MUTANTS"]
 
 SHARE = "ualink.tl.pack.share"
+LIMITS = "ualink.tl.pack.limits"
 PLACEMENT = "ualink.tl.pack.placement"
 PACKER = "ualink.tl.pack.packer"
 COMPRESSION = "ualink.tl.transmit.request_compression"
@@ -33,19 +34,19 @@ TRANSMIT_MUTANTS = (
         "tagged fields in a swap slot",
         "TL-050",
         SHARE,
-        "self.message | self.swap & self.authentication",
-        "self.message",
+        "~self.open | self.swap & self.authentication",
+        "~self.open",
         "pack/test_packer_limits.py::test_fields_with_tags_wait_for_the_slot_after_a_swap",
     ),
     Mutant(
         "two where one is the limit",
         "TL-200",
-        SHARE,
+        LIMITS,
         "Cat((n == 0) | above(limit, n) for",
         "Cat((n <= 1) | above(limit, n) for",
         "pack/test_packer_limits.py::test_backoff_mode_limits_its_kind",
     ),
-    Mutant("source rate limit ignored", "TL-131", SHARE, "& allowance", "", "pack/test_packer_limits.py"),
+    Mutant("source rate limit ignored", "TL-131", SHARE, "& self.response_allowance", "", "pack/test_packer_limits.py"),
     Mutant(
         "Flow Control waits for the Responses' turn",
         "TL-215",
@@ -74,7 +75,7 @@ TRANSMIT_MUTANTS = (
         "limit of Flow Control ignored",
         "TL-204",
         PACKER,
-        "~self.complete & ((n == 0) | above(self.limits.flow_control, n))",
+        "~self.complete & ((n == 0) | above(self.flow_control_limit, n))",
         "~self.complete",
         "pack/test_packer_limits.py::test_backoff_mode_limits_flow_control",
     ),
@@ -189,15 +190,15 @@ TRANSMIT_MUTANTS = (
         "one data credit for a burst",
         "TL-218",
         CREDITS,
-        "amount = claims[0].beats if is_data else 1",
-        "amount = claims[0].beats.any() if is_data else 1",
+        "amount = claims[0].beats if is_data else Const(1)",
+        "amount = claims[0].beats.any() if is_data else Const(1)",
         "credit/test_credits.py::test_random_claims_and_returns",
     ),
     Mutant(
         "VC credit of another VC",
         "TL-150",
         CREDITS,
-        "cmd.vc[claim.vc][0]",
+        "cmd.vc[vc][0]",
         "cmd.vc[0][0]",
         "credit/test_credits.py::test_random_claims_and_returns",
     ),
@@ -205,15 +206,15 @@ TRANSMIT_MUTANTS = (
         "granted before the partner's release",
         "TL-161",
         CREDITS,
-        "self.enable & init_done & (pool_ok | vc_ok)",
-        "self.enable & (pool_ok | vc_ok)",
+        "self.enable & init_done & (pool_ok | vc_ok.any())",
+        "self.enable & (pool_ok | vc_ok.any())",
         "credit/test_credits.py::test_nothing_is_granted_before_both_releases",
     ),
     Mutant(
         "too many credits unnoticed",
         "TL-219",
         CREDITS,
-        "(Cat(count, over) > Cat(total, total_over)) | ",
+        "(net > Cat(total, total_over)) | ",
         "",
         "credit/test_credits.py::test_a_credit_too_many_is_a_protocol_error",
     ),
@@ -298,6 +299,30 @@ TRANSMIT_MUTANTS = (
         "credit/test_rate_limit.py::test_sequences_of_the_standard",
     ),
     # Sequence of half-flits
+    Mutant(
+        "a field that comes is forgotten by those in sight",
+        "TL-126",
+        "ualink.tl.pack.fields_in_sight",
+        "compressed.eq(Cat(short[gone:], new))",
+        "compressed.eq(Cat(short[gone:], 0))",
+        "pack/test_fields_in_sight.py",
+    ),
+    Mutant(
+        "claimed credits count twice",
+        "TL-218",
+        CREDITS,
+        "gross + merged - amount)",
+        "gross + merged)",
+        "credit/test_credits.py::test_random_claims_and_returns",
+    ),
+    Mutant(
+        "swap slot not foreseen",
+        "TL-042",
+        SLOTS,
+        "self.two & ~self.tagged, two_held",
+        "0, two_held",
+        "pack/test_half_flit_sequence.py::test_random_offers_and_stalls",
+    ),
     Mutant(
         "no swap",
         "TL-042",

@@ -23,7 +23,9 @@ from ualink.config import TLConfig
 from ualink.tl.control import LIMITS_LAYOUT, NATURAL_LIMITS
 from ualink.tl.credit.rate_limit import REQUEST_LIMIT, RESPONSE_LIMIT, SourceRateLimit
 from ualink.tl.format.half_flits import FIELD_FORM_LAYOUT
+from ualink.tl.pack.limits import within
 from ualink.tl.pack.packer import Packer
+from ualink.tl.pack.stack import stacks
 from ualink_sim.model.tl.compression import compress_request, compress_response
 from ualink_sim.model.tl.credits import check_flow_control
 from ualink_sim.model.tl.fields import (
@@ -340,8 +342,19 @@ def _simulator(config):
     m.submodules.dut = dut = Packer(config)
     inputs = Signal(INPUTS_LAYOUT)
     for name, _ in INPUTS_LAYOUT:
+        if name in ("request_valid", "response_valid", "limits"):
+            continue
         sink = getattr(dut, name)
         m.d.comb += (Cat(*sink) if name in ("requests", "responses", "fc") else Value.cast(sink)).eq(inputs[name])
+    # What ``FieldsInSight`` says of the fields.
+    for kind in ("request", "response"):
+        short, eligible = Cat(form.compressed for form in inputs[f"{kind}s"]), inputs[f"{kind}_valid"]
+        for form, those in (("compressed", short), ("uncompressed", ~short)):
+            eligible = eligible & within(m, those, inputs.limits[f"{form}_{kind}s"], f"{form}_{kind}s")
+        m.d.comb += getattr(dut, f"{kind}_eligible").eq(eligible)
+    m.d.comb += dut.response_stacks.eq(stacks(m, short))
+    m.d.comb += dut.open.eq(~inputs.complete)
+    m.d.comb += dut.flow_control_limit.eq(inputs.limits.flow_control)
     # A half-flit taken leaves with a flit in the same cycle.
     m.submodules.request_limit = request_limit = SourceRateLimit(REQUEST_LIMIT)
     m.submodules.response_limit = response_limit = SourceRateLimit(RESPONSE_LIMIT)

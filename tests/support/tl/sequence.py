@@ -57,6 +57,7 @@ class Offer:
             "requests": self.requests,
             "responses": self.responses,
             "half_flits": len(self.half_flits),
+            "two": len(self.half_flits) == 2,
             "tagged": authentication and bool(self.tags),
         }
 

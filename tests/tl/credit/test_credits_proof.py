@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In
 
 from support.formal import prove
 from ualink.config import Credits, TLConfig
+from ualink.lib.select import select_one
 from ualink.tl.credit.credits import TransmitCredits
 from ualink.tl.format.fields import CREDIT_CLASSES
 from ualink.tl.internal import CREDIT_UPDATE_LAYOUT
@@ -81,7 +82,9 @@ class ClaimBench(wiring.Component):
             # All VCs are alike: the partner gives credits of two, which both claims name at will.
             for vc in (0, 2):
                 m.d.comb += Assume(self.update[credit_class].vc[vc] == 0)
-                m.d.comb += [Assert(counts[credit_class].vc[vc] == 0) for counts in (dut.counts, dut.announced)]
+                m.d.comb += [
+                    Assert(counts[credit_class].vc[vc] == 0) for counts in (dut.gross, dut.spent, dut.announced)
+                ]
                 m.d.comb += Assert((dut.at_least[credit_class].vc[vc] == 0) & ~dut.exceeds[credit_class].vc[vc])
             for vc in (1, 3):
                 spent = sum(
@@ -98,7 +101,9 @@ class ClaimBench(wiring.Component):
         wrong |= account("data_pools", DATA_POOLS, spent[0] + spent[1], shared)
 
         # Once merged, all of the joint Pool is in the counter that both claim from, and Responses find some there.
-        joint, total = dut.counts.req_data.pool, dut.announced.req_data.pool
+        total, joint = dut.announced.req_data.pool, Signal(signed(9))
+        claimed = dut.spent.req_data.pool, dut.spent_by_responses
+        m.d.comb += joint.eq(dut.gross.req_data.pool - sum(map(told, claimed), start=Const(0)))
         data_pools = [(dut.counts[name], dut.announced[name]) for name, _ in DATA_POOLS]
         settled, kept, kept_before = Signal(), Signal(range(5)), Signal(range(5))
         certain = Signal(signed(8))
@@ -112,8 +117,10 @@ class ClaimBench(wiring.Component):
         m.d.comb += [Assert(~settled | merged), Assert(dut.kept >= kept_before)]
         with m.If(merged & ~settled):
             m.d.comb += [Assert(counts.pool == all_of.pool) for counts, all_of in data_pools]
+            m.d.comb += Assert((dut.spent.req_data.pool == 0) & (dut.spent.rsp_data.pool == 0))
         with m.If(settled):
-            m.d.comb += Assert((dut.counts.rsp_data.pool == 0) & (dut.announced.rsp_data.pool == 0))
+            m.d.comb += Assert((dut.gross.rsp_data.pool == 0) & (dut.announced.rsp_data.pool == 0))
+            m.d.comb += Assert(dut.spent.rsp_data.pool == 0)
             # A claim is decided by what is certain: the counter of one cycle ago, less what was taken then. Whatever a
             # partner returns, these were there. If it returns so many that the counter overflows, they are no longer
             # in the counter itself; then it was told of an error, and only then.
@@ -123,6 +130,14 @@ class ClaimBench(wiring.Component):
         m.d.sync += flagged.eq(flagged | wrong)
         m.d.comb += Assert(~flagged | ~announcing)
         self._tell(m, dut, flagged)
+        # What was claimed in the cycle before is one number for each bucket; of a joint Pool, one for each class.
+        spent = [dut.spent_by_responses]
+        for credit_class in CREDIT_CLASSES:
+            spent += [dut.spent[credit_class].pool, *(dut.spent[credit_class].vc[vc] for vc in range(4))]
+        m.d.comb += [Assert((one & (one - 1)) == 0) for one in spent]
+        m.d.comb += Assert(settled | (dut.spent_by_responses == 0))
+        with m.If(announcing):
+            m.d.comb += [Assert(one == 0) for one in spent]
         flags = dut.at_least.req_data.pool
         m.d.comb += [Assert(flag == (certain > n)) for n, flag in enumerate(flags)]
         for credit_class in CREDIT_CLASSES:
@@ -155,17 +170,31 @@ class ClaimBench(wiring.Component):
 
         count, announced = Signal(7, name=f"{name}_count"), Signal(7, name=f"{name}_announced")
         out, gained = Signal(7, name=f"{name}_out"), Signal(7, name=f"{name}_gained")
+        # Of what is out, that of the cycle before: it has left the counter, and not yet what the counter is made of.
+        late, early, gross = (Signal(7, name=f"{name}_{part}") for part in ("late", "early", "gross"))
+        claimed = [dut.spent[c].pool if b is None else dut.spent[c].vc[b] for c, b in members]
+        if len(members) > 1:
+            claimed.append(dut.spent_by_responses)
+        m.d.sync += late.eq(spent)
         m.d.comb += [
+            out.eq(early + late),
+            gross.eq(number(dut.gross)),
             count.eq(number(dut.counts)),
             announced.eq(number(dut.announced)),
             gained.eq(Mux(self.update.valid, number(self.update), 0)),
         ]
         with m.If(announcing):
-            m.d.comb += [Assume(announced + gained <= 15), Assert((out == 0) & (spent == 0))]
+            m.d.comb += [Assume(announced + gained <= 15), Assert((early == 0) & (late == 0) & (spent == 0))]
         with m.Else():
-            m.d.sync += out.eq(out + spent - gained)
+            m.d.sync += early.eq(early + late - gained)
         with m.If((when | announcing) & ~flagged):
-            m.d.comb += [Assert(spent <= count), Assert(count + out == announced), Assert(announced <= 15)]
+            m.d.comb += [
+                Assert(late == sum(map(told, claimed), start=Const(0))),
+                Assert(gross + early == announced),
+                Assert(late <= gross),
+                Assert(spent <= count),
+                Assert(announced <= 15),
+            ]
         # Of a bucket that takes too many the block says so in the next cycle, if it is the first.
         wrong, too_many, before = Signal(), Signal(), Signal()
         m.d.comb += wrong.eq(when & ~announcing & (gained > out + spent))
@@ -173,6 +202,11 @@ class ClaimBench(wiring.Component):
         with m.If((when | announcing) & ~before):
             m.d.comb += Assert((number(dut.exceeds) != 0) == too_many)
         return wrong
+
+
+def told(spent):
+    """How many credits ``spent`` says."""
+    return select_one(spent, range(1, len(spent) + 1))
 
 
 @pytest.mark.req("TL-159", "TL-160", "TL-165", "TL-218", "TL-219")

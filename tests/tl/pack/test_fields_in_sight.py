@@ -11,6 +11,26 @@ from ualink.tl.pack.fields_in_sight import FieldsInSight
 DEPTH = 4
 
 
+def eligible(forms, limits):
+    """How many of these forms, oldest first, may go together: no more than ``limits`` of either, and one at least."""
+    used = [0, 0]
+    for count, compressed in enumerate(forms):
+        used[compressed] += 1
+        if used[compressed] > max(1, limits[compressed]):
+            return count
+    return len(forms)
+
+
+def held(forms, start, pairs):
+    """How many Responses of these forms have room in so many pairs of sectors, from sector ``start`` on."""
+    sector = start
+    for count, compressed in enumerate(forms):
+        sector = sector + 1 if compressed else (sector + 1) // 2 * 2 + 2
+        if sector > 2 * pairs:
+            return count
+    return len(forms)
+
+
 def run(cycles, *, come, take, seed=1):
     """Random arrivals and takes at these rates; the contents are those of the forms of the cycle before.
 
@@ -23,8 +43,9 @@ def run(cycles, *, come, take, seed=1):
     async def bench(ctx):
         nonlocal gone
         waiting, before = [], []
+        limits = (8, 8)
         for number in range(cycles):
-            new = {"field": rng.getrandbits(64), "compressed": number & 1, "auth_tag": rng.getrandbits(64)}
+            new = {"field": rng.getrandbits(64), "compressed": rng.getrandbits(1), "auth_tag": rng.getrandbits(64)}
             new["job"] = {"half_flits": number % 9, "num_beats": number % 4}
             offered = rng.random() < come
             ctx.set(dut.i.valid, offered)
@@ -34,6 +55,16 @@ def run(cycles, *, come, take, seed=1):
             for form, entry in zip(dut.forms, waiting):
                 form = ctx.get(form)
                 assert (form.compressed, form.job.half_flits) == (entry["compressed"], entry["job"]["half_flits"])
+            forms = [entry["compressed"] for entry in waiting]
+            assert ctx.get(dut.eligible) == (1 << eligible(forms, limits)) - 1
+            for start in range(2):
+                for pairs in range(start, 5):
+                    # Nobody asks what would follow those in sight.
+                    stack = ctx.get(dut.stacks[start][pairs])
+                    most = held(forms, start, pairs)
+                    assert stack & ((1 << count) - 1) == (1 << most if most < count else 0)
+            limits = rng.randrange(5), rng.randrange(5)
+            ctx.set(dut.limits, {"compressed": limits[1], "uncompressed": limits[0]})
             for content, entry in zip(dut.contents, before):
                 content = ctx.get(content)
                 assert (content.field, content.auth_tag) == (entry["field"], entry["auth_tag"])

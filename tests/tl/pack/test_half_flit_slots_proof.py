@@ -25,6 +25,7 @@ class SlotsBench(wiring.Component):
         m.submodules.dut = dut = HalfFlitSlots()
         for name in ("offered", "half_flits", "tagged", "outstanding", "advance", "available"):
             m.d.comb += getattr(dut, name).eq(getattr(self, name))
+        m.d.comb += dut.two.eq(self.half_flits == 2)
         known, authentication = Signal(), Signal()
         m.d.sync += [known.eq(1), authentication.eq(self.authentication)]
         flow_control_only = (self.half_flits == 0) & ~self.tagged

@@ -8,8 +8,10 @@ from amaranth.lib.wiring import In
 from support.formal import prove
 from ualink.tl.control import LIMITS_LAYOUT
 from ualink.tl.credit.rate_limit import REQUEST_LIMIT, RESPONSE_LIMIT, SourceRateLimit
+from ualink.tl.pack.limits import within
 from ualink.tl.pack.placement import FlowControlPlacement, PackerPlacement, one_stands_below
 from ualink.tl.pack.share import PackerShare
+from ualink.tl.pack.stack import stacks
 
 INPUTS = {
     "pack": In(1),
@@ -40,7 +42,16 @@ class PackerBench(wiring.Component):
         m.submodules.share = share = PackerShare()
         m.submodules.placement = placement = PackerPlacement()
         m.submodules.fc_placement = fc_placement = FlowControlPlacement()
-        m.d.comb += [getattr(share, name).eq(getattr(self, name)) for name in INPUTS]
+        for name in share.signature.members:
+            if name in INPUTS:
+                m.d.comb += getattr(share, name).eq(getattr(self, name))
+        m.d.comb += share.open.eq(~self.message)
+        m.d.comb += share.response_stacks.eq(stacks(m, self.response_compressed))
+        for kind in ("request", "response"):
+            short, eligible = getattr(self, f"{kind}_compressed"), getattr(self, f"{kind}_valid")
+            for form, those in (("compressed", short), ("uncompressed", ~short)):
+                eligible = eligible & within(m, those, self.limits[f"{form}_{kind}s"], f"{form}_{kind}s")
+            m.d.comb += getattr(share, f"{kind}_eligible").eq(eligible)
         m.d.comb += [
             placement.request_compressed.eq(self.request_compressed),
             placement.requests.eq(share.requests),
@@ -49,15 +60,16 @@ class PackerBench(wiring.Component):
             placement.responses.eq(share.responses),
             placement.layout.eq(share.layout),
             fc_placement.response_compressed.eq(self.response_compressed),
+            fc_placement.response_stacks.eq(share.response_stacks),
             fc_placement.candidates.eq(share.candidates),
             fc_placement.layout.eq(share.layout),
-            share.fc_placed.eq(Cat(place[0] for place in fc_placement.fc).any()),
+            share.fc_placed.eq(fc_placement.placed[0]),
             Assume((self.request_valid & (self.request_valid + 1)) == 0),
             Assume((self.response_valid & (self.response_valid + 1)) == 0),
             Assume((self.request_allowance & (self.request_allowance + 1)) == 0),
             Assume((self.response_allowance & (self.response_allowance + 1)) == 0),
         ]
-        self.fc_places = fc_placement.fc
+        self.fc_places, self.fc_placed = fc_placement.fc, fc_placement.placed
         self.prove_that(m, self, share, placement)
         return m
 
@@ -121,7 +133,7 @@ def sectors_are_legal(m, bench, share, placement):
             covered = [total + footprint[place] for place, total in enumerate(covered)]
     for n in range(5):
         places = number(place[n] for place in bench.fc_places)
-        m.d.comb += Assert(places <= 1)
+        m.d.comb += Assert(places == bench.fc_placed[n])
     m.d.comb += [Assert(total + number(place) <= 1) for total, place in zip(covered, bench.fc_places)]
 
 

@@ -134,10 +134,10 @@ def test_table_5_15():
     second = request(WRITE_FULL, beats=4, rng=rng), write_response(rng=rng)
     stimulus.requests.append(second[0])
     stimulus.writes.append(second[1])
-    starts = {"req": (60, 62), "wr_rsp": (62, 64)}
+    starts = {"req": (60, 62), "wr_rsp": (61, 63)}
 
     def hold(channel, waiting, cycle, partner):
-        """The second of each kind comes too late for the first half-flit; a Response has two stages less to go."""
+        """The second of each kind comes too late for the first half-flit; a Response has a stage less to go."""
         return channel in starts and cycle < starts[channel][2 - len(waiting)]
 
     def releases(cycle, partner):
@@ -199,7 +199,7 @@ def test_no_slot_is_lost(kind):
     assert rate == 1.0 and efficiency >= limit - 0.01
 
 
-@pytest.mark.parametrize("kind, cycles", [("read", 6), ("write_full", 6), ("read_response", 4), ("write_response", 4)])
+@pytest.mark.parametrize("kind, cycles", [("read", 6), ("write_full", 6), ("read_response", 5), ("write_response", 5)])
 def test_cycles_on_an_idle_link(kind, cycles):
     """From acceptance to a flit that is offered, with data or without: a Request has one more, for its cache."""
     rng = random.Random(9)

@@ -1,10 +1,11 @@
 """Credits that the partner has given to the transmitter (UALink_200 §5.8)."""
 
-from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.config import LARGEST_TRANSFER, TLConfig
+from ualink.lib.select import select_one
 from ualink.tl.format.fields import CREDIT_CLASSES
 from ualink.tl.internal import CREDIT_UPDATE_LAYOUT
 
@@ -56,6 +57,30 @@ def _flags_layout(credit_class):
 _FLAGS_LAYOUT = data.StructLayout({credit_class: _flags_layout(credit_class) for credit_class in CREDIT_CLASSES})
 
 
+def _gross_layout(config):
+    """The counters with two bits more each, for what a partner gives too much."""
+
+    def wider(bucket):
+        if isinstance(bucket, data.StructLayout):
+            return data.StructLayout({name: wider(field.shape) for name, field in bucket})
+        return (
+            data.ArrayLayout(wider(bucket.elem_shape), bucket.length)
+            if isinstance(bucket, data.ArrayLayout)
+            else bucket + 2
+        )
+
+    return wider(credit_counts_layout(config))
+
+
+_SPENT_LAYOUT = data.StructLayout(
+    {
+        name: data.StructLayout({"pool": most, "vc": data.ArrayLayout(most, 4)})
+        for name in CREDIT_CLASSES
+        for most in [LARGEST_TRANSFER if name.endswith("data") else 1]
+    }
+)
+
+
 _EACH_LAYOUT = data.StructLayout({name: data.StructLayout({"pool": 1, "vc": 4}) for name in CREDIT_CLASSES})
 
 
@@ -79,8 +104,7 @@ class TransmitCredits(wiring.Component):
     enable : claims may be granted; they are not before ``peer_init_done`` in any case.
     request, read, write : claims of a Request, of a Read Response and of a Write Response, which has no ``beats``. One
         of the Responses at most is ``valid`` in a cycle; what is granted to either does not wait for which it is.
-    counts : credits in hand, all 0 after reset.
-    announced : credits of the initial release, of which ``counts`` are in hand; all 0 after reset.
+    announced : credits of the initial release, of which some are in hand; all 0 after reset.
     protocol_error : sticky, more credits were returned than were given at the start, or than the counter holds; 2
         cycles after the counts.
     """
@@ -89,6 +113,12 @@ class TransmitCredits(wiring.Component):
         self.config = config
         # The initial release is over; both data Pools are one.
         self.init_done, self.shared = Signal(), Signal()
+        # Credits in hand, all 0 after reset; and with those that were claimed in the cycle before: bit n of ``spent``
+        # for n + 1 of them.
+        self.counts = Signal(credit_counts_layout(config))
+        self.gross, self.spent = Signal(_gross_layout(config)), Signal(_SPENT_LAYOUT)
+        # As well of the joint Pool, what Responses claimed of it.
+        self.spent_by_responses = Signal(LARGEST_TRANSFER)
         # Bit n: the bucket has n + 1 credits or more; true whenever it is set.
         self.at_least = Signal(_FLAGS_LAYOUT)
         # What Requests leave of a joint Pool to Responses.
@@ -104,7 +134,6 @@ class TransmitCredits(wiring.Component):
                 "request": In(CreditClaimSignature()),
                 "read": In(CreditClaimSignature()),
                 "write": In(CreditClaimSignature()),
-                "counts": Out(credit_counts_layout(config)),
                 "announced": Out(credit_counts_layout(config)),
                 "protocol_error": Out(1),
             }
@@ -112,7 +141,7 @@ class TransmitCredits(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        counts, totals = self.counts, self.announced
+        totals = self.announced
         init_done, shared = self.init_done, self.shared
         m.d.sync += [init_done.eq(self.peer_init_done), shared.eq(self.peer_init_done & self.peer_shared_data)]
         m.d.sync += self.kept.eq(_kept(totals.req_data.pool))
@@ -124,25 +153,14 @@ class TransmitCredits(wiring.Component):
             claims = (
                 [self.request] if credit_class.startswith("req") else [self.read, *([] if is_data else [self.write])]
             )
-            count, total, update = counts[credit_class], totals[credit_class], self.update[credit_class]
-            at_least, exceeds = self.at_least[credit_class], self.exceeds[credit_class]
-            amount = claims[0].beats if is_data else 1
-
-            def bucket(count, total, at_least, returned, taken, amount=amount):
-                gained = Mux(self.update.valid, returned, 0)
-                given = Mux(init_done, 0, gained)
-                self._follow(m, at_least, count, [(taken, amount)])
-                return self._count(m, count, total, gained=gained, lost=[(taken, amount)], given=given)
-
+            amount = claims[0].beats if is_data else Const(1)
             for vc in range(4):
                 taken = _any(claim.take & ~claim.pool & (claim.vc == vc) for claim in claims)
-                too_many = bucket(count.vc[vc], total.vc[vc], at_least.vc[vc], update.vc[vc], taken)
-                m.d.comb += exceeds.vc[vc].eq(too_many)
+                self._count_bucket(m, credit_class, vc, taken, amount)
             if not is_data:
                 taken = _any(claim.take & claim.pool for claim in claims)
-                too_many = bucket(count.pool, total.pool, at_least.pool, update.pool, taken)
-                m.d.comb += exceeds.pool.eq(too_many)
-        self._count_data_pools(m, totals, init_done, shared)
+                self._count_bucket(m, credit_class, None, taken, amount)
+        self._count_data_pools(m, totals, shared)
         m.d.sync += self.excess.eq(self.exceeds)
         with m.If(self.excess.as_value().any()):
             m.d.sync += self.protocol_error.eq(1)
@@ -155,78 +173,97 @@ class TransmitCredits(wiring.Component):
         joint = self.at_least.req_data.pool
         pool_enough, joint_enough = Signal(name=f"{name}_pool_enough"), Signal(name=f"{name}_joint_enough")
         pool_ok = Signal(name=f"{name}_pool_ok")
-        vc_ok = Signal(name=f"{name}_vc_ok")
+        vc_ok = Signal(4, name=f"{name}_vc_ok")
         # A Write Response has no data.
-        amount = 0 if name == "write" else claim.beats
+        amount = Const(1, 1) if name == "write" else _exactly(m, claim.beats)
         m.d.comb += [
             pool_enough.eq(_holds(beats.pool, amount)),
             joint_enough.eq(_holds(joint, amount)),
             pool_ok.eq(cmd.pool[0] & Mux(shared, joint_enough, pool_enough)),
-            vc_ok.eq(cmd.vc[claim.vc][0] & Array(_holds(beats.vc[vc], amount) for vc in range(4))[claim.vc]),
-            claim.granted.eq(self.enable & init_done & (pool_ok | vc_ok)),
+            vc_ok.eq(Cat((claim.vc == vc) & cmd.vc[vc][0] & _holds(beats.vc[vc], amount) for vc in range(4))),
+            claim.granted.eq(self.enable & init_done & (pool_ok | vc_ok.any())),
             claim.pool.eq(pool_ok),
         ]
         if kind == "req":
-            # What is left to Responses, for both answers to whether one is claiming; that comes late.
-            left = [Signal(range(5), name=f"left_{n}") for n in range(2)]
-            wanted = self.read.beats
-            m.d.comb += [left[0].eq(self.kept), left[1].eq(Mux(wanted > self.kept, wanted, self.kept))]
-            enough = [_holds(joint, claim.beats + amount) for amount in left]
-            m.d.comb += joint_enough.eq((claim.beats == 0) | Mux(self.read.valid, enough[1], enough[0]))
+            # What is left to Responses, and whether one is claiming, which comes late.
+            left, wanted = (_without(m, joint, _exactly(m, amount)) for amount in (self.kept, self.read.beats))
+            enough, enough_for_both = _holds(left, amount), _holds(wanted, amount)
+            m.d.comb += joint_enough.eq(amount[0] | (enough & (~self.read.valid | enough_for_both)))
 
-    def _count(self, m, count, total, *, gained, lost, given, emptied=0):
+    def _count_bucket(self, m, credit_class, vc, taken, amount):
+        """Count the bucket of a VC or of the Pool; ``taken``, which comes late, when ``amount`` is claimed of it."""
+
+        def of(layout):
+            return layout[credit_class].pool if vc is None else layout[credit_class].vc[vc]
+
+        spent = of(self.spent)
+        m.d.sync += spent.eq(_spent(taken, amount, len(spent)))
+        holds = _without(m, _thermometer(m, of(self.gross), 3 * len(spent)), Cat(~spent.any(), spent))
+        exceeds = self._count(m, of, of(self.update), [spent])
+        m.d.sync += of(self.at_least).eq(Mux(taken, _without(m, holds, _exactly(m, amount)), holds))
+        if vc is None:
+            m.d.comb += self.exceeds[credit_class].pool.eq(exceeds)
+        else:
+            m.d.comb += self.exceeds[credit_class].vc[vc].eq(exceeds)
+
+    def _count(self, m, of, returned, spent, *, merged=0, merged_total=0, emptied=0):
         """Count a bucket and its total: what the initial release gave, which the count may never exceed. Gives whether
         it does, in the cycle after.
 
-        ``lost`` are one or two pairs of a condition, which comes late, and an amount.
+        ``of`` gives the bucket in a layout, ``returned`` what an update returns to it; that there is one is known late.
+        What is claimed leaves ``gross`` a cycle later, so that nothing of this waits for claims.
         """
-        following = Signal(len(count) + 2)
-        following_total = Signal(len(count) + 2)
-        over, total_over = Signal(2), Signal(2)
-        m.d.comb += [
-            following.eq(Mux(emptied, 0, _chosen(lost, lambda amount: count + gained - amount))),
-            following_total.eq(Mux(emptied, 0, total + given)),
-        ]
+        count, total, gross = of(self.counts), of(self.announced), of(self.gross)
+        net, total_over = Signal(len(gross)), Signal(2)
+        gains, gives = self.update.valid, self.update.valid & ~self.init_done
+        amount = sum((_number(claimed) for claimed in spent), start=Const(0))
+        m.d.comb += [net.eq(gross - amount), count.eq(net)]
+        following = Mux(gains, gross + returned + merged - amount, gross + merged - amount)
+        following_total = Mux(gives, total + returned + merged_total, total + merged_total)
         m.d.sync += [
-            Cat(count, over).eq(following),
-            Cat(total, total_over).eq(following_total),
+            gross.eq(Mux(emptied, 0, following)),
+            Cat(total, total_over).eq(Mux(emptied, 0, following_total)),
         ]
-        return (Cat(count, over) > Cat(total, total_over)) | total_over.any()
+        return (net > Cat(total, total_over)) | total_over.any()
 
-    def _follow(self, m, at_least, count, lost, emptied=0):
-        """What is certain of a bucket in the next cycle, without the credits that come in this one."""
-        holds = [Mux(emptied, 0, count >= n) for n in range(2 * len(at_least) + 1)]
-        for n in range(1, len(at_least) + 1):
-            m.d.sync += at_least[n - 1].eq(_chosen(lost, lambda amount, n=n: Array(holds[n:])[amount]))
-
-    def _count_data_pools(self, m, totals, init_done, shared):
+    def _count_data_pools(self, m, totals, shared):
         """Count the Pool buckets of both data classes; while ``shared``, that of RspData empties itself into
         ReqData's."""
-        req, req_total = self.counts.req_data.pool, totals.req_data.pool
-        rsp, rsp_total = self.counts.rsp_data.pool, totals.rsp_data.pool
         req_taken, rsp_taken = (claim.take & claim.pool for claim in (self.request, self.read))
-        req_returned = Mux(self.update.valid, self.update.req_data.pool, 0)
-        rsp_returned = Mux(self.update.valid, self.update.rsp_data.pool, 0)
-        from_req = [(req_taken, self.request.beats), (rsp_taken & shared, self.read.beats)]
-        from_rsp = [(rsp_taken, self.read.beats)]
-        self._follow(m, self.at_least.req_data.pool, req, from_req)
-        self._follow(m, self.at_least.rsp_data.pool, rsp, from_rsp, shared)
+        req_beats, rsp_beats = self.request.beats, self.read.beats
+        req_spent, rsp_spent, also_spent = self.spent.req_data.pool, self.spent.rsp_data.pool, self.spent_by_responses
+        m.d.sync += [
+            req_spent.eq(_spent(req_taken, req_beats, LARGEST_TRANSFER)),
+            also_spent.eq(_spent(rsp_taken & shared, rsp_beats, LARGEST_TRANSFER)),
+            rsp_spent.eq(_spent(rsp_taken & ~shared, rsp_beats, LARGEST_TRANSFER)),
+        ]
+        # What is certain of them in the next cycle, without the credits that come in this one: for each answer to who
+        # takes of them, which comes late.
+        flags = self.at_least.req_data.pool
+        holds = _thermometer(m, self.gross.req_data.pool, len(flags) + 4 * LARGEST_TRANSFER)
+        for claimed in (req_spent, also_spent):
+            holds = _without(m, holds, Cat(~claimed.any(), claimed))
+        less_req, less_rsp = (_without(m, holds, _exactly(m, beats)) for beats in (req_beats, rsp_beats))
+        less_both = _without(m, less_req, _exactly(m, rsp_beats))
+        joint = rsp_taken & shared
+        m.d.sync += flags.eq(Mux(req_taken, Mux(joint, less_both, less_req), Mux(joint, less_rsp, holds)))
+        holds = _thermometer(m, self.gross.rsp_data.pool, 3 * LARGEST_TRANSFER)
+        holds = _without(m, holds & ~shared.replicate(len(holds)), Cat(~rsp_spent.any(), rsp_spent))
+        less = _without(m, holds, _exactly(m, rsp_beats))
+        m.d.sync += self.at_least.rsp_data.pool.eq(Mux(rsp_taken, less, holds))
+
+        # No credit of RspData is claimed before it has been emptied.
+        update, in_rsp, rsp_total = self.update, self.gross.rsp_data.pool, totals.rsp_data.pool
         req_exceeds = self._count(
             m,
-            req,
-            req_total,
-            gained=req_returned + Mux(shared, rsp + rsp_returned, 0),
-            lost=from_req,
-            given=Mux(init_done, 0, req_returned) + Mux(shared, rsp_total, 0),
+            lambda layout: layout.req_data.pool,
+            update.req_data.pool + Mux(shared, update.rsp_data.pool, 0),
+            [req_spent, also_spent],
+            merged=Mux(shared, in_rsp, 0),
+            merged_total=Mux(shared, rsp_total, 0),
         )
         rsp_exceeds = self._count(
-            m,
-            rsp,
-            rsp_total,
-            gained=rsp_returned,
-            lost=from_rsp,
-            given=Mux(init_done, 0, rsp_returned),
-            emptied=shared,
+            m, lambda layout: layout.rsp_data.pool, update.rsp_data.pool, [rsp_spent], emptied=shared
         )
         m.d.comb += [self.exceeds.req_data.pool.eq(req_exceeds), self.exceeds.rsp_data.pool.eq(rsp_exceeds)]
 
@@ -237,19 +274,45 @@ def _kept(joint):
     return Mux(joint >= 2 * LARGEST_TRANSFER, LARGEST_TRANSFER, above)
 
 
+def _exactly(m, amount):
+    """One-hot: ``amount``, 0 to 4."""
+    exactly = Signal(min(1 << len(amount), LARGEST_TRANSFER + 1))
+    m.d.comb += exactly.eq(Cat(amount == n for n in range(len(exactly))))
+    return exactly
+
+
+def _spent(taken, amount, most):
+    """One-hot for the next cycle: nothing, or 1 to ``most`` credits claimed."""
+    return Cat(taken & (amount == n) for n in range(1, most + 1))
+
+
+def _number(spent):
+    """How many ``spent`` says."""
+    return select_one(spent, range(1, len(spent) + 1))
+
+
+def _thermometer(m, count, most):
+    """Bit n: ``count`` is n + 1 or more."""
+    bits = most.bit_length()
+    low, at_least = Signal(1 << bits), Signal(most)
+    m.d.comb += [
+        low.eq(Cat(count[:bits] == n for n in range(1 << bits))),
+        at_least.eq(Cat(count[bits:].any() | low[n:].any() for n in range(1, most + 1))),
+    ]
+    return at_least
+
+
+def _without(m, at_least, amount):
+    """What is left of a bucket with these flags, without ``amount``, one-hot; as many flags fewer as that may be."""
+    left = Signal(len(at_least) - (len(amount) - 1))
+    m.d.comb += left.eq(select_one(amount, [at_least[n : n + len(left)] for n in range(len(amount))]))
+    return left
+
+
 def _holds(at_least, amount):
-    """Whether a bucket with these flags has ``amount``."""
-    return Array([Const(1), *at_least])[amount]
+    """Whether a bucket with these flags has ``amount``, one-hot."""
+    return (amount & Cat(1, at_least)).any()
 
 
 def _any(conditions):
     return Cat(conditions).any()
-
-
-def _chosen(lost, of):
-    """``of`` of what is lost, with an ``of`` for each possible answer to the conditions, which come late."""
-    if len(lost) == 1:
-        [(taken, amount)] = lost
-        return Mux(taken, of(amount), of(0))
-    (first, one), (second, other) = lost
-    return Mux(first, Mux(second, of(one + other), of(one)), Mux(second, of(other), of(0)))

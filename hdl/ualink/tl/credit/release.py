@@ -157,12 +157,14 @@ class CreditRelease(wiring.Component):
     def _overdue(self, m, emptied, name):
         """Whether the oldest credit of a bucket has been offered for ``credit_return_delay`` cycles."""
         delay = self.config.credit_return_delay
-        age = Signal(range(delay + 1), name=name)
+        age, overdue = Signal(range(delay), name=name), Signal(name=f"{name}_is_due")
         with m.If(emptied):
-            m.d.sync += age.eq(0)
-        with m.Elif(age != delay):
+            m.d.sync += [age.eq(0), overdue.eq(0)]
+        with m.Elif(age < delay - 1):
             m.d.sync += age.eq(age + 1)
-        return age == delay
+        with m.Else():
+            m.d.sync += overdue.eq(1)
+        return overdue
 
     def _choose(self, m, waits, above, credit_class):
         """For each FC field one bucket or none, one-hot, in round robin order."""

@@ -55,6 +55,7 @@ CONTROL_COUNTS_LAYOUT = data.StructLayout(
         "requests": range(5),
         "responses": range(9),
         "half_flits": range(73),
+        "two": 1,
         "tagged": 1,
     }
 )

@@ -1,6 +1,6 @@
 """Beats in, half-flits out: the data that the fields of a Control half-flit owe, in the order of their sectors."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -58,11 +58,14 @@ class DataGearbox(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        job, pop, last = Signal(DATA_JOB_LAYOUT), Signal(), Signal()
+        pop, last = Signal(), Signal()
         beat = Signal(2)
-        m.d.comb += last.eq(beat == job.num_beats)
+        heads, first, from_rd_rsp = self._select_job(m, pop & last)
+        request, response = heads["request"], heads["response"]
+        head_valid = first["request"].any() | first["response"].any()
+        # Which of the two kinds it is comes a little later than the rest.
+        m.d.comb += last.eq(Mux(from_rd_rsp, beat == response.num_beats, beat == request.num_beats))
         m.d.sync += beat.eq(Mux(pop, Mux(last, 0, beat + 1), beat))
-        head_valid, from_rd_rsp = self._select_job(m, job, pop & last)
 
         head, error, beat_valid = Signal(512), Signal(), Signal()
         with m.If(from_rd_rsp):
@@ -79,7 +82,7 @@ class DataGearbox(wiring.Component):
                 half_flit.data.eq(Mux(error, MessageType.POISONED_DATA, bits)),
                 half_flit.message.eq(error),
             ]
-        m.d.comb += enables.data.eq(self._byte_enables(m, job, beat))
+        m.d.comb += enables.data.eq(self._byte_enables(m, request, beat))
 
         # Half-flits carried over from the last beat that left; there are two only after the last beat of a job.
         carry = [Signal(HALF_FLIT_LAYOUT, name=f"carry_{n}", reset_less=True) for n in range(2)]
@@ -91,7 +94,7 @@ class DataGearbox(wiring.Component):
             self.available.eq(Mux(head_valid & beat_valid, 2, carried)),
             pops.eq(self.wanted > carried),
             pop.eq(self.go & pops),
-            after.eq(carried + Mux(pops, 2 + (job.byte_enables & last), 0) - self.wanted),
+            after.eq(carried + Mux(pops, 2 + (~from_rd_rsp & request.byte_enables & last), 0) - self.wanted),
         ]
         with m.If(self.go):
             m.d.sync += carried.eq(after)
@@ -104,55 +107,44 @@ class DataGearbox(wiring.Component):
             m.d.sync += carry[1].eq(enables)
         return m
 
-    def _select_job(self, m, job, done):
-        """Show the pending job of the lowest sector as ``job`` and drop it when ``done``; return whether there is
-        one, and whether it is a Response's."""
-        # In the order of their sectors: Request 0 if it stands below, the Responses, the Requests. Of the latter two
-        # kinds the lowest pending job is known beside the others: of those that go, the lowest that owes anything.
-        below = Signal()
-        jobs = {kind: [Signal(DATA_JOB_LAYOUT, name=f"{kind}_{n}", reset_less=True) for n in range(most)]
-                for kind, most in (("request", REQUESTS_IN_SIGHT), ("response", RESPONSES_IN_SIGHT))}  # fmt: skip
-        pending, first = ({kind: Signal(len(jobs[kind]), name=f"{kind}s_{name}") for kind in jobs} for name in _PENDING)
+    def _select_job(self, m, done):
+        """Show the pending job of each kind that comes next, and drop that of the lower sector when ``done``. Return
+        them, which they are of the kind, and whether the Response's is the lower one."""
+        # In the order of their sectors: Request 0 if it stands below, the Responses, the Requests. Of each kind the
+        # lowest job that owes anything is known before it is known how many go.
+        below, is_response = Signal(), Signal()
+        most = {"request": REQUESTS_IN_SIGHT, "response": RESPONSES_IN_SIGHT}
+        heads = {kind: Signal(DATA_JOB_LAYOUT, name=f"{kind}_head", reset_less=True) for kind in most}
+        pending, first = ({kind: Signal(most[kind], name=f"{kind}s_{name}") for kind in most} for name in _PENDING)
         below_goes = self.requests_go[0] & self.request_below & (self.requests[0].half_flits != 0)
-        above = Cat(~self.request_below, Const(-1, REQUESTS_IN_SIGHT - 1))
-        is_response, done_of = Signal(), {}
         m.d.comb += is_response.eq(~below & first["response"].any())
-        done_of["response"] = done & is_response
-        done_of["request"] = done & ~below & ~is_response
         with m.If(self.load):
             m.d.sync += below.eq(below_goes)
         with m.Elif(done):
             m.d.sync += below.eq(0)
-        for kind, sources, goes in (
-            ("request", self.requests, self.requests_go & above),
-            ("response", self.responses, self.responses_go),
+        for kind, sources, goes, leaves in (
+            ("request", self.requests, self.requests_go, done & ~is_response),
+            ("response", self.responses, self.responses_go, done & is_response),
         ):
-            owing, rest = Signal(len(goes), name=f"{kind}s_owing"), Signal(len(goes), name=f"{kind}s_rest")
+            jobs = [Signal(DATA_JOB_LAYOUT, name=f"{kind}_{n}", reset_less=True) for n in range(most[kind])]
+            owing, lowest, rest, following = (Signal(most[kind], name=f"{kind}s_{name}") for name in _ORDER)
             m.d.comb += [
                 owing.eq(Cat(source.half_flits != 0 for source in sources)),
+                lowest.eq(owing & -owing),
                 rest.eq(pending[kind] & ~first[kind]),
+                following.eq(rest & -rest),
             ]
             with m.If(self.load):
-                m.d.sync += [stored.eq(new) for stored, new in zip(jobs[kind], sources, strict=True)]
-                m.d.sync += [pending[kind].eq(goes & owing), first[kind].eq(goes & self._lowest(m, kind, owing))]
-            with m.Elif(done_of[kind]):
-                m.d.sync += [pending[kind].eq(rest), first[kind].eq(rest & -rest)]
-        shown = {kind: select_one(first[kind], jobs[kind]) for kind in jobs}
-        requests = Mux(below, jobs["request"][0].as_value(), shown["request"])
-        m.d.comb += job.eq(Mux(is_response, shown["response"], requests))
-        return below | first["request"].any() | first["response"].any(), is_response
-
-    def _lowest(self, m, kind, owing):
-        """The lowest of those that owe anything; of the Requests, if the first one stands below and does not count,
-        the lowest of the others."""
-        lowest = owing & -owing
-        if kind == "response":
-            return lowest
-        others = owing[1:] & -owing[1:]
-        return Mux(self.request_below, Cat(0, others), lowest)
+                m.d.sync += [stored.eq(new) for stored, new in zip(jobs, sources, strict=True)]
+                m.d.sync += [pending[kind].eq(goes & owing), first[kind].eq(goes & lowest)]
+                m.d.sync += heads[kind].eq(select_one(lowest, sources))
+            with m.Elif(leaves):
+                m.d.sync += [pending[kind].eq(rest), first[kind].eq(following)]
+                m.d.sync += heads[kind].eq(select_one(following, jobs))
+        return heads, first, is_response
 
     def _byte_enables(self, m, job, beat):
-        """The byte-enable half-flit as far as the beat in sight."""
+        """The byte-enable half-flit of the Request that comes next as far as the beat in sight."""
         slot = Signal(2)
         so_far = Signal(256, reset_less=True)
         enables = Signal(256)
@@ -167,3 +159,4 @@ class DataGearbox(wiring.Component):
 
 
 _PENDING = ("pending", "first")
+_ORDER = ("owing", "lowest", "rest", "following")

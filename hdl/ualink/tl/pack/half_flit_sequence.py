@@ -64,6 +64,7 @@ class HalfFlitSequence(wiring.Component):
         m.d.comb += [
             slots.offered.eq(self.offered),
             slots.half_flits.eq(self.counts.half_flits),
+            slots.two.eq(self.counts.two),
             slots.tagged.eq(self.counts.tagged),
             slots.outstanding.eq(self.outstanding),
             slots.advance.eq(~leaves | room),

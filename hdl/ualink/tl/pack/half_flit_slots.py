@@ -43,12 +43,13 @@ class HalfFlitSlots(wiring.Component):
     with no other purpose than to push them on, and always for a swap slot, which would be empty without it.
 
     After reset nothing is owed and nothing held. All outputs but ``pack`` depend on registers, ``available`` and
-    ``advance`` only; ``swap_next`` and ``between`` on registers only.
+    ``advance`` only; ``swap_next`` and ``between`` are registers.
 
     Attributes
     ----------
-    offered, half_flits, tagged : of the Control half-flit that would be taken now, which may depend on ``swap_next``
-        and ``between``. Without ``offered`` it has no data and no tags, and for a swap slot no tags.
+    offered, half_flits, two, tagged : of the Control half-flit that would be taken now, which may depend on
+        ``swap_next`` and ``between``; ``two``: ``half_flits`` is 2. Without ``offered`` it has no data and no tags, and
+        for a swap slot no tags.
     outstanding : the partner's catch buffers need a flit to move on (``SourceRateLimit``).
     pack : it is taken in this cycle, and those before it have left or leave now.
     swap_next : it would leave in a swap slot.
@@ -66,6 +67,7 @@ class HalfFlitSlots(wiring.Component):
             {
                 "offered": In(1),
                 "half_flits": In(range(MOST_HALF_FLITS + 1)),
+                "two": In(1),
                 "tagged": In(1),
                 "outstanding": In(1),
                 "pack": Out(1),
@@ -104,8 +106,7 @@ class HalfFlitSlots(wiring.Component):
             busy.eq(self.between | holds),
             self.flit.eq(self.advance & (self.available >= self.wanted) & busy),
             self.control.eq(self.flit & ~self.between),
-            # ``after`` is 1, is 0: no Control half-flit owes a single one.
-            self.swap_next.eq(Mux(self.between, owed == 3, holds & ~owed[0] & ~held_tagged & (held == 2))),
+            # ``after`` is 0: no Control half-flit owes a single one.
             none_after.eq(Mux(self.between, owed == 2, held == 0)),
             wished.eq(self.offered | self.outstanding),
             self.pack.eq(Mux(busy, self.flit & (self.swap_next | none_after & wished), wished)),
@@ -116,4 +117,14 @@ class HalfFlitSlots(wiring.Component):
             m.d.sync += [holds.eq(1), held.eq(self.half_flits), held_tagged.eq(self.tagged)]
         with m.Elif(self.control):
             m.d.sync += holds.eq(0)
+
+        # In the next cycle one half-flit is to be left behind the flit that leaves then: three are owed, or none, and
+        # the Control half-flit in that flit brings two and no tags.
+        three, none, two_held = Signal(), Signal(), Signal()
+        m.d.comb += [
+            three.eq(Mux(self.flit, after == 3, owed == 3)),
+            none.eq(Mux(self.flit, after == 0, owed == 0)),
+            two_held.eq(holds & ~self.control & (held == 2) & ~held_tagged),
+        ]
+        m.d.sync += self.swap_next.eq(three | (none & Mux(self.pack, self.two & ~self.tagged, two_held)))
         return m

@@ -20,9 +20,11 @@ from ualink.tl.format.half_flits import (
 
 from .fields_in_sight import content_layout
 from .fill import CHOICE_LAYOUT, PackerFill
+from .limits import above
 from .look_ahead import exactly
 from .placement import FlowControlPlacement, one_stands_below
-from .share import FC_PATIENCE, REQUESTS_IN_SIGHT, RESPONSES_IN_SIGHT, PackerShare, above
+from .share import FC_PATIENCE, REQUESTS_IN_SIGHT, RESPONSES_IN_SIGHT, PackerShare
+from .stack import STACKS_LAYOUT
 
 __all__ = ["FC_PATIENCE", "REQUESTS_IN_SIGHT", "RESPONSES_IN_SIGHT", "Packer"]
 
@@ -43,15 +45,16 @@ class Packer(wiring.Component):
     pack : the half-flit is taken in this cycle, and with it what it holds; only if the one before has left or does.
     swap : it will stand in a swap slot.
     authentication : AuthTags half-flits are sent; ignored if ``config`` does not build their path.
-    limits : backoff modes; 0 counts as 1.
+    flow_control_limit : most FC fields; 0 counts as 1.
     shared_data : announce Shared Data Buffer mode with Initial Credit Release Complete.
-    requests, request_valid, request_take : forms of fields with their credits in hand, as in ``FieldsInSight``.
-    responses, response_valid, response_take : as well.
+    requests, request_eligible, request_take : forms of fields with their credits in hand, as in ``FieldsInSight``.
+    responses, response_eligible, response_stacks, response_take : the same of Responses.
     request_contents, response_contents : as in ``FieldsInSight``; they matter in the cycle after ``pack`` only.
     request_allowance, response_allowance : source rate limits for this half-flit, as in ``SourceRateLimit``.
     fc, fc_valid, fc_take : FC fields, any of which may share a half-flit.
     fc_urgent : a FC field must not wait any more.
     complete, complete_taken : Initial Credit Release Complete is to be sent, and is.
+    open : it has been; before no Request and no Response goes. A register, while ``complete`` comes later in a cycle.
     offered : there is something worth a half-flit; FC fields that are not urgent are not.
     counts : the half-flit as it would leave now; without ``offered`` there is nothing but FC and NOP fields in it.
     requests_go, responses_go : bit n: Request n, Response n is in it.
@@ -66,16 +69,17 @@ class Packer(wiring.Component):
                 "pack": In(1),
                 "swap": In(1),
                 "authentication": In(1),
-                "limits": In(LIMITS_LAYOUT),
+                "flow_control_limit": In(LIMITS_LAYOUT["flow_control"].shape),
                 "shared_data": In(1),
                 "requests": In(FIELD_FORM_LAYOUT).array(REQUESTS_IN_SIGHT),
                 "request_contents": In(content_layout(REQUEST_FIELD_LAYOUT)).array(REQUESTS_IN_SIGHT),
-                "request_valid": In(REQUESTS_IN_SIGHT),
+                "request_eligible": In(REQUESTS_IN_SIGHT),
                 "request_take": Out(REQUESTS_IN_SIGHT),
                 "request_allowance": In(REQUESTS_IN_SIGHT),
                 "responses": In(FIELD_FORM_LAYOUT).array(RESPONSES_IN_SIGHT),
                 "response_contents": In(content_layout(RESPONSE_FIELD_LAYOUT)).array(RESPONSES_IN_SIGHT),
-                "response_valid": In(RESPONSES_IN_SIGHT),
+                "response_eligible": In(RESPONSES_IN_SIGHT),
+                "response_stacks": In(STACKS_LAYOUT),
                 "response_take": Out(RESPONSES_IN_SIGHT),
                 "response_allowance": In(RESPONSES_IN_SIGHT),
                 "fc": In(FLOW_CONTROL).array(FC_FIELDS),
@@ -83,6 +87,7 @@ class Packer(wiring.Component):
                 "fc_urgent": In(1),
                 "fc_take": Out(FC_FIELDS),
                 "complete": In(1),
+                "open": In(1),
                 "complete_taken": Out(1),
                 "offered": Out(1),
                 "counts": Out(CONTROL_COUNTS_LAYOUT),
@@ -103,19 +108,20 @@ class Packer(wiring.Component):
         m.d.comb += [
             share.pack.eq(self.pack),
             share.message.eq(self.complete),
+            share.open.eq(self.open),
             share.swap.eq(self.swap),
             share.authentication.eq(self.authentication if self.config.authentication else 0),
-            share.limits.eq(self.limits),
             share.request_compressed.eq(request_compressed),
-            share.request_valid.eq(self.request_valid),
+            share.request_eligible.eq(self.request_eligible),
             share.request_allowance.eq(self.request_allowance),
-            share.response_compressed.eq(response_compressed),
-            share.response_valid.eq(self.response_valid),
+            share.response_stacks.eq(self.response_stacks),
+            share.response_eligible.eq(self.response_eligible),
             share.response_allowance.eq(self.response_allowance),
             share.fc_waiting.eq(self.fc_valid.any()),
             share.fc_urgent.eq(self.fc_urgent),
-            share.fc_placed.eq(Cat(place[0] for place in fc_placement.fc).any()),
+            share.fc_placed.eq(fc_placement.placed[0]),
             fc_placement.response_compressed.eq(response_compressed),
+            fc_placement.response_stacks.eq(self.response_stacks),
             fc_placement.candidates.eq(share.candidates),
             fc_placement.layout.eq(share.layout),
             self.offered.eq(self.complete | share.offered | self.fc_urgent & self.fc_valid.any()),
@@ -170,7 +176,7 @@ class Packer(wiring.Component):
         find a sector."""
         ranked, placed = [], Const(0)
         for n in range(FC_FIELDS):
-            allowed = ~self.complete & ((n == 0) | above(self.limits.flow_control, n))
+            allowed = ~self.complete & ((n == 0) | above(self.flow_control_limit, n))
             chosen = Signal(FC_FIELDS, name=f"fc_{n}")
             for k in range(n, FC_FIELDS):
                 earlier = sum(self.fc_valid[:k], start=Const(0))
@@ -178,7 +184,7 @@ class Packer(wiring.Component):
             field = Signal(FLOW_CONTROL.size, name=f"fc_field_{n}")
             m.d.comb += field.eq(select_one(chosen, [field.as_value() for field in self.fc]))
             ranked.append(field)
-            placed |= chosen & Cat(place[n] for place in placement.fc).any().replicate(FC_FIELDS)
+            placed |= chosen & placement.placed[n].replicate(FC_FIELDS)
         return ranked, placed
 
     def _count(self, m, share):
@@ -186,7 +192,7 @@ class Packer(wiring.Component):
         requests, responses = exactly(share.requests), exactly(share.responses)
         request_owes = _totals(m, [request.job.half_flits for request in self.requests], "request")
         response_owes = _totals(m, [response.job.half_flits for response in self.responses], "response")
-        owed = []
+        owed, twos = [], []
         for n, more in enumerate(response_owes):
             mixes = []
             for k in range(min(REQUESTS_IN_SIGHT, (SECTORS - n) // 2) + 1):
@@ -194,10 +200,12 @@ class Packer(wiring.Component):
                 m.d.comb += total.eq(request_owes[k] + more)
                 mixes.append(total)
             owed.append(select_one(requests, mixes))
+            twos.append(select_one(requests, [total == 2 for total in mixes]))
         m.d.comb += [
             self.counts.requests.eq(select_one(requests, range(REQUESTS_IN_SIGHT + 1))),
             self.counts.responses.eq(select_one(responses, range(RESPONSES_IN_SIGHT + 1))),
             self.counts.half_flits.eq(select_one(responses, owed)),
+            self.counts.two.eq(select_one(responses, twos)),
             self.counts.message.eq(self.complete),
         ]
 

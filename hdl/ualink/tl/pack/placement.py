@@ -1,8 +1,5 @@
 """Which sector of a Control half-flit holds what (UALink_200 §5.1.1)."""
 
-from functools import reduce
-from operator import or_
-
 from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -11,8 +8,8 @@ from ualink.tl.credit.release import FC_FIELDS
 from ualink.tl.format.half_flits import SECTORS
 
 from .look_ahead import exactly
-from .share import REQUESTS_IN_SIGHT, RESPONSES_IN_SIGHT
-from .stack import LAYOUTS, PAIRS, stack
+from .share import REQUESTS_IN_SIGHT
+from .stack import LAYOUTS, PAIRS, RESPONSES_IN_SIGHT, STACKS_LAYOUT, stack
 
 __all__ = ["TAGS", "FlowControlPlacement", "PackerPlacement", "one_stands_below"]
 
@@ -93,7 +90,9 @@ class PackerPlacement(wiring.Component):
     def _place_responses(self, m):
         """Candidates have their sectors for each start; those go whose sectors are in the region. So little is left
         to do when the layout is known."""
-        for sector, words in enumerate(_words_of_sectors(m, self.response_compressed, self.candidates, self.layout)):
+        short = self.response_compressed
+        stacks = [_stack(short, stack(m, short, start), start) for start in (0, 1)]
+        for sector, words in enumerate(_words_of_sectors(m, stacks, self.candidates, self.layout)):
             low, high = Const(0, RESPONSES_IN_SIGHT), Const(0, RESPONSES_IN_SIGHT)
             for chosen, here in words:
                 low |= chosen.replicate(RESPONSES_IN_SIGHT) & here[:RESPONSES_IN_SIGHT]
@@ -121,30 +120,42 @@ class FlowControlPlacement(wiring.Component):
 
     Attributes
     ----------
-    response_compressed, candidates, layout : as in ``PackerShare``.
+    response_compressed : forms of the Responses in sight.
+    response_stacks, candidates, layout : as in ``PackerShare``.
     fc : for each sector, bit n: it is free for the n-th FC field.
+    placed : bit n: some sector is.
     """
 
     def __init__(self):
         super().__init__(
             {
                 "response_compressed": In(RESPONSES_IN_SIGHT),
+                "response_stacks": In(STACKS_LAYOUT),
                 "candidates": In(RESPONSES_IN_SIGHT),
                 "layout": In(len(LAYOUTS)),
                 "fc": Out(FC_FIELDS).array(SECTORS),
+                "placed": Out(FC_FIELDS),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
+        # Where Responses stand from each start on is known before the layout.
+        occupied = {start: Signal(SECTORS, name=f"occupied_from_{start}") for _, _, start in LAYOUTS}
+        for start, sectors in occupied.items():
+            words = _stack(self.response_compressed, list(self.response_stacks[start % 2]), start % 2)
+            for sector, word in zip(range(start & ~1, SECTORS), words):
+                m.d.comb += sectors[sector].eq((Cat(*word) & self.candidates.replicate(2)).any())
         free = [[Const(0)] * FC_FIELDS for _ in range(SECTORS)]
+        placed = [Const(0)] * FC_FIELDS
         for layout, (base, pairs, start) in zip(self.layout, LAYOUTS):
             below, above = range(2 * base, start), range(start, 2 * (base + pairs))
             for n, sector in enumerate([*below, *reversed(above)][:FC_FIELDS]):
-                free[sector][n] |= layout
-        for sector, words in enumerate(_words_of_sectors(m, self.response_compressed, self.candidates, self.layout)):
-            occupied = reduce(or_, (chosen & here.any() for chosen, here in words), Const(0))
-            m.d.comb += self.fc[sector].eq(Cat(free[sector]) & ~occupied.replicate(FC_FIELDS))
+                here = layout & ~occupied[start][sector]
+                free[sector][n] |= here
+                placed[n] |= here
+        m.d.comb += [sink.eq(Cat(those)) for sink, those in zip(self.fc, free, strict=True)]
+        m.d.comb += self.placed.eq(Cat(placed))
         return m
 
 
@@ -153,10 +164,9 @@ def one_stands_below(layout):
     return Cat(chosen for chosen, (base, _, _) in zip(layout, LAYOUTS) if base).any()
 
 
-def _words_of_sectors(m, compressed, candidates, layout):
+def _words_of_sectors(m, stacks, candidates, layout):
     """For each sector pairs of a condition, no two of a sector true at once, and of which Response it then holds the
     low (bits 0 to 7) and of which the high word (bits 8 to 15)."""
-    stacks = [_stack(compressed, stack(m, compressed, start), start) for start in (0, 1)]
     sectors = []
     for sector in range(SECTORS):
         covering: dict[int, list] = {}

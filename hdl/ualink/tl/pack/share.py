@@ -4,14 +4,11 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ualink.tl.control import LIMITS_LAYOUT
+from .stack import LAYOUTS, PAIRS, REGIONS, RESPONSES_IN_SIGHT, STACKS_LAYOUT
 
-from .stack import LAYOUTS, PAIRS, REGIONS, stack
-
-__all__ = ["FC_PATIENCE", "REQUESTS_IN_SIGHT", "RESPONSES_IN_SIGHT", "PackerShare", "above"]
+__all__ = ["FC_PATIENCE", "REQUESTS_IN_SIGHT", "RESPONSES_IN_SIGHT", "PackerShare"]
 
 REQUESTS_IN_SIGHT = 4
-RESPONSES_IN_SIGHT = 8
 
 FC_PATIENCE = 1
 """Control half-flits in a row that may leave without a waiting FC field."""
@@ -36,12 +33,14 @@ class PackerShare(wiring.Component):
     Attributes
     ----------
     pack : the half-flit leaves in this cycle.
-    message : it is a Message half-flit: no field goes.
+    message : it is a Message half-flit: no field goes. Only without ``open``.
+    open : fields may go.
     swap, authentication : it stands in a swap slot; AuthTags half-flits are sent.
-    limits : most fields of each kind; 0 counts as 1.
-    request_compressed, request_valid, request_allowance : form of the Requests in sight, oldest in bit 0, whether they
-        are there, source rate limit as in ``SourceRateLimit``.
-    response_compressed, response_valid, response_allowance : as well.
+    request_compressed, request_eligible, request_allowance : of the Requests in sight, oldest in bit 0, their forms,
+        whether they are there and no backoff limit holds them back, and the source rate limit as in
+        ``SourceRateLimit``.
+    response_stacks : how the Responses in sight come to stand.
+    response_eligible, response_allowance : as those of Requests.
     fc_waiting, fc_urgent, fc_placed : some FC field waits; it must not wait any more; the first has a sector.
     offered : some Request or Response can go; then one does.
     candidates : bit n: Response n goes if there is a sector for it and for those before it.
@@ -56,14 +55,14 @@ class PackerShare(wiring.Component):
             {
                 "pack": In(1),
                 "message": In(1),
+                "open": In(1),
                 "swap": In(1),
                 "authentication": In(1),
-                "limits": In(LIMITS_LAYOUT),
                 "request_compressed": In(REQUESTS_IN_SIGHT),
-                "request_valid": In(REQUESTS_IN_SIGHT),
+                "request_eligible": In(REQUESTS_IN_SIGHT),
                 "request_allowance": In(REQUESTS_IN_SIGHT),
-                "response_compressed": In(RESPONSES_IN_SIGHT),
-                "response_valid": In(RESPONSES_IN_SIGHT),
+                "response_stacks": In(STACKS_LAYOUT),
+                "response_eligible": In(RESPONSES_IN_SIGHT),
                 "response_allowance": In(RESPONSES_IN_SIGHT),
                 "fc_waiting": In(1),
                 "fc_urgent": In(1),
@@ -81,8 +80,8 @@ class PackerShare(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         barred = Signal()
-        m.d.comb += barred.eq(self.message | self.swap & self.authentication)
-        requests, responses = self._candidates(m, barred)
+        m.d.comb += barred.eq(~self.open | self.swap & self.authentication)
+        requests, responses = self._candidates(m, ~barred)
         m.d.comb += [self.offered.eq(requests[0] | responses[0]), self.candidates.eq(responses)]
 
         passed_over = Signal(range(FC_PATIENCE + 1))
@@ -93,7 +92,7 @@ class PackerShare(wiring.Component):
         ]
 
         # All Responses that may go have room in so many pairs of sectors, from the first or from the second sector on.
-        low, high = (stack(m, self.response_compressed, start) for start in (0, 1))
+        low, high = (list(start) for start in self.response_stacks)
         fit_low, fit_high = Signal(PAIRS + 1), Signal(PAIRS)
         m.d.comb += [
             fit_low.eq(Cat(~(held & responses).any() for held in low)),
@@ -125,25 +124,15 @@ class PackerShare(wiring.Component):
                 m.d.sync += passed_over.eq(passed_over + 1)
         return m
 
-    def _candidates(self, m, barred):
+    def _candidates(self, m, may):
         """Which Requests and Responses may go together if there are sectors for them."""
-        may = []
-        for kind, most in (("request", REQUESTS_IN_SIGHT), ("response", RESPONSES_IN_SIGHT)):
-            compressed, valid, allowance = (getattr(self, f"{kind}_{name}") for name in MEMBERS)
-            candidates = Signal(most, name=f"{kind}_candidates")
-            m.d.comb += candidates.eq(
-                ~barred.replicate(most)
-                & valid
-                & allowance
-                & _within(m, compressed, self.limits[f"compressed_{kind}s"], f"compressed_{kind}s")
-                & _within(m, ~compressed, self.limits[f"uncompressed_{kind}s"], f"uncompressed_{kind}s")
-            )
-            may.append(candidates)
+        asked = self.request_eligible & self.request_allowance & may.replicate(REQUESTS_IN_SIGHT)
+        answers = self.response_eligible & self.response_allowance & may.replicate(RESPONSES_IN_SIGHT)
         requests, responses = Signal(REQUESTS_IN_SIGHT), Signal(RESPONSES_IN_SIGHT)
         tagged = self.authentication
         m.d.comb += [
-            requests.eq(may[0] & ~Cat(0, 0, tagged & may[1][1], tagged & may[1][0])),
-            responses.eq(may[1] & ~Cat(0, 0, tagged & may[0][1], tagged & may[0][0], tagged.replicate(4))),
+            requests.eq(asked & ~Cat(0, 0, tagged & answers[1], tagged & answers[0])),
+            responses.eq(answers & ~Cat(0, 0, tagged & asked[1], tagged & asked[0], tagged.replicate(4))),
         ]
         return requests, responses
 
@@ -175,37 +164,6 @@ class PackerShare(wiring.Component):
         return regions
 
 
-def above(value, n):
-    """``value`` > ``n``, without the carry chain of a comparison."""
-    return Cat(value == k for k in range(n + 1, 1 << len(value))).any()
-
-
-MEMBERS = ("compressed", "valid", "allowance")
-
-
 def _first(number):
     """Bits of the first n, of ``number`` one-hot."""
     return Cat(number[n + 1 :].any() for n in range(len(number) - 1))
-
-
-def _within(m, bits, limit, name):
-    """Bit n: no more than ``limit`` of the bits up to n are set; no limit below 1."""
-    room = Cat((n == 0) | above(limit, n) for n in range(len(bits)))
-    return Cat(~(count & ~room[: len(count)]).any() for count in _counts(m, bits, name))
-
-
-def _counts(m, bits, name):
-    """For each n the number of ones among the bits up to n, as so many ones from bit 0 on."""
-    if len(bits) == 1:
-        return [bits]
-    half = len(bits) // 2
-    lower, upper = _counts(m, bits[:half], f"{name}_0"), _counts(m, bits[half:], f"{name}_1")
-    totals = list(lower)
-    for n, more in enumerate(upper):
-        below = Cat(1, lower[-1], Const(0, len(more)))  # bit x: at least x
-        total = Signal(half + len(more), name=f"{name}_{half + n}")
-        for x in range(len(total)):
-            both = (more[i - 1] & below[x + 1 - i] for i in range(1, min(len(more), x + 1) + 1))
-            m.d.comb += total[x].eq(Cat(below[x + 1], *both).any())
-        totals.append(total)
-    return totals

@@ -1,10 +1,14 @@
 """How Responses of one and of two sectors come to stand when they follow each other upwards (UALink_200 §5.1.1)."""
 
 from amaranth.hdl import Cat, Const, Module, Signal
+from amaranth.lib import data
 
 from ualink.tl.format.half_flits import SECTORS
 
-__all__ = ["LAYOUTS", "PAIRS", "REGIONS", "stack"]
+__all__ = ["LAYOUTS", "PAIRS", "REGIONS", "RESPONSES_IN_SIGHT", "STACKS_LAYOUT", "stack", "stacks"]
+
+RESPONSES_IN_SIGHT = 8
+"""Responses that the packer has places for."""
 
 PAIRS = SECTORS // 2
 """Pairs of sectors 10, 32, 54, 76: what a Compressed Request or an Uncompressed Response covers."""
@@ -17,15 +21,23 @@ LAYOUTS = tuple(
 )
 """Ways to use what is left: (lowest pair, how many pairs, sector from which on Responses stand)."""
 
+STACKS_LAYOUT = data.ArrayLayout(data.ArrayLayout(RESPONSES_IN_SIGHT + 1, PAIRS + 1), 2)
+"""What ``stack`` says of the Responses in sight, from sector 0 and from sector 1 on."""
 
-def stack(m: Module, compressed, start: int) -> list[Signal]:
+
+def stacks(m: Module, compressed, name: str = "") -> Cat:
+    """Bits of ``STACKS_LAYOUT`` for Responses in these forms."""
+    return Cat(Cat(stack(m, compressed, start, name)) for start in (0, 1))
+
+
+def stack(m: Module, compressed, start: int, name: str = "") -> list[Signal]:
     """Responses in ``compressed`` (a bit for each, oldest first) go up from sector ``start``, 0 or 1.
 
     A compressed one takes the next sector, any other the next whole pair. Returns for 0 to 4 pairs of sectors how many
     Responses have their place in them, one-hot: bit n of element p for n Responses in the p lowest pairs.
     """
     most = len(compressed)
-    held = [Signal(most + 1, name=f"held_from_{start}_in_{pairs}") for pairs in range(PAIRS + 1)]
+    held = [Signal(most + 1, name=f"{name}held_from_{start}_in_{pairs}") for pairs in range(PAIRS + 1)]
     two = [compressed[n] & compressed[n + 1] if n + 1 < most else Const(0) for n in range(most)]
     m.d.comb += held[0].eq(1)
     for pairs in range(PAIRS):

@@ -1,7 +1,7 @@
 """Read and Write Responses on their way to the link: credits are claimed, fields are formed, read data split off."""
 
 from amaranth.hdl import Module, Mux, Signal
-from amaranth.lib import wiring
+from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.tl.credit.credits import CreditClaimSignature
@@ -19,7 +19,8 @@ __all__ = ["ResponseIntake"]
 
 
 class ResponseIntake(wiring.Component):
-    """Turns Responses that get their credits into Response fields, one per cycle. Latency 0.
+    """Turns Responses that get their credits into Response fields, one per cycle. Latency 1 cycle: a field is offered
+    out of a register, with the choice between the two kinds in front of it.
 
     A Response of status OKAY becomes a Compressed Response, if these are to be used: one beat alone the form for
     Single-Beat Reads, a burst or a Write Response the other one (UALink_200 §5.9.4, §5.9.5, ruling D07).
@@ -34,8 +35,9 @@ class ResponseIntake(wiring.Component):
     compress : use the Compressed Responses.
     rd_rsp, wr_rsp : beats in.
     read, write : the credits of the Read Response and of the Write Response in sight; ``valid`` of the one that may go.
-    room, push, field : ``field`` goes out in a cycle with ``push``; only with ``room``.
-    data_room, data_push, rd_data : as well for the data of Read Responses.
+    o : Response fields.
+    data_room, data_push, rd_data : ``rd_data`` goes out in a cycle with ``data_push``, that of the beat; only with
+        ``data_room``. Latency 0: the data are there before their field.
     rd_start : the first beat of a Read Response is accepted in this cycle.
     """
 
@@ -48,9 +50,7 @@ class ResponseIntake(wiring.Component):
                 "wr_rsp": In(beat_stream("wr_rsp")),
                 "read": Out(CreditClaimSignature()),
                 "write": Out(CreditClaimSignature()),
-                "room": In(1),
-                "push": Out(1),
-                "field": Out(RESPONSE_FIELD_LAYOUT),
+                "o": Out(stream.Signature(RESPONSE_FIELD_LAYOUT)),
                 "data_room": In(1),
                 "data_push": Out(1),
                 "rd_data": Out(READ_DATA_BEAT_LAYOUT),
@@ -61,13 +61,16 @@ class ResponseIntake(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         rd, wr = self.rd_rsp.p, self.wr_rsp.p
+        stored = Signal(RESPONSE_FIELD_LAYOUT, reset_less=True)
         rest = Signal(2)  # beats to come of the Read Response whose field has gone
         rd_first, rd_waits, wr_waits = Signal(), Signal(), Signal()
         pick_rd, wr_turn = Signal(), Signal()
+        room = Signal()
         m.d.comb += [
+            room.eq(~self.o.valid | self.o.ready),
             rd_first.eq(rest == 0),
-            rd_waits.eq(self.rd_rsp.valid & rd_first & self.data_room & self.room & self.enable),
-            wr_waits.eq(self.wr_rsp.valid & self.room & self.enable),
+            rd_waits.eq(self.rd_rsp.valid & rd_first & self.data_room & room & self.enable),
+            wr_waits.eq(self.wr_rsp.valid & room & self.enable),
             pick_rd.eq(rd_waits & ~(wr_waits & wr_turn)),
             self.read.valid.eq(pick_rd),
             self.read.vc.eq(rd.vc),
@@ -76,7 +79,6 @@ class ResponseIntake(wiring.Component):
             self.write.valid.eq(wr_waits & ~pick_rd),
             self.write.vc.eq(wr.vc),
             self.write.take.eq(self.write.valid & self.write.granted),
-            self.push.eq(self.read.take | self.write.take),
             self.wr_rsp.ready.eq(self.write.take),
             self.rd_rsp.ready.eq(Mux(rd_first, self.read.take, self.data_room)),
             self.data_push.eq(self.rd_rsp.valid & self.rd_rsp.ready),
@@ -94,13 +96,18 @@ class ResponseIntake(wiring.Component):
         # Which of the two fields it would be, before it is known whether any of them can go.
         shows_rd = Signal()
         m.d.comb += shows_rd.eq(self.rd_rsp.valid & rd_first & self.data_room & ~(self.wr_rsp.valid & wr_turn))
-        self._form_field(m, shows_rd)
+        # The register takes what it would be as long as there is room; that it is one is known late.
+        formed = Signal(RESPONSE_FIELD_LAYOUT)
+        self._form_field(m, shows_rd, formed)
+        with m.If(room):
+            m.d.sync += [self.o.valid.eq(self.read.take | self.write.take), stored.eq(formed)]
+        m.d.comb += self.o.payload.eq(stored)
         return m
 
-    def _form_field(self, m, pick_rd):
+    def _form_field(self, m, pick_rd, formed):
         rd, wr = self.rd_rsp.p, self.wr_rsp.p
         field = Signal(UNCOMPRESSED_RESPONSE)
-        job = self.field.job
+        job = formed.job
         m.d.comb += [
             field.ftype.eq(FType.UNCOMPRESSED_RESPONSE),
             field.pool.eq(Mux(pick_rd, self.read.pool, self.write.pool)),
@@ -114,7 +121,7 @@ class ResponseIntake(wiring.Component):
                     field.status.eq(response.status),
                     field.src_acc_id.eq(response.src_phys_acc_id),
                     field.dst_acc_id.eq(response.dst_phys_acc_id),
-                    self.field.auth_tag.eq(response.auth_tag),
+                    formed.auth_tag.eq(response.auth_tag),
                 ]
         # A burst has OFFSET 0 and LAST 1, whatever its first beat says (ruling D07).
         burst = rd.num_beats != 0
@@ -134,8 +141,8 @@ class ResponseIntake(wiring.Component):
         m.d.comb += [short.len.eq(field.len), short.rd_wr.eq(pick_rd)]
         m.d.comb += [single.offset.eq(field.offset), single.last.eq(field.last)]
         m.d.comb += [
-            self.field.compressed.eq(self.compress & (field.status == 0)),
-            self.field.field.eq(Mux(self.field.compressed, Mux(pick_rd & ~burst, single, short), field)),
+            formed.compressed.eq(self.compress & (field.status == 0)),
+            formed.field.eq(Mux(formed.compressed, Mux(pick_rd & ~burst, single, short), field)),
             job.half_flits.eq(response_half_flits(pick_rd, rd.num_beats)),
             job.source.eq(DataSource.RD_RSP),
             job.num_beats.eq(rd.num_beats),

@@ -42,7 +42,7 @@ REQUESTS_UNDER_WAY = 2 + REQUESTS_IN_SIGHT + 4
 class Transmit(wiring.Component):
     """Turns UPLI beats into TL flits: intake with credits, compression, packing, half-flit sequence. One flit a cycle.
 
-    On an idle link a flit is offered 4 cycles after a Response was accepted and 6 after a Request, with data or
+    On an idle link a flit is offered 5 cycles after a Response was accepted and 6 after a Request, with data or
     without; a Request takes two cycles less without Address Cache.
 
     Behind its last field it sends flits without any until a catch buffer that moves with flits only would be empty
@@ -134,6 +134,7 @@ class Transmit(wiring.Component):
         wiring.connect(m, response_intake.read, credits.read)
         wiring.connect(m, response_intake.write, credits.write)
         wiring.connect(m, compression.o, requests.i)
+        wiring.connect(m, response_intake.o, responses.i)
         wiring.connect(m, wiring.flipped(self.tx_req), request_intake.req)
         wiring.connect(m, wiring.flipped(self.tx_orig_data), orig_residue.i)
         wiring.connect(m, wiring.flipped(self.tx_rd_rsp), rd_residue.i)
@@ -161,9 +162,6 @@ class Transmit(wiring.Component):
             orig_data.input.p.error.eq(orig_residue.o.p.error),
             response_intake.enable.eq(self.online),
             response_intake.compress.eq(~self.control.disable_response_compression & ~self.control.encryption),
-            response_intake.room.eq(responses.i.ready),
-            responses.i.valid.eq(response_intake.push),
-            responses.i.payload.eq(response_intake.field),
             response_intake.data_room.eq(rd_data.input.ready),
             rd_data.input.valid.eq(response_intake.data_push),
             rd_data.input.payload.eq(response_intake.rd_data),
@@ -195,16 +193,18 @@ class Transmit(wiring.Component):
             sequence.counts.eq(packer.counts),
             sequence.content.eq(packer.content),
             sequence.outstanding.eq(request_limit.outstanding | response_limit.outstanding),
-            packer.request_valid.eq(requests.valid),
+            packer.request_eligible.eq(requests.eligible),
             requests.take.eq(packer.request_take),
             packer.request_allowance.eq(request_limit.allowance),
-            packer.response_valid.eq(responses.valid),
+            packer.response_eligible.eq(responses.eligible),
+            packer.response_stacks.eq(responses.stacks),
             responses.take.eq(packer.response_take),
             packer.response_allowance.eq(response_limit.allowance),
             packer.fc_valid.eq(release.valid),
             packer.fc_urgent.eq(release.urgent),
             release.take.eq(packer.fc_take),
             packer.complete.eq(release.complete),
+            packer.open.eq(release.init_sent),
             release.complete_taken.eq(packer.complete_taken),
             gearbox.load.eq(sequence.pack),
             gearbox.requests_go.eq(packer.requests_go),
@@ -218,9 +218,15 @@ class Transmit(wiring.Component):
                 limit.between.eq(sequence.between),
                 limit.flit.eq(sequence.flit_between),
             ]
-        for name, most in NATURAL_LIMITS.items():
+        for name, sink in (
+            ("compressed_requests", requests.limits.compressed),
+            ("uncompressed_requests", requests.limits.uncompressed),
+            ("compressed_responses", responses.limits.compressed),
+            ("uncompressed_responses", responses.limits.uncompressed),
+            ("flow_control", packer.flow_control_limit),
+        ):
             limit = self.control.limits[name]
-            m.d.comb += packer.limits[name].eq(Mux(limit == 0, most, limit))
+            m.d.comb += sink.eq(Mux(limit == 0, NATURAL_LIMITS[name], limit))
         for fields, forms, contents, jobs in (
             (requests, packer.requests, packer.request_contents, gearbox.requests),
             (responses, packer.responses, packer.response_contents, gearbox.responses),
