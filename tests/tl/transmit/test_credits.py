@@ -172,3 +172,33 @@ def test_restart_after_the_link_was_down(down_at):
     assert left.requests and left.reads
     check(left, partner)
     assert not any(down_at <= cycle <= down_at + 12 for cycle in result.accepted["req"] + result.accepted["wr_rsp"])
+
+
+@pytest.mark.req("TL-221")
+@pytest.mark.parametrize("kind", ["rd_rsp", "wr_rsp"])
+@pytest.mark.parametrize("after", range(1, 7))
+def test_a_response_is_sent_before_the_link_goes_down_or_never(kind, after):
+    """The link goes down so many cycles after a Response was accepted, in whatever stage it is then: it is offered
+    five cycles after that, and the next session knows nothing of it, nor of its credits."""
+    rng = random.Random(17)
+    read = kind == "rd_rsp"
+    stimulus = Stimulus(
+        reads=[read_response(1, rng=rng, tag=n) for n in range(2)] if read else [],
+        writes=[] if read else [write_response(rng=rng, tag=n) for n in range(2)],
+    )
+    before = []
+
+    def online(cycle):
+        if cycle == 70 + after:
+            before.extend(partner.fields)
+            partner.data.clear()
+        return not 0 <= cycle - 70 - after <= 12
+
+    def hold(channel, waiting, cycle, partner):
+        return cycle < (70 if len(waiting) == 2 else 140)
+
+    partner = Partner({(kind, None): 40 for kind in CLASSES})
+    result = run(SMALL, stimulus, partner=partner, online=online, hold=hold, cycles=300)
+    assert result.accepted[kind][0] == 70
+    assert len(before) == (after > 5)
+    assert [control.tag for _, control in partner.fields[len(before) :]] == [1]
