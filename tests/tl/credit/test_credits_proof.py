@@ -171,7 +171,9 @@ class ClaimBench(wiring.Component):
         count, announced = Signal(7, name=f"{name}_count"), Signal(7, name=f"{name}_announced")
         out, gained = Signal(7, name=f"{name}_out"), Signal(7, name=f"{name}_gained")
         # Of what is out, that of the cycle before: it has left the counter, and not yet what the counter is made of.
-        late, early, gross = (Signal(7, name=f"{name}_{part}") for part in ("late", "early", "gross"))
+        # What comes back in the cycle in which it is spent makes ``early`` negative for a cycle.
+        late, gross = (Signal(7, name=f"{name}_{part}") for part in ("late", "gross"))
+        early = Signal(signed(8), name=f"{name}_early")
         claimed = [dut.spent[c].pool if b is None else dut.spent[c].vc[b] for c, b in members]
         if len(members) > 1:
             claimed.append(dut.spent_by_responses)
@@ -191,6 +193,7 @@ class ClaimBench(wiring.Component):
             m.d.comb += [
                 Assert(late == sum(map(told, claimed), start=Const(0))),
                 Assert(gross + early == announced),
+                Assert(early + late >= 0),
                 Assert(late <= gross),
                 Assert(spent <= count),
                 Assert(announced <= 15),
