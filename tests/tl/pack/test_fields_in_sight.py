@@ -36,7 +36,7 @@ def run(cycles, *, come, take, seed=1):
 
     Returns the number of forms in sight for each arrival without room, and how many fields have gone.
     """
-    dut = FieldsInSight(RESPONSE_FIELD_LAYOUT, DEPTH)
+    dut = FieldsInSight(RESPONSE_FIELD_LAYOUT, DEPTH, responses=True)
     rng = random.Random(f"{seed} {come} {take}")
     refused, gone = [], 0
 

@@ -294,10 +294,11 @@ def _number(spent):
 def _thermometer(m, count, most):
     """Bit n: ``count`` is n + 1 or more."""
     bits = most.bit_length()
-    low, at_least = Signal(1 << bits), Signal(most)
+    low = Signal((1 << bits) - 1)
+    at_least = Signal(most)
     m.d.comb += [
-        low.eq(Cat(count[:bits] == n for n in range(1 << bits))),
-        at_least.eq(Cat(count[bits:].any() | low[n:].any() for n in range(1, most + 1))),
+        low.eq(Cat(count[:bits] == n + 1 for n in range(len(low)))),
+        at_least.eq(Cat(count[bits:].any() | low[n:].any() for n in range(most))),
     ]
     return at_least
 

@@ -37,21 +37,22 @@ class FieldsInSight(wiring.Component):
     limits : backoff limits; they hold from the next cycle on.
     forms, valid : the fields, entry 0 is the oldest, and in bit n whether entry n is there; 0 after reset.
     eligible : bit n: entry n is there, and within the limits with those before it; 0 after reset.
-    stacks : how the fields come to stand if they are Responses.
+    stacks : of Responses: how they come to stand.
     take : bit n: field n leaves ``forms`` in this cycle; the first ones do.
     contents : of the fields that were in ``forms`` in the cycle before, in the same order.
     """
 
-    def __init__(self, layout, depth: int):
-        self.layout, self.depth = layout, depth
+    def __init__(self, layout, depth: int, *, responses: bool = False):
+        self.layout, self.depth, self.responses = layout, depth, responses
+        stacked = {"stacks": Out(STACKS_LAYOUT)} if responses else {}
         super().__init__(
-            {
+            stacked
+            | {
                 "i": In(stream.Signature(layout)),
                 "forms": Out(FIELD_FORM_LAYOUT).array(depth),
                 "limits": In(FORM_LIMITS_LAYOUT),
                 "valid": Out(depth),
                 "eligible": Out(depth),
-                "stacks": Out(STACKS_LAYOUT),
                 "take": In(depth),
                 "contents": Out(content_layout(layout)).array(depth),
             }
@@ -106,10 +107,13 @@ class FieldsInSight(wiring.Component):
                 ),
             ]
             eligible.append(here)
-            padded = Cat(compressed, Const(0, RESPONSES_IN_SIGHT - most))
-            stacked.append(stacks(m, padded, f"without_{gone}_"))
+            if self.responses:
+                padded = Cat(compressed, Const(0, RESPONSES_IN_SIGHT - most))
+                stacked.append(stacks(m, padded, f"without_{gone}_"))
         ways = Signal(self.depth + 1)
-        after = Signal(STACKS_LAYOUT, reset_less=True)
         m.d.comb += ways.eq(Cat(exactly(self.take)))
-        m.d.sync += [self.eligible.eq(select_one(ways, eligible)), after.eq(select_one(ways, stacked))]
-        m.d.comb += self.stacks.eq(after)
+        m.d.sync += self.eligible.eq(select_one(ways, eligible))
+        if self.responses:
+            after = Signal(STACKS_LAYOUT, reset_less=True)
+            m.d.sync += after.eq(select_one(ways, stacked))
+            m.d.comb += self.stacks.eq(after)

@@ -141,17 +141,18 @@ class FlowControlPlacement(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         # Where Responses stand from each start on is known before the layout.
-        occupied = {start: Signal(SECTORS, name=f"occupied_from_{start}") for _, _, start in LAYOUTS}
-        for start, sectors in occupied.items():
-            words = _stack(self.response_compressed, list(self.response_stacks[start % 2]), start % 2)
-            for sector, word in zip(range(start & ~1, SECTORS), words):
-                m.d.comb += sectors[sector].eq((Cat(*word) & self.candidates.replicate(2)).any())
+        stood = [_stack(self.response_compressed, list(self.response_stacks[first]), first) for first in (0, 1)]
         free = [[Const(0)] * FC_FIELDS for _ in range(SECTORS)]
         placed = [Const(0)] * FC_FIELDS
+        occupied = {}
         for layout, (base, pairs, start) in zip(self.layout, LAYOUTS):
             below, above = range(2 * base, start), range(start, 2 * (base + pairs))
             for n, sector in enumerate([*below, *reversed(above)][:FC_FIELDS]):
-                here = layout & ~occupied[start][sector]
+                if (start, sector) not in occupied:
+                    word = Cat(*stood[start % 2][sector - (start & ~1)]) & self.candidates.replicate(2)
+                    occupied[start, sector] = taken = Signal(name=f"sector_{sector}_occupied_from_{start}")
+                    m.d.comb += taken.eq(word.any())
+                here = layout & ~occupied[start, sector]
                 free[sector][n] |= here
                 placed[n] |= here
         m.d.comb += [sink.eq(Cat(those)) for sink, those in zip(self.fc, free, strict=True)]

@@ -95,7 +95,7 @@ class Transmit(wiring.Component):
         compression = RequestCompression(config)
         response_intake = ResponseIntake()
         requests = FieldsInSight(REQUEST_FIELD_LAYOUT, config.requests_in_sight)
-        responses = FieldsInSight(RESPONSE_FIELD_LAYOUT, config.responses_in_sight)
+        responses = FieldsInSight(RESPONSE_FIELD_LAYOUT, config.responses_in_sight, responses=True)
         orig_data = Queue(ORIG_DATA_BEAT_LAYOUT, ORIG_DATA_BEATS)
         rd_data = Queue(READ_DATA_BEAT_LAYOUT, READ_DATA_BEATS)
         credits = TransmitCredits(config)
