@@ -47,8 +47,9 @@ class Link(wiring.Component):
     needs_lanes = 1
     synthesis_options = "-nowidelut"
     """Without the multiplexers between LUTs, which ask for more of these and tie them to neighbours."""
-    place_options = "--router router2"
-    """The router that finds its way through a full device; the other one stands still for minutes at single wires."""
+    place_options = "--placer static --router router2"
+    """The placer that needs least wire, and the router that finds its way through a full device; the other one stands
+    still for minutes at single wires."""
 
     def __init__(self, board: Board, phy: PhyConfig = LINK_PHY, *, lanes: int | None = None, serial: bool = True):
         frame = FrameSignature(lanes or board.lanes, board.width)
