@@ -41,7 +41,8 @@ Place = Register | Memory
 
 
 def collect(design) -> tuple[Fragment, list[Register], list[Memory]]:
-    """``design`` elaborated, to be simulated, with all registers and memories in it."""
+    """``design`` elaborated, to be simulated, with all registers and memories in it but those registers of which gates
+    drive some bits: the simulator does not let these be set."""
     registers: list[Register] = []
     memories: list[Memory] = []
 
@@ -49,11 +50,12 @@ def collect(design) -> tuple[Fragment, list[Register], list[Memory]]:
         if isinstance(fragment, MemoryInstance):
             memories.append(Memory(path, fragment._data))
         found = {}
+        gates = {id(signal) for statement in fragment.statements.get("comb", ()) for signal in statement._lhs_signals()}
         for domain, statements in fragment.statements.items():
             if domain != "comb":
                 for statement in statements:
                     found.update((id(signal), signal) for signal in statement._lhs_signals())
-        registers.extend(Register((*path, signal.name), signal) for signal in found.values())
+        registers.extend(Register((*path, signal.name), signal) for name, signal in found.items() if name not in gates)
         for child, name, _ in fragment.subfragments:
             walk(child, (*path, str(name)))
 

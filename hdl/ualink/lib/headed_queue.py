@@ -26,7 +26,7 @@ class HeadedQueue(Queue):
         m = Module()
         heads = [Signal(self.shape, name=f"head_{n}", reset_less=True) for n in range(HEADS)]
         valid = [Signal(name=f"valid_{n}") for n in range(HEADS)]
-        inside = Occupancy(self.depth, name="inside", level=self.level)
+        inside = self.inside
         pushed, popped, place = Signal(), Signal(), Signal()
         refilled, stored, found, behind = Signal(), Signal(), Signal(), Signal(self.shape)
         m.d.comb += [

@@ -56,6 +56,7 @@ class Queue(wiring.Component):
                 "level": Out(range(depth + 1)),
             }
         )
+        self.inside = Occupancy(depth, name="inside", level=self.level)
 
     def elaborate(self, platform):
         m = Module()
@@ -70,7 +71,7 @@ class Queue(wiring.Component):
         write_index = Signal(range(self.depth))
         read_index = Signal(range(self.depth))
         next_read_index = Signal(range(self.depth))
-        inside = Occupancy(self.depth, name="inside", level=self.level)
+        inside = self.inside
         pushed, popped = Signal(), Signal()
         m.d.comb += [pushed.eq(self.input.valid & ~inside.full), popped.eq(self.output.valid & self.output.ready)]
         payload, shown, writes, data = self.input.payload, inside.some, pushed, read.data

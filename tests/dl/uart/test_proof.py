@@ -169,7 +169,13 @@ class Room(wiring.Component):
         m.d.sync += [tcc.eq(tcc + sends), payload.eq(payload + sends - delivers)]
 
         room = Signal(12)
-        m.d.comb += [room.eq(receive.rcc - tcc), Assert(~receive.overflow)]
+        inside = receive.buffer.inside
+        m.d.comb += [
+            room.eq(receive.rcc - tcc),
+            Assert(~receive.overflow),
+            Assert(inside.some == (receive.level != 0)),
+            Assert(inside.full == (receive.level == self._dwords)),
+        ]
         with m.If(receive.released):
             m.d.comb += [
                 Assert(room <= self._dwords),

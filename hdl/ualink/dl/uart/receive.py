@@ -56,11 +56,11 @@ class UartReceive(wiring.Component):
                 "overflow": Out(1),
             }
         )
-        self.released = Signal()
+        self.released, self.buffer = Signal(), Queue(32, dwords)
 
     def elaborate(self, platform):
         m = Module()
-        buffer = Queue(32, self._dwords)
+        buffer = self.buffer
         m.submodules.buffer = ResetInserter(self.disabled)(buffer)
         counts = Signal()
         m.d.comb += [
