@@ -5,11 +5,11 @@ is dword n where the beat starts with it, and dword n + 1 (mod 16) where dword 0
 sector that is split between two beats into dword 0. Every byte of a frame brings its parity bit along.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 from operator import or_
 
-from amaranth.hdl import Cat, Const, Value
+from amaranth.hdl import Cat, Const, Mux, Value
 
 from ualink.dl.flit.format import (
     BEAT_BYTES,
@@ -35,6 +35,7 @@ __all__ = [
     "frame_dword",
     "of_half",
     "one_of",
+    "rest_beyond",
     "sectors_beyond",
 ]
 
@@ -93,3 +94,17 @@ def sectors_beyond(position: Value, short: Value) -> tuple[Value, Value]:
     """
     total = position + short
     return total[:4], total[4]
+
+
+def rest_beyond(form: Callable[[Value], Value], rest, moves: Value, starts: Value) -> tuple[Value, Value]:
+    """What the next half segment begins with, without a message in this one and with one: that comes late.
+
+    ``rest`` is what this one begins with, in ``form``, which makes it of its sectors: these, and in ``short`` what this
+    half segment lacks of a TL flit. It ``moves`` on; a TL flit ``starts`` behind it.
+    """
+    ways = []
+    for messages in (0, 1):
+        sectors, left_over = sectors_beyond(rest.sectors + messages, rest.short)
+        some = form(Mux(moves, sectors, rest.sectors))
+        ways.append(Mux(left_over | ~moves, some, Mux(starts, some, form(Const(0, 4)))))
+    return ways[0], ways[1]

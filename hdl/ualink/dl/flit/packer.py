@@ -1,6 +1,6 @@
 """Packs TL flits and DL messages into DL flits, on the fly (UALink_200 §6.3.3-6.3.5, Figure 6-5)."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, ResetInserter, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, ResetInserter, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -15,7 +15,7 @@ from ualink.dl.flit.half_segment import (
     SHORT,
     fits,
     of_half,
-    sectors_beyond,
+    rest_beyond,
 )
 from ualink.dl.flit.sector_rotator import SectorRotator
 from ualink.dl.interface import tl_flit_signature
@@ -240,13 +240,8 @@ class Packer(wiring.Component):
                 state.d.error.eq(~last & (now.error | error)),
             ]
             # For all ways that this half segment may go.
-            none = _tail(Const(0, 4), following)
-            ways = []
-            for one in (0, 1):
-                sectors, left_over = sectors_beyond(now.tail.sectors + one, now.tail.short)
-                some = _tail(Mux(packing, sectors, now.tail.sectors), following)
-                ways.append(Mux(left_over | ~packing, some, Mux(starts, some, none)))
-            m.d.comb += Value.cast(state.d.tail).eq(Mux(offers_message, ways[1], ways[0]))
+            without, behind = rest_beyond(lambda sectors: _tail(sectors, following), now.tail, packing, starts)
+            m.d.comb += Value.cast(state.d.tail).eq(Mux(offers_message, behind, without))
             step = of_half(FRAME_STEP, half)
             with m.If(packing):
                 m.d.comb += state.d.tail_turn.eq(Mux(starts, step, now.tail_turn + step))

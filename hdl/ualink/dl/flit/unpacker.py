@@ -1,6 +1,6 @@
 """Unpacks TL flits and DL messages from DL flits (UALink_200 §6.3.3-6.3.5)."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, ResetInserter, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, ResetInserter, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -15,7 +15,7 @@ from ualink.dl.flit.half_segment import (
     fits,
     of_half,
     one_of,
-    sectors_beyond,
+    rest_beyond,
 )
 from ualink.dl.flit.receive_buffer import RECEIVED_BEAT_LAYOUT
 from ualink.dl.flit.sector_rotator import SectorRotator
@@ -223,13 +223,8 @@ class Unpacker(wiring.Component):
             with m.If(starts):
                 m.d.comb += state.d.part_message.eq(message_bits)
         # What follows from the sectors still to come is worked out for all ways that this half segment may go.
-        none = _missing(Const(0, 4), following)
-        ways = []
-        for before in (0, 1):
-            sectors, left_over = sectors_beyond(now.missing.sectors + before, now.missing.short)
-            some = _missing(Mux(step, sectors, now.missing.sectors), following)
-            ways.append(Mux(left_over | ~step, some, Mux(starts, some, none)))
-        m.d.comb += Value.cast(state.d.missing).eq(Mux(has_message, ways[1], ways[0]))
+        without, behind = rest_beyond(lambda sectors: _missing(sectors, following), now.missing, step, starts)
+        m.d.comb += Value.cast(state.d.missing).eq(Mux(has_message, behind, without))
 
         sector = Signal(FRAME_SECTOR_BITS, reset_less=True)
         message, message_parity = split_parity(sector)
