@@ -2,10 +2,11 @@
 
 from amaranth.hdl import Module
 from amaranth.lib import data, stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In
 
 from ualink.config import TLConfig
-from ualink.tl.receive.request_reconstruction import REQUEST_ENTRY_LAYOUT, RequestReconstruction, named_entry
+from ualink.lib.forward import forward_member
+from ualink.tl.receive.request_reconstruction import RequestReconstruction, named_entry
 
 __all__ = ["NamedReconstruction"]
 
@@ -16,21 +17,13 @@ class NamedReconstruction(wiring.Component):
 
     def __init__(self, config: TLConfig):
         self.inner = RequestReconstruction(config)
+        members = dict(self.inner.signature.members)
+        del members["field"], members["following_row"]
+        # The stream of Requests has a constant for ``ready``, which cannot be driven.
+        self._same = [name for name in members if name != "request"]
         field = data.StructLayout({"field": 128, "auth_tag": 64})
-        super().__init__(
-            {
-                "field": In(stream.Signature(field, always_ready=True)),
-                "following": In(128),
-                "consume": In(1),
-                "is_switch": In(1),
-                "disable": In(1),
-                "ready": Out(1),
-                "request": Out(stream.Signature(REQUEST_ENTRY_LAYOUT, always_ready=True)),
-                "missing": Out(1),
-                "load_outside": Out(1),
-                "cache_error": Out(1),
-            }
-        )
+        named = {"field": In(stream.Signature(field, always_ready=True)), "following": In(128), "is_switch": In(1)}
+        super().__init__(members | named)
 
     def elaborate(self, platform):
         m = Module()
@@ -44,12 +37,9 @@ class NamedReconstruction(wiring.Component):
             inner.field.p.row.eq(row),
             inner.field.p.way.eq(way),
             inner.following_row.eq(following_row),
-            inner.consume.eq(self.consume),
-            inner.disable.eq(self.disable),
             self.request.valid.eq(inner.request.valid),
             self.request.p.eq(inner.request.p),
         ]
-        m.d.comb += [
-            getattr(self, name).eq(getattr(inner, name)) for name in ("ready", "missing", "load_outside", "cache_error")
-        ]
+        for name in self._same:
+            forward_member(m, inner, name, getattr(self, name))
         return m
