@@ -60,8 +60,8 @@ class UPLIConfig(_Config):
 
     ``req`` … ``wr_rsp`` are the buffers, per port, behind the channel that this side receives;
     ``init_done_qualification`` is the number of consecutive cycles in which CreditInitDone must be seen (ruling A-09
-    of UPLI), at least 2. Without ``prompt_data`` a received data beat is offered two cycles later, and its buffers are
-    block RAMs without more logic.
+    of UPLI), at least 2. Without ``prompt_data`` a received data beat is offered two cycles later, and its buffers have
+    no way round their memory.
     """
 
     req: Credits = Credits(pool=16)
