@@ -65,22 +65,36 @@ def test_squaring_a_register_is_multiplying_it_by_itself():
         assert square(a) == product
 
 
-def test_hardware_computes_the_map():
+@pytest.mark.parametrize("inputs", [1, 31, 64, 70, 512])
+@pytest.mark.parametrize("kind", ["dense", "alike", "zero"])
+def test_hardware_computes_the_map(inputs, kind):
+    """Also where all outputs are the same, where an output is none, and where there is no XOR at all."""
     rng = random.Random(4)
-    a = LinearMap([0, *random_map(rng, 70, 20).rows], 70)
-    vector, image = Signal(70), Signal(21)
+    a = {
+        "dense": LinearMap([0, *random_map(rng, inputs, 20).rows], inputs),
+        "alike": LinearMap([rng.getrandbits(inputs)] * 21, inputs),
+        "zero": LinearMap.zero(inputs, 21),
+    }[kind]
+    vector, image = Signal(inputs), Signal(21)
     m = Module()
-    m.d.comb += image.eq(a.emit(vector))
+    m.d.comb += image.eq(a.emit(m, vector))
 
     async def bench(ctx):
-        for _ in range(40):
-            value = rng.getrandbits(70)
+        for value in [1 << n for n in range(0, inputs, 7)] + [rng.getrandbits(inputs) for _ in range(40)]:
             ctx.set(vector, value)
             assert ctx.get(image) == a(value)
 
     sim = Simulator(m)
     sim.add_testbench(bench)
     sim.run()
+
+
+def test_maps_beside_each_other():
+    rng = random.Random(6)
+    a, b = random_map(rng, 24, 13), random_map(rng, 7, 13)
+    for _ in range(50):
+        x, y = rng.getrandbits(24), rng.getrandbits(7)
+        assert a.beside(b)(x | y << 24) == a(x) ^ b(y)
 
 
 @pytest.mark.parametrize(
@@ -90,8 +104,9 @@ def test_hardware_computes_the_map():
         (lambda: LinearMap([], 2), "2 and 0"),
         (lambda: LinearMap.from_columns([8], 3), "0x8"),
         (lambda: LinearMap.identity(3) + LinearMap.identity(4), "3x3 and 4x4"),
+        (lambda: LinearMap.identity(3).beside(LinearMap.identity(4)), "3 outputs"),
         (lambda: LinearMap.identity(3) @ LinearMap.identity(4), "3 inputs"),
-        (lambda: LinearMap.identity(3).emit(Signal(4)), "4 bits"),
+        (lambda: LinearMap.identity(3).emit(Module(), Signal(4)), "4 bits"),
     ],
 )
 def test_mismatches_are_named(make, complaint):

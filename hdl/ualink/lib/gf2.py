@@ -1,17 +1,21 @@
 """Linear maps over GF(2): the XOR matrices behind CRC, scrambler, FEC and GHASH.
 
-A map is built and composed in Python and becomes hardware as one reduce-XOR per output bit; sharing of common terms is
-left to the synthesis tool, which does it better than an unrolled shift register lets it.
+A map is built and composed in Python. As hardware, a few output bits at a time share their terms: input bits that reach
+the same ones of these outputs are XORed once. Synthesis does not find that by itself: from 512 bits to a CRC of 32 bits
+an ECP5 takes 1,649 LUT4 in place of 2,950, with the same number of XORs one behind the other.
 """
 
 from collections.abc import Callable, Iterable
 from functools import cached_property
 
-from amaranth.hdl import Cat, Const, Value, ValueLike
+from amaranth.hdl import Cat, Const, Module, Signal, Value, ValueLike
 
 from ualink.config import ConfigError
 
 __all__ = ["LinearMap", "crc_advance", "crc_input", "crc_square"]
+
+_SHARED = 16
+"""Outputs work together while so many inputs, on average of a dense map, reach the same ones of them."""
 
 
 class LinearMap:
@@ -126,12 +130,39 @@ class LinearMap:
         mask = (1 << stop - start) - 1
         return LinearMap((row >> start & mask for row in self.rows), stop - start)
 
-    def emit(self, vector: ValueLike) -> Value:
-        """Hardware for the map: a value of ``outputs`` bits, combinational from ``vector``."""
+    def beside(self, other: "LinearMap") -> "LinearMap":
+        """The map of the inputs of both, this one's first: the XOR of the two images."""
+        if self.outputs != other.outputs:
+            raise ConfigError(f"cannot put a map of {self.outputs} outputs beside one of {other.outputs}")
+        return LinearMap((a | b << self.inputs for a, b in zip(self.rows, other.rows)), self.inputs + other.inputs)
+
+    def emit(self, m: Module, vector: ValueLike) -> Value:
+        """Hardware for the map in ``m``: a value of ``outputs`` bits, combinational from ``vector``.
+
+        Statements in conditions of ``m`` must take it made before them.
+        """
         vector = Value.cast(vector)
         if len(vector) != self.inputs:
             raise ConfigError(f"a map of {self.inputs} inputs cannot take a vector of {len(vector)} bits")
-        return Cat((vector & Const(row, self.inputs)).xor() if row else Const(0, 1) for row in self.rows)
+        together = (self.inputs // _SHARED).bit_length() - 1
+        if together < 2:
+            return Cat((vector & Const(row, self.inputs)).xor() if row else Const(0, 1) for row in self.rows)
+        return Cat(
+            LinearMap(self.rows[start : start + together], self.inputs)._emit_together(m, vector)
+            for start in range(0, self.outputs, together)
+        )
+
+    def _emit_together(self, m: Module, vector: Value) -> Value:
+        """All outputs from the XORs of inputs that reach the same ones."""
+        alike: dict[int, int] = {}
+        for i, reached in enumerate(self.columns):
+            alike[reached] = alike.get(reached, 0) | 1 << i
+        alike.pop(0, None)
+        if not alike:
+            return Const(0, self.outputs)
+        shared = Signal(len(alike), name="shared")
+        m.d.comb += shared.eq(Cat((vector & Const(mask, self.inputs)).xor() for mask in alike.values()))
+        return LinearMap.from_columns(alike, self.outputs).emit(m, shared)
 
 
 def crc_advance(polynomial: int, width: int, bits: int) -> LinearMap:

@@ -73,7 +73,7 @@ class PRBSGenerator(wiring.Component):
         m = Module()
         state = Signal(self._order, init=-1)
         word = Signal(self._width)
-        m.d.comb += word.eq(_steps(self._order, self._width).emit(state))
+        m.d.comb += word.eq(_steps(self._order, self._width).emit(m, state))
         with m.If(self.enable):
             m.d.sync += [state.eq(_newest(state, word, self._order)), self.data.eq(word ^ self.inject)]
         return m
@@ -134,7 +134,7 @@ class PRBSChecker(wiring.Component):
         good = Signal(range(lock_words + 1))
         seen, bad = Signal(range(LOSS_WINDOW)), Signal(range(LOSS_WORDS + 1))
         m.d.comb += [
-            expected.eq(_steps(order, width).emit(state)),
+            expected.eq(_steps(order, width).emit(m, state)),
             difference.eq(self.data ^ expected),
             wrong.eq(difference.any()),
         ]

@@ -3,7 +3,7 @@
 from functools import reduce
 from operator import xor
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -22,7 +22,6 @@ CRC_STAGES = {1: 1, 2: 2, 3: 2, 4: 3}
 
 _BEAT_BITS = 8 * BEAT_BYTES
 _SQUARINGS = _BEAT_BITS.bit_length() - 1
-_CHUNK_BITS = 64
 
 FROM_ROOT = crc_square(POLYNOMIAL, CRC_BITS) ** _SQUARINGS
 """From what is accumulated to the CRC register: the 512th power.
@@ -99,27 +98,25 @@ class CrcAccumulator(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        valid, first, parts = self.valid, self.first, self._parts()
+        valid, first, parts = self.valid, self.first, self._parts(m)
         if self._latency == 3:
             valid, first, parts = self._register(m, "chunk", valid, first, parts)
         part = reduce(xor, parts)
         if self._latency >= 2:
             valid, first, (part,) = self._register(m, "beat", valid, first, [part])
+        before = Mux(first, _ROOT_STEP(_ROOT_PRESET), _ROOT_STEP.emit(m, self.root))
         with m.If(self.enable & valid):
-            before = Mux(first, _ROOT_STEP(_ROOT_PRESET), _ROOT_STEP.emit(self.root))
             m.d.sync += self.root.eq(before ^ part)
         return m
 
-    def _parts(self):
-        """What the beat adds, as several values to XOR."""
-        field_start = _BEAT_BITS - CRC_BITS
-        parts = []
-        for start in range(0, _BEAT_BITS, _CHUNK_BITS):
-            stop = min(start + _CHUNK_BITS, field_start)
-            parts.append(_BEAT_INPUT.slice(start, stop).emit(self.data[start:stop]))
-        field = self.data[field_start:]
-        parts[-1] ^= Mux(self.last, self._field.emit(field), _BEAT_INPUT.slice(field_start, _BEAT_BITS).emit(field))
-        return parts
+    def _parts(self, m):
+        """What the beat adds, as one value or several to XOR."""
+        data = Cat(self.data, self.data[-CRC_BITS:] & self.last.replicate(CRC_BITS))
+        added = _BEAT_INPUT.beside(self._field + _BEAT_INPUT.slice(_BEAT_BITS - CRC_BITS, _BEAT_BITS))
+        size = len(data) // (2 if self._latency == 3 else 1)
+        return [
+            added.slice(start, start + size).emit(m, data[start : start + size]) for start in range(0, len(data), size)
+        ]
 
     def _register(self, m, name, valid, first, parts):
         """The same one enabled cycle later."""

@@ -96,5 +96,5 @@ class CrcGenerator(wiring.Component):
         finished = Signal(CRC_GENERATOR_LAYOUT)
         m.d.comb += finished.eq(beat)
         with m.If(beat.last):
-            m.d.comb += finished.data[-CRC_BITS:].eq(~self._finish.emit(root) ^ invert.replicate(CRC_BITS))
+            m.d.comb += finished.data[-CRC_BITS:].eq(~self._finish.emit(m, root) ^ invert.replicate(CRC_BITS))
         return finished
