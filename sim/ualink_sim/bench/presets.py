@@ -10,13 +10,15 @@ from ualink.station import Station
 from .rows import Bench, Options, Row
 from .synthesis import SIZES, in_library, on_ecp5
 from .tl_efficiency import LEAST_FLITS, check_steady
-from .tl_pair import WIRE, Pair, count
+from .tl_pair import SETTLE, WIRE, Pair, count
 from .tl_patterns import BEAT, READ, WRITE_FULL, Kind, Pattern
 
 __all__ = ["benches"]
 
 _KINDS = {"write_full": WRITE_FULL, "read": READ}
 _BEATS = (1, 4)
+_SETTLE = 4 * SETTLE
+"""Cycles until the queue of what is to be answered is full, where Responses go but a little slower than Requests."""
 
 
 def benches(options: Options) -> list[Bench]:
@@ -37,7 +39,7 @@ def _carried(preset: str, name: str, beats: int) -> Bench:
 
     def measure() -> Mapping[str, float]:
         pattern = Pattern(kinds=(Kind(_KINDS[name], beats),))
-        found = check_steady(count(pattern, LEAST_FLITS, pair=Pair(station_preset(preset).tl)))
+        found = check_steady(count(pattern, LEAST_FLITS, pair=Pair(station_preset(preset).tl), settle=_SETTLE))
         return {row.name: min(end["data"] / (2 * end["cycles"]) for end in found)}
 
     return Bench((row,), measure)

@@ -76,8 +76,10 @@ def _simulate(test: str, pattern: Pattern, window: int, latency: int, pair: Pair
         return json.loads(result.read_text())
 
 
-def count(pattern: Pattern, window: int, *, latency: int = WIRE, pair: Pair = Pair()) -> list[dict[str, int]]:
-    """``COUNTS`` of the two transmitters of ``pair`` over ``window`` flits."""
+def count(
+    pattern: Pattern, window: int, *, latency: int = WIRE, pair: Pair = Pair(), settle: int = SETTLE
+) -> list[dict[str, int]]:
+    """``COUNTS`` of the two transmitters of ``pair`` over ``window`` flits, after ``settle`` cycles."""
     found = _simulate(
         "counts",
         pattern,
@@ -85,7 +87,7 @@ def count(pattern: Pattern, window: int, *, latency: int = WIRE, pair: Pair = Pa
         latency,
         pair,
         limits=pattern.limits,
-        settle=SETTLE,
+        settle=settle,
         patience=PATIENCE * window,
     )
     return found["ends"]
