@@ -113,7 +113,8 @@ class AnyPacker(wiring.Component):
             Assert((rx_last_ack != 0) & (buffer.tx_last_seq != 0)),
             Assert(buffer.newest.q.seq_is_last == (buffer.tx_last_seq == RESET_SEQ)),
             # The packer and the slots keep step; between new flits the packer waits with beat 0.
-            Assert((beat <= 9) & (transmit.slot_beat <= 9) & (stage.beat <= 9)),
+            Assert((beat <= 9) & (transmit.slot_beat <= 9)),
+            Assert((stage.beat <= 9) & (stage.last == (stage.beat == 9))),
             Assert(~transmit.slot_fresh | (shown & (beat == transmit.slot_beat))),
             Assert(transmit.slot_fresh | (beat == 0)),
             # Behind the slots comes the stage, and behind that the verdict.

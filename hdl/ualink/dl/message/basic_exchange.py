@@ -53,6 +53,7 @@ class BasicExchange(wiring.Component):
         asking = Signal()
         request_offered = Signal()
         owed = Signal(range(MOST_OWED + 1))
+        owes = Signal()  # beside it: not 0
         unanswered = Signal(range(MOST_UNANSWERED + 1))
         rises = Signal()
         request_left = Signal()
@@ -61,8 +62,8 @@ class BasicExchange(wiring.Component):
             rises.eq(self.ask & ~asked),
             request_left.eq(self.left & request_offered),
             answer_offered.eq(self.offered & ~self.request),
-            self.waiting.eq(asking | (owed != 0)),
-            self.request.eq(owed == 0),
+            self.waiting.eq(asking | owes),
+            self.request.eq(~owes),
             self.unasked.eq(self.ack_received & (unanswered == 0)),
             self.merged.eq(self.request_received & (owed == MOST_OWED) & ~answer_offered),
         ]
@@ -70,6 +71,7 @@ class BasicExchange(wiring.Component):
         m.d.sync += [
             asked.eq(self.ask),
             owed.eq(owed + (self.request_received & ~self.merged) - answer_offered),
+            owes.eq(self.request_received | (owes & ~answer_offered) | (owed > 1)),
         ]
         with m.If(rises):
             m.d.sync += asking.eq(1)

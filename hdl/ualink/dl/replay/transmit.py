@@ -34,6 +34,7 @@ STAGE_LAYOUT = data.StructLayout(
     {
         "valid": 1,
         "beat": range(BEATS_PER_FLIT),
+        "last": 1,
         "kind": TxKind,
         "fresh": 1,
         "replayed": 1,
@@ -41,8 +42,8 @@ STAGE_LAYOUT = data.StructLayout(
         "bad": 1,
     }
 )
-"""The beat on offer: its number, the kind of its slot, whether it is of a new flit or of one out of TxReplay, and of
-one with payload; ``bad``: its source marked it, or was out of step."""
+"""The beat on offer: its number, and whether that is 9; the kind of its slot, whether it is of a new flit or of one out
+of TxReplay, and of one with payload; ``bad``: its source marked it, or was out of step."""
 
 VERDICT_LAYOUT = data.StructLayout(
     {"new": 1, "last": 1, "is_data": 1, "fresh": 1, "replayed": 1, "payload": 1, "bad": 1, "struck": 1}
@@ -85,7 +86,7 @@ class ReplayTransmit(wiring.Component):
     flush : forget all flits and all registers of the replay; the packer must be flushed with it.
     slot_end : the last beat of a slot goes to the register behind ``beat``: the next slot begins.
     codeword_group, rx_last_seq_calc, request_replay : as of ``HeaderScheduler``.
-    rx_last_ack, replay, replay_from : as of ``ReplayBuffer``.
+    rx_last_ack, replay, replay_from : as of ``ReplayBuffer``, which hears of an Ack a cycle later.
     tx_last_seq, tx_replay, held : newest number given out, replay in progress, unacknowledged flits.
     flit_sent, payload_sent, flit_replayed : pulses, one cycle after the last beat was taken: a DL flit, one with
         payload, one out of TxReplay.
@@ -171,6 +172,12 @@ class ReplayTransmit(wiring.Component):
             with m.If(next_from_buffer):
                 m.d.comb += then.replayed_seq.eq(buffer.replay_seq)
 
+        # Between the numbers of the receiver and the pointers of TxReplay: an Ack is heeded a cycle later.
+        acked = Signal(SEQ_BITS, init=RESET_SEQ)
+        m.d.sync += acked.eq(self.rx_last_ack)
+        with m.If(self.flush):
+            m.d.sync += acked.eq(RESET_SEQ)
+
         content, parity = self._offer(m, moved, ready, last)
         wrong, spoilt, verdict = self._verdict(m, content, parity)
         ended = verdict.new & verdict.last
@@ -185,7 +192,7 @@ class ReplayTransmit(wiring.Component):
             buffer.ended.eq(ended & verdict.fresh & verdict.payload),
             # A mismatch of the verdict's own is left out: it spoils this flit and all that follow until ``flush``.
             buffer.store.eq(buffer.ended & verdict.is_data & ~wrong),
-            buffer.rx_last_ack.eq(self.rx_last_ack),
+            buffer.rx_last_ack.eq(acked),
             buffer.replay.eq(self.replay),
             buffer.replay_from.eq(self.replay_from),
             buffer.boundary.eq(self.slot_end | (beat == 0) | (stage.q.valid & (stage.q.beat == 0))),
@@ -227,7 +234,7 @@ class ReplayTransmit(wiring.Component):
             out_of_step.eq((packed.first ^ (now.beat == 0)) | (packed.last ^ last)),
             self.beat.valid.eq(stage.valid),
             self.beat.p.first.eq(stage.beat == 0),
-            self.beat.p.last.eq(stage.beat == BEATS_PER_FLIT - 1),
+            self.beat.p.last.eq(stage.last),
             self.beat.p.kind.eq(stage.kind),
             self.beat.p.data.eq(content),
         ]
@@ -237,6 +244,7 @@ class ReplayTransmit(wiring.Component):
             m.d.comb += [
                 then.valid.eq(moved),
                 then.beat.eq(now.beat),
+                then.last.eq(last),
                 then.kind.eq(now.kind),
                 then.fresh.eq(fresh),
                 then.replayed.eq(from_buffer),

@@ -61,39 +61,47 @@ class UartReset(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        state = self.state
+        state_next = Signal(ResetState)
         owed = Signal()
+        owed_next = Signal()
         before = Signal()
         m.submodules.timer = timer = FlitTimer(len(self.time_out_flits))
         asked = Signal(RESET_LAYOUT, reset_less=True)
         all_streams = Signal()
-        m.d.comb += self.disabled.eq((state != ResetState.IDLE) | owed)
+        m.d.comb += [state_next.eq(self.state), owed_next.eq(owed)]
+        m.d.sync += [
+            self.state.eq(state_next),
+            owed.eq(owed_next),
+            self.disabled.eq((state_next != ResetState.IDLE) | owed_next),
+        ]
         self._messages(m, owed, asked, all_streams)
 
         m.d.sync += before.eq(self.reset)
         m.d.comb += [timer.slot_end.eq(self.slot_end), timer.restart.eq(self.request.sent)]
-        with m.Switch(state):
+        with m.Switch(self.state):
             with m.Case(ResetState.IDLE):
                 m.d.comb += self.error.eq(self.heard_response.valid)
                 with m.If(self.reset & ~before):
-                    m.d.sync += [state.eq(ResetState.SENDING), all_streams.eq(self.reset_all)]
+                    m.d.comb += state_next.eq(ResetState.SENDING)
+                    m.d.sync += all_streams.eq(self.reset_all)
             # A Response that comes while SENDING answers an earlier Request; the one being sent gets its own.
             with m.Case(ResetState.WAITING):
                 with m.If(self.heard_response.valid & (self.heard_response.p.status == 0)):
                     m.d.comb += self.reset_done.eq(1)
-                    m.d.sync += state.eq(ResetState.IDLE)
+                    m.d.comb += state_next.eq(ResetState.IDLE)
                 with m.Elif((self.time_out_flits != 0) & (timer.count >= self.time_out_flits)):
                     m.d.comb += self.reset_timed_out.eq(1)
-                    m.d.sync += state.eq(ResetState.SENDING)
+                    m.d.comb += state_next.eq(ResetState.SENDING)
                 with m.If(self.heard_response.valid):
                     m.d.comb += self.error.eq(self.heard_response.p.status != 0)
 
         with m.If(self.request.sent):
-            m.d.sync += state.eq(ResetState.WAITING)
+            m.d.comb += state_next.eq(ResetState.WAITING)
         with m.If(self.response.sent):
-            m.d.sync += owed.eq(0)
+            m.d.comb += owed_next.eq(0)
         with m.If(self.heard_request.valid):
-            m.d.sync += [owed.eq(1), asked.eq(self.heard_request.payload)]
+            m.d.comb += owed_next.eq(1)
+            m.d.sync += asked.eq(self.heard_request.payload)
         return m
 
     def _messages(self, m, owed, asked, all_streams):
