@@ -89,14 +89,6 @@ def test_hardware_computes_the_map(inputs, kind):
     sim.run()
 
 
-def test_maps_beside_each_other():
-    rng = random.Random(6)
-    a, b = random_map(rng, 24, 13), random_map(rng, 7, 13)
-    for _ in range(50):
-        x, y = rng.getrandbits(24), rng.getrandbits(7)
-        assert a.beside(b)(x | y << 24) == a(x) ^ b(y)
-
-
 @pytest.mark.parametrize(
     ("make", "complaint"),
     [
@@ -104,7 +96,6 @@ def test_maps_beside_each_other():
         (lambda: LinearMap([], 2), "2 and 0"),
         (lambda: LinearMap.from_columns([8], 3), "0x8"),
         (lambda: LinearMap.identity(3) + LinearMap.identity(4), "3x3 and 4x4"),
-        (lambda: LinearMap.identity(3).beside(LinearMap.identity(4)), "3 outputs"),
         (lambda: LinearMap.identity(3) @ LinearMap.identity(4), "3 inputs"),
         (lambda: LinearMap.identity(3).emit(Module(), Signal(4)), "4 bits"),
     ],

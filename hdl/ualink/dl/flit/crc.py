@@ -3,7 +3,7 @@
 from functools import reduce
 from operator import xor
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -22,6 +22,7 @@ CRC_STAGES = {1: 1, 2: 2, 3: 2, 4: 3}
 
 _BEAT_BITS = 8 * BEAT_BYTES
 _SQUARINGS = _BEAT_BITS.bit_length() - 1
+_CHUNK_BITS = 64
 
 FROM_ROOT = crc_square(POLYNOMIAL, CRC_BITS) ** _SQUARINGS
 """From what is accumulated to the CRC register: the 512th power.
@@ -110,13 +111,15 @@ class CrcAccumulator(wiring.Component):
         return m
 
     def _parts(self, m):
-        """What the beat adds, as one value or several to XOR."""
-        data = Cat(self.data, self.data[-CRC_BITS:] & self.last.replicate(CRC_BITS))
-        added = _BEAT_INPUT.beside(self._field + _BEAT_INPUT.slice(_BEAT_BITS - CRC_BITS, _BEAT_BITS))
-        size = len(data) // (2 if self._latency == 3 else 1)
-        return [
-            added.slice(start, start + size).emit(m, data[start : start + size]) for start in range(0, len(data), size)
+        """What the beat adds, as several values to XOR, each out of eight bytes: they can be near to each other."""
+        field_start = _BEAT_BITS - CRC_BITS
+        parts = [
+            _BEAT_INPUT.slice(start, start + _CHUNK_BITS).emit(m, self.data[start : start + _CHUNK_BITS])
+            for start in range(0, _BEAT_BITS, _CHUNK_BITS)
         ]
+        field = self.data[field_start:] & self.last.replicate(CRC_BITS)
+        parts[-1] ^= (self._field + _BEAT_INPUT.slice(field_start, _BEAT_BITS)).emit(m, field)
+        return parts
 
     def _register(self, m, name, valid, first, parts):
         """The same one enabled cycle later."""
