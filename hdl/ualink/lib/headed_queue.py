@@ -40,12 +40,19 @@ class HeadedQueue(Queue):
         first, direct = Signal(), Signal()
         m.d.comb += first.eq(~valid[0] | (popped & ~valid[1]))
         if self.depth > HEADS:
-            waiting = self._store(m, pushed & (~place | stored) & ~direct, refilled, found, behind)
+            written = Signal()
+            waiting = self._store(m, written, refilled, found, behind)
+            # Were it written behind one that is read for the first head, it would be the oldest before it can be read.
+            only = Signal()
+            stays = (valid[1] | stored) & ~(~valid[0] & only)
+            goes = stored & ~(~valid[1] & only)
             m.d.comb += [
                 stored.eq(waiting.some),
                 refilled.eq(place & found),
-                # Were it written, the oldest would be out before it can be read.
-                direct.eq(first & refilled & pushed & (waiting.level == 1)),
+                only.eq(found & (waiting.level == 1)),
+                direct.eq(first & pushed & only),
+                # Known late is whether one goes.
+                written.eq(pushed & Mux(popped, goes, stays)),
             ]
         # One payload comes to the heads in a cycle with ``place``: from the memory, or else what is pushed; with
         # ``direct`` both, the first one and the second.

@@ -131,7 +131,7 @@ def test_further_replay_request_during_a_replay(second):
         assert [number for _, number, *_ in restarted] == list(range(second, HELD + 1)), where
         header = restarted[0][0]
         assert isinstance(header, ExplicitHeader) and header.replay and header.flit_seq_no == second, where
-        assert restarted[0][3] - BEATS + 1 <= again + 4 + BEATS, where
+        assert restarted[0][3] - BEATS + 1 <= again + 5 + BEATS, where
 
 
 @pytest.mark.req("DL-125", "DL-126", "DL-183")

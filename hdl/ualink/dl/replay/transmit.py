@@ -58,7 +58,7 @@ class ReplayTransmit(wiring.Component):
     What a slot carries is decided in the cycle in which the slot before ends, the kind of header one beat before it is
     made.
     A Replay Request takes effect, and sets ``tx_replay``, when the address of its flit is known: a replay starts with
-    the first slot that begins four cycles after the Request or later. From then on every DL flit comes out of TxReplay
+    the first slot that begins five cycles after the Request or later. From then on every DL flit comes out of TxReplay
     until the replay has reached the newest; a further Request and an Ack only change which one.
 
     This is where the parity of the bytes ends: while the CRC generator takes a beat of a DL flit, out of packer or
@@ -86,7 +86,7 @@ class ReplayTransmit(wiring.Component):
     flush : forget all flits and all registers of the replay; the packer must be flushed with it.
     slot_end : the last beat of a slot goes to the register behind ``beat``: the next slot begins.
     codeword_group, rx_last_seq_calc, request_replay : as of ``HeaderScheduler``.
-    rx_last_ack, replay, replay_from : as of ``ReplayBuffer``, which hears of an Ack a cycle later.
+    rx_last_ack, replay, replay_from : as of ``ReplayBuffer``, which hears of them a cycle later.
     tx_last_seq, tx_replay, held : newest number given out, replay in progress, unacknowledged flits.
     flit_sent, payload_sent, flit_replayed : pulses, one cycle after the last beat was taken: a DL flit, one with
         payload, one out of TxReplay.
@@ -172,11 +172,13 @@ class ReplayTransmit(wiring.Component):
             with m.If(next_from_buffer):
                 m.d.comb += then.replayed_seq.eq(buffer.replay_seq)
 
-        # Between the numbers of the receiver and the pointers of TxReplay: an Ack is heeded a cycle later.
-        acked = Signal(SEQ_BITS, init=RESET_SEQ)
-        m.d.sync += acked.eq(self.rx_last_ack)
+        # Registers between the commands of the partner and the pointers of TxReplay.
+        rx_last_ack = Signal(SEQ_BITS, init=RESET_SEQ)
+        replay = Signal()
+        replay_from = Signal(SEQ_BITS, reset_less=True)
+        m.d.sync += [rx_last_ack.eq(self.rx_last_ack), replay.eq(self.replay), replay_from.eq(self.replay_from)]
         with m.If(self.flush):
-            m.d.sync += acked.eq(RESET_SEQ)
+            m.d.sync += [rx_last_ack.eq(RESET_SEQ), replay.eq(0)]
 
         content, parity = self._offer(m, moved, ready, last)
         wrong, spoilt, verdict = self._verdict(m, content, parity)
@@ -192,9 +194,9 @@ class ReplayTransmit(wiring.Component):
             buffer.ended.eq(ended & verdict.fresh & verdict.payload),
             # A mismatch of the verdict's own is left out: it spoils this flit and all that follow until ``flush``.
             buffer.store.eq(buffer.ended & verdict.is_data & ~wrong),
-            buffer.rx_last_ack.eq(acked),
-            buffer.replay.eq(self.replay),
-            buffer.replay_from.eq(self.replay_from),
+            buffer.rx_last_ack.eq(rx_last_ack),
+            buffer.replay.eq(replay),
+            buffer.replay_from.eq(replay_from),
             buffer.boundary.eq(self.slot_end | (beat == 0) | (stage.q.valid & (stage.q.beat == 0))),
             buffer.moves.eq(moved),
             buffer.read.eq(moved & Mux(last, next_from_buffer, from_buffer)),
