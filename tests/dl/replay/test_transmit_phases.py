@@ -16,7 +16,7 @@ from ualink_sim.model.dl.header import ExplicitHeader, decode_header
 BEATS = 10
 DATA_BITS = 48
 HELD = 4
-MEETINGS = [(phase, offset) for phase in range(BEATS) for offset in range(1, 8)] + [(5, n) for n in range(8, 27)]
+MEETINGS = [(phase, offset) for phase in range(BEATS) for offset in range(1, 9)] + [(5, n) for n in range(8, 27)]
 """Beats of a slot in which a replay is asked for, and cycles from there to the second event: all while the pointer of
 the replay moves, then all phases of the slots that follow."""
 SETTLED = 5
