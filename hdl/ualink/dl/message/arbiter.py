@@ -48,12 +48,13 @@ class MessageArbiter(wiring.Component):
         under_way = Signal()
         may_go = Signal(len(classes))
         more = Signal()
+        may_take = Cat(Const(3, 2), self.uart_may_start | under_way)
         m.d.comb += [
-            may_go.eq(Cat(source.valid for source in classes) & Cat(Const(3, 2), self.uart_may_start | under_way)),
+            may_go.eq(Cat(source.valid for source in classes) & may_take),
             self.message.valid.eq((chosen & may_go).any()),
         ]
         for n, source in enumerate(classes):
-            m.d.comb += source.ready.eq(chosen[n] & may_go[n] & self.message.ready)
+            m.d.comb += source.ready.eq(chosen[n] & may_take[n] & self.message.ready)
             with m.If(chosen[n]):
                 m.d.comb += [self.message.payload.eq(source.p.dword), more.eq(source.p.more)]
 

@@ -124,7 +124,8 @@ class ControlMessages(wiring.Component):
             self.is_of_0.eq(~order.output.payload),
             self.message.p.dword.eq(Mux(order.output.payload, channel_4.message.payload, channel_0.message.payload)),
             order.output.ready.eq(self.message.ready),
-            channel_0.message.ready.eq(order.output.valid & ~order.output.payload & self.message.ready),
-            channel_4.message.ready.eq(order.output.valid & order.output.payload & self.message.ready),
+            # Without a place in the order there is no message.
+            channel_0.message.ready.eq(~order.output.payload & self.message.ready),
+            channel_4.message.ready.eq(order.output.payload & self.message.ready),
         ]
         return m
