@@ -40,19 +40,12 @@ class HeadedQueue(Queue):
         first, direct = Signal(), Signal()
         m.d.comb += first.eq(~valid[0] | (popped & ~valid[1]))
         if self.depth > HEADS:
-            written = Signal()
-            waiting = self._store(m, written, refilled, found, behind)
-            # Were it written behind one that is read for the first head, it would be the oldest before it can be read.
-            only = Signal()
-            stays = (valid[1] | stored) & ~(~valid[0] & only)
-            goes = stored & ~(~valid[1] & only)
+            waiting = self._store(m, pushed & (~place | stored) & ~direct, refilled, found, behind)
             m.d.comb += [
                 stored.eq(waiting.some),
                 refilled.eq(place & found),
-                only.eq(found & (waiting.level == 1)),
-                direct.eq(first & pushed & only),
-                # Known late is whether one goes.
-                written.eq(pushed & Mux(popped, goes, stays)),
+                # Were it written, the oldest would be out before it can be read.
+                direct.eq(first & refilled & pushed & (waiting.level == 1)),
             ]
         # One payload comes to the heads in a cycle with ``place``: from the memory, or else what is pushed; with
         # ``direct`` both, the first one and the second.
