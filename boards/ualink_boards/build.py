@@ -5,7 +5,7 @@ import shlex
 import shutil
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,6 +29,9 @@ _BLOCK_BITS = 4097
 """Bits from which on a memory is made of block RAMs: LUT RAMs of 16 rows and 256 bits would need 384 LUTs."""
 _BLOCK_ROWS = 17
 """Rows from which on: a LUT RAM has 16."""
+_ROUTER = {"router2/bbMargin/x": "12", "router2/bbMargin/y": "12"}
+"""Settings of nextpnr that its command line lacks: how many tiles beside the box around a net ``router2`` may go from
+the first round on. With its 3 a dense design comes to stand at some hundred wires that two nets want."""
 Progress = Callable[[str], None]
 
 
@@ -119,6 +122,8 @@ def _trellis(board: Ecp5Board, design, name: str, work: Path, *, seed: int, plac
             progress(step)
             start = time.monotonic()
             run([find_tool(tool), *arguments], build)
+            if tool == "yosys":
+                _set(build / "top.json", _ROUTER)
             seconds[step] = round(time.monotonic() - start, 1)
         required = {domain: hertz / 1e6 for domain, hertz in top.clock_hz.items()}
         report = Report(
@@ -144,6 +149,13 @@ def _trellis(board: Ecp5Board, design, name: str, work: Path, *, seed: int, plac
         for source, target in kept.items():
             (build / source).replace(work / target)
     return report
+
+
+def _set(netlist: Path, settings: Mapping[str, str]) -> None:
+    """Settings in a netlist are read by nextpnr like those that it writes there itself."""
+    content = json.loads(netlist.read_text())
+    content["modules"]["top"]["settings"] = settings
+    netlist.write_text(json.dumps(content))
 
 
 def _commands(script: str) -> list[tuple[str, list[str]]]:

@@ -107,8 +107,11 @@ def test_yosys_is_told_how_to_keep_a_design_small(monkeypatch, tmp_path):
 
 
 def test_nextpnr_is_told_how_to_route_a_full_device(monkeypatch, tmp_path):
-    told = tmp_path / "told"
-    tools = {"yosys": "exit 0", "nextpnr-ecp5": f"echo $@ > {told}; exit 1"}
+    told, netlist = tmp_path / "told", tmp_path / "netlist"
+    tools = {
+        "yosys": """echo '{"modules": {"top": {"cells": {}}}}' > top.json""",
+        "nextpnr-ecp5": f"echo $@ > {told}; cp top.json {netlist}; exit 1",
+    }
     for name, does in tools.items():
         (tmp_path / name).write_text(f"#!/bin/sh\n{does}\n")
         (tmp_path / name).chmod(0o755)
@@ -117,6 +120,8 @@ def test_nextpnr_is_told_how_to_route_a_full_device(monkeypatch, tmp_path):
     with pytest.raises(BuildError, match="nextpnr-ecp5 failed"):
         building.build("versa_ecp5_5g", out=tmp_path / "out", seed=5)
     assert "--seed 5 --timing-allow-fail --report nextpnr.json --router router2" in told.read_text()
+    margins = {"router2/bbMargin/x": "12", "router2/bbMargin/y": "12"}
+    assert json.loads(netlist.read_text()) == {"modules": {"top": {"cells": {}, "settings": margins}}}
 
 
 def test_a_tool_is_the_one_that_the_environment_names(monkeypatch):
