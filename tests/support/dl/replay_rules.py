@@ -70,8 +70,8 @@ class _EndRules:
         """One slot: what was sent; header, fate and CRC verdict of what was judged in it. Returns a complaint.
 
         The slot has six beats, its header is chosen in beat 4, and registers are looked at in beat 5. A Replay Request
-        moves the pointer of the replay three cycles after it was judged, an Ack that overtakes the replay four cycles
-        after, an Ack of everything two; what comes too late for the slot that follows counts for the one after that.
+        moves the pointer of the replay four cycles after it was judged, an Ack that overtakes the replay five cycles
+        after, an Ack of everything three; what comes too late for the slot that follows counts for the one after that.
         In no case is there a new flit before the replay has ended (DL-183). A new flit has its number, and may be
         named by the partner, from beat 3 of the slot after it on: before that nobody knows whether it is spoilt.
         """
@@ -101,9 +101,9 @@ class _EndRules:
         complaint = complaint or self._progress(number, record, freed)
 
         cancelled = freed and not sender.tx_replay_buffer
-        if asked and judge <= 2:
+        if asked and judge <= 1:
             self.pointer, self.first = asked, True
-        if (cancelled and judge <= 3) or judge <= 1:
+        if (cancelled and judge <= 2) or judge == 0:
             self._overtake()
         self.stored_last = payload and not replaying and not record.error
         if self.stored_last:
@@ -113,9 +113,9 @@ class _EndRules:
             if len(sender.tx_replay_buffer) > DEPTH:
                 return "more flits are held than TxReplay has room for"
         self._begin()
-        if asked and judge > 2:
+        if asked and judge > 1:
             self.pointer, self.first = asked, True
-        elif cancelled and judge == 4:
+        elif cancelled and judge == 3:
             self.pointer = None
         else:
             self._overtake()
