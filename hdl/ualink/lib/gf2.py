@@ -14,8 +14,8 @@ from ualink.config import ConfigError
 
 __all__ = ["LinearMap", "crc_advance", "crc_input", "crc_square"]
 
-_FEW = 32
-"""Of so many inputs hardly two reach the same outputs."""
+_FEW = 64
+"""Of so many inputs each output has an XOR of its own: what sharing would spare is not worth the tangle."""
 
 
 class LinearMap:

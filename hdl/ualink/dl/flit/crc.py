@@ -114,7 +114,7 @@ class CrcAccumulator(wiring.Component):
         """What the beat adds, as several values to XOR.
 
         With a register behind them each is out of eight bytes: these can be near to each other. All 64 bytes at once
-        take fewer XORs, so tied to each other that the open router of ECP5 finds no way to them.
+        take fewer XORs, so tied to each other that an ECP5 has not the wires for them.
         """
         size = _CHUNK_BITS if self._latency == 3 else _BEAT_BITS
         parts = [
