@@ -73,7 +73,7 @@ def test_flit_that_is_replayed(bit):
     """An upset in TxReplay behind the first transmission spoils the replay, and nothing before."""
 
     def strike(ctx, loop):
-        # Row 3 belongs to the first flit, which has just gone; the bench has everything held replayed from cycle 26 on.
+        # Row 3 belongs to the first flit, which has just gone; the bench asks for a replay of everything held now.
         assert ctx.get(loop.held) == 1
         place = bench().find("transmit", "buffer", "storage")
         ctx.set(place.rows[3], ctx.get(place.rows[3]) ^ 1 << bit)

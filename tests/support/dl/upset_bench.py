@@ -19,7 +19,7 @@ from ualink.dl.flit.unpacker import Unpacker
 from ualink.dl.interface import tl_flit_signature
 from ualink.dl.replay.sequence import RESET_SEQ, SEQ_BITS, next_seq
 from ualink.dl.replay.transmit import ReplayTransmit
-from ualink.phy.interface import TxKind
+from ualink.phy.interface import BEATS_PER_FLIT, TxKind
 
 EXEMPT = ("scheduler", "partner")
 """Submodules whose upsets are not counted here: the header scheduler belongs to the replay itself, the partner to the
@@ -183,7 +183,7 @@ class LoopBench:
         """The register or memory with these names."""
         return next(place for place in self.places if place.path == path)
 
-    def run(self, rng: random.Random, strike, *, cycles=85, at=None, replays=(26, 33, 41)) -> Outcome:
+    def run(self, rng: random.Random, strike, *, cycles=85, at=None, replays=(25, 32, 40)) -> Outcome:
         """Send random TL flits, have those in TxReplay sent again in the cycles ``replays``, call ``strike(ctx, loop)``
         once in cycle ``at``, check all that comes, then restart.
 
@@ -202,7 +202,9 @@ class LoopBench:
         await self._traffic(ctx, self.cycles, self.at)
         loop = self.loop
         if self.outcome.egress or self.outcome.ingress:
+            # The link goes down between two slots.
             ctx.set(loop.run, 0)
+            await ctx.tick().repeat(BEATS_PER_FLIT)
             ctx.set(loop.flush, 1)
             await ctx.tick().repeat(12)
             ctx.set(loop.flush, 0)
