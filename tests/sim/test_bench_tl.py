@@ -325,7 +325,8 @@ def test_two_layers_exchange_the_traffic_of_a_pattern():
 def test_what_a_station_of_a_named_size_carries_is_measured_and_what_it_costs_only_when_asked(monkeypatch):
     asked = []
 
-    def counted(pattern, window, *, pair):
+    def counted(pattern, window, *, pair, settle):
+        assert settle > tl_pair.SETTLE
         asked.append((pattern.kinds, pair.config))
         return [{"cycles": 4000, "flits": 2000, "data": 6000, "requests": 100, "responses": 100}] * 2
 
