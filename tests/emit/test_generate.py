@@ -33,7 +33,8 @@ DESIGNS = {
     "controller-clocks": ("controller", {**STATION, "separate_upli_clock": True}, 1),
     "switch-1": ("switch", {"stations": 2, "route_entries": 8, "station": STATION}, 1),
 }
-FOUR_STATE = ("station-1", "controller-4", "controller-clocks")
+FOUR_STATE = ("controller-4", "controller-clocks")
+"""These have all of a station in them, with one port and with four."""
 
 
 def _designs():
