@@ -53,7 +53,8 @@ class BasicExchange(wiring.Component):
         asking = Signal()
         request_offered = Signal()
         owed = Signal(range(MOST_OWED + 1))
-        owes = Signal()  # beside it: not 0
+        # Not 0, in a register: what goes on offer depends on it, and takes one away.
+        owes = Signal()
         unanswered = Signal(range(MOST_UNANSWERED + 1))
         rises = Signal()
         request_left = Signal()
