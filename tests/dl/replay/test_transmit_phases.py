@@ -181,3 +181,25 @@ def test_link_goes_down_with_a_spoilt_flit(stalled):
         *good, (_, _, inverted, _) = bench().run(begin + 40, drive)
         assert len(good) == HELD and not any(inverted for _, _, inverted, _ in good), f"beat {beat}"
         assert inverted, f"beat {beat}"
+
+
+@pytest.mark.parametrize("before", range(4))
+def test_commands_that_meet_a_flush_are_forgotten(before):
+    """A flush of one cycle, an Ack and a Replay Request in that cycle or up to three before it: with the numbers of a
+    receiver that starts anew nothing is held, nothing is replayed, and no number has been given out."""
+    dut, begin = bench().dut, slot_of_interest()
+    flushed = begin + BEATS
+    seen: list[tuple[int, int, int]] = []
+
+    def drive(ctx, cycle):
+        # The flush comes in a slot without a DL flit, as that of a link does.
+        ctx.set(dut.next_kind, TxKind.IDLE if begin - 2 <= cycle <= flushed + BEATS else TxKind.DATA)
+        ctx.set(dut.flush, cycle == flushed)
+        ctx.set(dut.rx_last_ack, 2 if flushed - before <= cycle <= flushed else 511)
+        ctx.set(dut.replay, cycle == flushed - before)
+        ctx.set(dut.replay_from, 3)
+        if cycle > flushed:
+            seen.append((ctx.get(dut.held), ctx.get(dut.tx_replay), ctx.get(dut.tx_last_seq)))
+
+    assert not [flit for flit in bench().run(flushed + 3 * BEATS, drive) if flit[3] > flushed and flit[0].payload]
+    assert set(seen) == {(0, 0, 511)}
