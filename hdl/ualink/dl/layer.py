@@ -13,6 +13,7 @@ from ualink.dl.flit.crc_generator import CrcGenerator
 from ualink.dl.flit.error_injection import ErrorInjection
 from ualink.dl.flit.packer import Packer
 from ualink.dl.flit.receive_buffer import ReceiveBuffer
+from ualink.dl.flit.strike import BeatStrike, FlitStrike
 from ualink.dl.flit.unpacker import Unpacker
 from ualink.dl.interface import tl_flit_signature
 from ualink.dl.link.forward_progress import ForwardProgress
@@ -77,12 +78,15 @@ class DataLink(wiring.Component):
         link = LinkStateMachine(config.idle_flit_times)
         blocks = SimpleNamespace(
             pacer=Pacer(),
+            egress_strike=FlitStrike(),
             packer=Packer(),
             transmit=ReplayTransmit(config),
             crc_generator=CrcGenerator(config.crc_covers_zero_field, config.crc_stages),
+            wire_strike=BeatStrike(),
             check=FlitCheck(config.crc_covers_zero_field, config.crc_stages),
             receive_buffer=ReceiveBuffer(),
             unpacker=Unpacker(),
+            ingress_strike=FlitStrike(always_ready=True),
             containment=IngressContainment(),
             messages=MessageService(config),
             injection=ErrorInjection(),
@@ -107,10 +111,13 @@ class DataLink(wiring.Component):
     def _towards_the_wire(self, m, link, blocks):
         packer, transmit, crc, receive = blocks.packer, blocks.transmit, blocks.crc_generator, blocks.receive
         connect(m, flipped(self.tx_flit), blocks.pacer.flit_in)
-        connect(m, blocks.pacer.flit_out, packer.flit)
+        connect(m, blocks.pacer.flit_out, blocks.egress_strike.flit_in)
+        connect(m, blocks.egress_strike.flit_out, packer.flit)
         connect(m, blocks.messages.message, packer.message)
         connect(m, packer.beat, transmit.packed)
         connect(m, transmit.beat, crc.beats_in)
+        connect(m, crc.beats_out, blocks.wire_strike.beats_in)
+        connect(m, blocks.wire_strike.beats_out, flipped(self.tx))
         # No DL flit follows one that is spoilt; the link goes down at the end of the slot that has begun by then.
         withheld = Signal()
         contained = transmit.egress_error & link.flits
@@ -132,15 +139,10 @@ class DataLink(wiring.Component):
             transmit.codeword_group.eq(self.config.codeword_group),
             transmit.rx_last_seq_calc.eq(receive.rx_last_seq_calc),
             transmit.rx_last_ack.eq(receive.rx_last_ack),
-            transmit.request_replay.eq(receive.request_replay),
+            transmit.request_replay.eq(receive.request_replay | blocks.injection.replay_request),
+            transmit.strike.eq(blocks.injection.sent_crc),
             transmit.replay.eq(receive.replay_accepted),
             transmit.replay_from.eq(receive.ack_req_seq),
-            self.tx.valid.eq(crc.beats_out.valid),
-            crc.beats_out.ready.eq(self.tx.ready),
-            self.tx.p.data.eq(crc.beats_out.p.data),
-            self.tx.p.first.eq(crc.beats_out.p.first),
-            self.tx.p.last.eq(crc.beats_out.p.last),
-            self.tx.p.kind.eq(crc.beats_out.p.kind),
         ]
 
     def _from_the_wire(self, m, link, blocks):
@@ -148,17 +150,18 @@ class DataLink(wiring.Component):
         for watcher in (check, buffer):
             m.d.comb += [watcher.rx.valid.eq(self.rx.valid), watcher.rx.p.eq(self.rx.p)]
         connect(m, buffer.beat, unpacker.beat)
-        connect(m, unpacker.flit, blocks.containment.received)
+        connect(m, unpacker.flit, blocks.ingress_strike.flit_in)
+        connect(m, blocks.ingress_strike.flit_out, blocks.containment.received)
         connect(m, unpacker.message, blocks.containment.received_message)
         connect(m, blocks.containment.message, blocks.messages.received)
         m.d.comb += [
             receive.ended.eq(check.ended & link.flits & (check.status != SlotStatus.CONTROL)),
-            receive.good.eq(check.status == SlotStatus.GOOD),
+            receive.good.eq((check.status == SlotStatus.GOOD) & ~blocks.injection.received_crc),
             receive.header.eq(check.header),
             receive.rx_replay_limit.eq(self.config.rx_replay_limit),
             receive.held.eq(blocks.transmit.held),
             buffer.accept.eq(receive.accept),
-            blocks.containment.fault.eq(buffer.fault | unpacker.fault),
+            blocks.containment.fault.eq(buffer.fault | unpacker.fault | blocks.injection.ingress_control),
             self.rx_flit.valid.eq(blocks.containment.flit.valid & blocks.messages.receive),
             self.rx_flit.p.eq(blocks.containment.flit.p),
         ]
@@ -197,33 +200,25 @@ class DataLink(wiring.Component):
         ]
 
     def _inject(self, m, blocks):
-        """Errors on demand, on top of what is wired elsewhere."""
-        injection, crc, packer = blocks.injection, blocks.crc_generator, blocks.packer
-        source, unpacked = blocks.pacer.flit_out, blocks.unpacker.flit
-        sent = self.tx.valid & self.tx.ready
-        taken = crc.beats_in.valid & crc.beats_in.ready
-        first_of_flit = self.tx.p.first & (self.tx.p.kind == TxKind.DATA)
+        """Errors on demand: what arms them, what they strike, and when they have struck."""
+        injection, crc = blocks.injection, blocks.crc_generator
+        egress, wire, ingress = blocks.egress_strike, blocks.wire_strike, blocks.ingress_strike
+        last_taken = crc.beats_in.valid & crc.beats_in.ready & crc.beats_in.p.last
         m.d.comb += [
             injection.enable.eq(self.config.inject_enable),
             injection.select.eq(self.config.inject_select),
             injection.trigger.eq(self.config.inject),
-            packer.flit.p.data[0].eq(source.p.data[0] ^ injection.egress_data),
-            packer.flit.p.control_parity.eq(source.p.control_parity ^ injection.egress_control),
-            injection.flit_taken.eq(packer.flit.valid & packer.flit.ready),
-            blocks.transmit.strike.eq(injection.sent_crc),
-            injection.crc_slot_end.eq(taken & crc.beats_in.p.last),
-            injection.crc_struck.eq(taken & crc.beats_in.p.last & (crc.beats_in.p.kind == TxKind.DATA)),
-            self.tx.p.data[0].eq(crc.beats_out.p.data[0] ^ (injection.sent_bit & first_of_flit)),
-            injection.wire_slot_end.eq(sent & self.tx.p.last),
-            injection.wire_struck.eq(sent & first_of_flit),
-            blocks.receive.good.eq((blocks.check.status == SlotStatus.GOOD) & ~injection.received_crc),
+            egress.data.eq(injection.egress_data),
+            egress.control.eq(injection.egress_control),
+            injection.flit_taken.eq(egress.passed),
+            injection.crc_slot_end.eq(last_taken),
+            injection.crc_struck.eq(last_taken & (crc.beats_in.p.kind == TxKind.DATA)),
+            wire.bit.eq(injection.sent_bit),
+            injection.wire_slot_end.eq(wire.slot_end),
+            injection.wire_struck.eq(wire.struck),
             injection.slot_received.eq(blocks.receive.ended),
-            blocks.transmit.request_replay.eq(blocks.receive.request_replay | injection.replay_request),
-            blocks.containment.received.p.data[0].eq(unpacked.p.data[0] ^ injection.ingress_data),
-            injection.flit_received.eq(unpacked.valid),
-            blocks.containment.fault.eq(
-                blocks.receive_buffer.fault | blocks.unpacker.fault | injection.ingress_control
-            ),
+            ingress.data.eq(injection.ingress_data),
+            injection.flit_received.eq(ingress.passed),
         ]
 
     def _show(self, m, link, blocks):

@@ -42,8 +42,8 @@ class ErrorInjection(wiring.Component):
     enable : injection is allowed; taking it away disarms.
     select : ``InjectionPoint``.
     trigger : arms ``select`` when it rises; before the point has struck another rise arms anew.
-    sent_crc … replay_request : one level per point: inject there; each is to be XORed or ORed into what it is named
-        after.
+    sent_crc … replay_request : one level per point: inject there, in the stages of ``ualink.dl.flit.strike`` or in what
+        it is named after.
     crc_slot_end, crc_struck : the last beat of a slot goes to the CRC generator; and it was that of a DL flit.
     wire_slot_end, wire_struck : the last beat of a slot goes to the wire; the first one of a DL flit does.
     flit_taken, flit_received : a TL flit is taken from the TL; the unpacker gives one out.
