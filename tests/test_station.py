@@ -1,13 +1,15 @@
 """A station: which port each cycle belongs to, and what a port sees of the reconciliation sublayer."""
 
+import functools
+
 import pytest
 from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
-from amaranth.sim import Simulator
 
 import ualink.dl.links
 import ualink.station
 from support.few_buffers import FEW_BUFFERS
+from support.shared_simulator import SharedSimulator
 from ualink.config import (
     ConfigError,
     DLConfig,
@@ -23,7 +25,9 @@ from ualink.station import Station
 from ualink.switch.switch import Switch
 from ualink.tl.layer import TransactionLayer
 
-PORTS = pytest.mark.parametrize("ports", [1, 2, 4])
+PORTS = pytest.mark.parametrize(
+    "ports", [pytest.param(ports, marks=pytest.mark.xdist_group(f"station-{ports}")) for ports in (1, 2, 4)]
+)
 pytestmark = pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
 
 
@@ -47,28 +51,17 @@ class CountingLink(wiring.Component):
         return m
 
 
-@pytest.fixture
-def run(monkeypatch):
-    """``run(ports, bench)`` simulates a station whose data links only count."""
-    monkeypatch.setattr(ualink.dl.links, "DataLink", CountingLink)
-
-    def run(ports, bench, config=None):
-        station = Station(config or StationConfig(ports=ports))
-
-        async def testbench(ctx):
-            await bench(ctx, station)
-
-        simulator = Simulator(station)
-        simulator.add_clock(1e-9)
-        simulator.add_testbench(testbench)
-        simulator.run()
-
-    return run
+@functools.cache
+def counting(ports):
+    """A station of ``ports`` ports, simulated, whose data links only count."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ualink.dl.links, "DataLink", CountingLink)
+        return SharedSimulator(Station(FEW_BUFFERS.replace(ports=ports)))
 
 
 @pytest.mark.req("UPLI-017", "SW-024")
 @PORTS
-def test_cycles_go_round_the_ports(run, ports):
+def test_cycles_go_round_the_ports(ports):
     """Slots 0; 0, 1; or 0, 1, 2, 3, from reset on, and every port gets an equal share of the wire: one beat in each."""
 
     async def bench(ctx, station):
@@ -80,7 +73,7 @@ def test_cycles_go_round_the_ports(run, ports):
             assert (beat.port, beat.data) == (cycle % ports, cycle // ports)
             await ctx.tick()
 
-    run(ports, bench)
+    counting(ports).run(bench)
 
 
 @pytest.mark.req("UPLI-017", "SW-024")
@@ -91,7 +84,7 @@ def test_a_station_has_one_two_or_four_ports():
 
 
 @PORTS
-def test_a_port_stands_still_in_the_cycles_of_the_others(run, ports):
+def test_a_port_stands_still_in_the_cycles_of_the_others(ports):
     async def bench(ctx, station):
         for _ in range(5 * ports):
             await ctx.tick()
@@ -99,11 +92,11 @@ def test_a_port_stands_still_in_the_cycles_of_the_others(run, ports):
         expected = 5 if ports == 1 else 4
         assert [ctx.get(station.dl_status[port].flits_sent) for port in range(ports)] == [expected] * ports
 
-    run(ports, bench)
+    counting(ports).run(bench)
 
 
 @PORTS
-def test_a_stalled_wire_loses_no_beat(run, ports):
+def test_a_stalled_wire_loses_no_beat(ports):
     ready = [1, 0, 0, 1, 1, 1, 0, 1, 0, 1, 1, 0, 0, 0, 1, 1] * 3
 
     async def bench(ctx, station):
@@ -114,11 +107,11 @@ def test_a_stalled_wire_loses_no_beat(run, ports):
             taken[cycle % ports] += now
             await ctx.tick()
 
-    run(ports, bench)
+    counting(ports).run(bench)
 
 
 @PORTS
-def test_a_beat_reaches_its_port_in_its_cycle_only(run, ports):
+def test_a_beat_reaches_its_port_in_its_cycle_only(ports):
     """In the cycle of each port come beats of every port, and cycles without a beat."""
 
     async def bench(ctx, station):
@@ -140,11 +133,11 @@ def test_a_beat_reaches_its_port_in_its_cycle_only(run, ports):
         assert [ctx.get(station.dl_status[port].flits_received) for port in range(ports)] == count
         assert [ctx.get(station.dl_status[port].payload_flits_received) for port in range(ports)] == data
 
-    run(ports, bench)
+    counting(ports).run(bench)
 
 
 @PORTS
-def test_each_port_sees_its_own_faults(run, ports):
+def test_each_port_sees_its_own_faults(ports):
     async def bench(ctx, station):
         for pattern in range(1 << ports):
             ctx.set(station.rs.local_fault, pattern)
@@ -155,7 +148,7 @@ def test_each_port_sees_its_own_faults(run, ports):
                 assert ctx.get(station.dl_status[port].rx_replay) == pattern >> port & 1
                 assert ctx.get(station.dl_status[port].tx_replay) == ~pattern >> port & 1
 
-    run(ports, bench)
+    counting(ports).run(bench)
 
 
 class OnlineLink(CountingLink):
@@ -203,7 +196,7 @@ async def clear_drop(ctx, station, ports, which=None):
 
 
 @pytest.mark.req("RAS-110", "RAS-111", "RAS-042", "RAS-050", "RAS-084", "RAS-086")
-def test_each_error_of_either_agent_puts_all_ports_into_drop_mode(run, monkeypatch):
+def test_each_error_of_either_agent_puts_all_ports_into_drop_mode(monkeypatch):
     """Errors of both classes at both agents, in every slot: the first and, after a clear, the next as well, though the
     agent still shows the one before."""
     monkeypatch.setattr(ualink.dl.links, "DataLink", OnlineLink)
@@ -232,12 +225,12 @@ def test_each_error_of_either_agent_puts_all_ports_into_drop_mode(run, monkeypat
             await clear_drop(ctx, station, 4)
             await ctx.tick().repeat(every - 11 - 16)
 
-    run(4, bench, FEW_BUFFERS.replace(ports=4))
+    SharedSimulator(Station(FEW_BUFFERS.replace(ports=4))).run(bench)
 
 
 @pytest.mark.req("RAS-116", "RAS-094", "RAS-095", "RAS-046", "RAS-048")
 @pytest.mark.parametrize("device", ["accelerator", "switch"])
-def test_link_down_of_one_port(run, monkeypatch, device):
+def test_link_down_of_one_port(monkeypatch, device):
     """At an accelerator all ports of the TL enter Drop Mode, at a switch that port only; links that come up first do
     nothing, and nobody but management leaves."""
     monkeypatch.setattr(ualink.dl.links, "DataLink", OnlineLink)
@@ -260,7 +253,7 @@ def test_link_down_of_one_port(run, monkeypatch, device):
             await ctx.tick().repeat(6 * ports)
             assert dropping(ctx, station) == [0] * ports
 
-    run(ports, bench, config)
+    SharedSimulator(Station(config)).run(bench)
 
 
 @pytest.mark.req("UPLI-023")
