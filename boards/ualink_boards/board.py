@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ualink.phy.serdes.ecp5_rate import Ecp5Rate
+from ualink.phy.serdes.ecp5_unit import Ecp5Unit
 
-__all__ = ["LED_MEANINGS", "Board", "Ecp5Board", "Ecp5Unit", "GtyBoard"]
+__all__ = ["LED_MEANINGS", "Board", "Ecp5Board", "GtyBoard"]
 
 LED_MEANINGS = ("alive", "reference", "signal", "words", "locked", "traffic", "error", "loopback")
 """What the LEDs of a board mean, in its order; boards with fewer show the first of them."""
@@ -48,14 +49,6 @@ class Board(ABC):
     @abstractmethod
     def line_rate(self) -> int:
         """Bit/s of a lane."""
-
-
-@dataclass(frozen=True)
-class Ecp5Unit:
-    """A dual-channel unit in use: its number and the channels that are lanes, in order."""
-
-    unit: int
-    channels: tuple[int, ...]
 
 
 @dataclass(frozen=True, kw_only=True)

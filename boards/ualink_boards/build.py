@@ -6,7 +6,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ualink.checks import ConfigError, check_integer
@@ -22,7 +22,7 @@ from .report import Report, cells_of, clocks_of, utilisation_of
 from .tools import BuildError, find_tool, run
 from .vivado import make_project
 
-__all__ = ["BuildError", "ConfigError", "build"]
+__all__ = ["BuildError", "BuildOptions", "ConfigError", "build"]
 
 _STEPS = {"yosys": "synthesis", "nextpnr-ecp5": "place and route", "ecppack": "bitstream"}
 _BLOCK_BITS = 4097
@@ -35,46 +35,56 @@ the first round on. With its 3 a dense design comes to stand at some hundred wir
 Progress = Callable[[str], None]
 
 
+@dataclass(frozen=True, kw_only=True)
+class BuildOptions:
+    """How far a build goes: ``seed`` of place and route; ``place``, else only what synthesis makes; ``program`` the
+    board with what was built. ConfigError: ``seed`` out of range, or nothing to program."""
+
+    seed: int = 1
+    place: bool = True
+    program: bool = False
+
+    def __post_init__(self):
+        check_integer("seed", self.seed, 0, (1 << 31) - 1)
+        if self.program and not self.place:
+            raise ConfigError("there is nothing to program without place and route")
+
+
 def build(
     board_name: str,
     design_name: str = "bert",
+    options: BuildOptions = BuildOptions(),
     *,
     out: Path | None = None,
-    seed: int = 1,
-    place: bool = True,
-    program: bool = False,
     progress: Progress = lambda step: None,
 ) -> tuple[Report, Path]:
     """Build a design for a board; gives the report and the folder of the results.
 
     ``out`` is that folder, ``build/<board>-<design>`` without. In it are afterwards the bitstream, ``report.json``,
-    ``registers.json`` for the console, and the tools' logs; without ``place`` only what synthesis makes. Files come
-    there when all of them are whole. ``progress`` is called with the name of each step.
+    ``registers.json`` for the console, and the tools' logs. Files come there when all of them are whole. ``progress``
+    is called with the name of each step.
 
-    ConfigError: no such board or design; ``seed`` out of range. BuildError: a program is missing or failed.
+    ConfigError: no such board or design. BuildError: a program is missing or failed.
     """
     board = find_board(board_name)
     design = make_design(design_name, board)
-    check_integer("seed", seed, 0, (1 << 31) - 1)
-    if program and not place:
-        raise ConfigError("there is nothing to program without place and route")
     name = f"{board.name}-{design_name}"
     out = Path("build", name) if out is None else out
     _check_folder(out)
     with tempfile.TemporaryDirectory(prefix=f".{name}-", dir=_existing(out)) as scratch:
         work = Path(scratch)
         if isinstance(board, Ecp5Board):
-            report = _trellis(board, design, name, work, seed=seed, place=place, progress=progress)
+            report = _trellis(board, design, name, work, options, progress)
         else:
             assert isinstance(board, GtyBoard)
-            report = make_project(board, design, name, work, place=place, progress=progress)
+            report = make_project(board, design, work, place=options.place, progress=progress)
         report = replace(report, design=design_name)
         (work / "registers.json").write_text(design.registers.to_json())
         (work / "report.json").write_text(json.dumps(report.as_dict(), indent=1) + "\n")
         out.mkdir(parents=True, exist_ok=True)
         for file in sorted(work.iterdir()):
             file.replace(out / file.name)
-    if program:
+    if options.program:
         progress("programming")
         load(board, out / str(report.bitstream))
     return report, out
@@ -94,12 +104,12 @@ def load(board: Board, bitstream: Path) -> None:
         )
 
 
-def _trellis(board: Ecp5Board, design, name: str, work: Path, *, seed: int, place: bool, progress: Progress) -> Report:
+def _trellis(board: Ecp5Board, design, name: str, work: Path, wanted: BuildOptions, progress: Progress) -> Report:
     """With Yosys, nextpnr and Project Trellis."""
     progress("elaboration")
     platform = board.platform()
     top = Ecp5Top(board, design)
-    options = f"--seed {seed} --timing-allow-fail --report nextpnr.json {design.place_options}"
+    options = f"--seed {wanted.seed} --timing-allow-fail --report nextpnr.json {design.place_options}"
     plan = platform.prepare(
         top,
         "top",
@@ -116,7 +126,7 @@ def _trellis(board: Ecp5Board, design, name: str, work: Path, *, seed: int, plac
         text = without_brackets(free_collisions(netlist.read_text()))
         netlist.write_text(prefer_block_rams(text, bits=_BLOCK_BITS, rows=_BLOCK_ROWS))
         for tool, arguments in _commands((build / "build_top.sh").read_text()):
-            if tool != "yosys" and not place:
+            if tool != "yosys" and not wanted.place:
                 break
             step = _STEPS[tool]
             progress(step)
@@ -130,14 +140,14 @@ def _trellis(board: Ecp5Board, design, name: str, work: Path, *, seed: int, plac
             board=board.name,
             design="",
             device=f"{platform.device}-{platform.speed}{platform.package}",
-            seed=seed,
+            seed=wanted.seed,
             lanes=board.lanes,
             line_rate=board.line_rate,
             utilisation=cells_of(build / "top.json"),
             seconds=seconds,
         )
         kept = {"top.rpt": "synthesis.log", "top.lpf": f"{name}.lpf"}
-        if place:
+        if wanted.place:
             kept |= {"top.tim": "place.log", "top.bit": f"{name}.bit", "top.svf": f"{name}.svf"}
             report = replace(
                 report,

@@ -3,8 +3,9 @@
 from amaranth_boards.ecp5_5g_evn import ECP55GEVNPlatform
 
 from ualink.phy.serdes.ecp5_rate import Ecp5Rate
+from ualink.phy.serdes.ecp5_unit import Ecp5Unit
 
-from .board import LED_MEANINGS, Ecp5Board, Ecp5Unit
+from .board import LED_MEANINGS, Ecp5Board
 from .pins import simple_leds
 
 __all__ = ["BOARD"]

@@ -6,8 +6,9 @@ No oscillator goes to the reference inputs of the SERDES; the board's 100 MHz go
 from amaranth_boards.ecpix5 import ECPIX585Platform
 
 from ualink.phy.serdes.ecp5_rate import Ecp5Rate
+from ualink.phy.serdes.ecp5_unit import Ecp5Unit
 
-from .board import Ecp5Board, Ecp5Unit
+from .board import Ecp5Board
 
 __all__ = ["BOARD"]
 

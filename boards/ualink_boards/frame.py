@@ -50,8 +50,7 @@ class Ecp5Top(Elaboratable):
         for place in board.units:
             self._units.append(
                 Ecp5Dcu(
-                    unit=place.unit,
-                    channels=place.channels,
+                    place,
                     rate=board.rate,
                     width=board.width,
                     times=Ecp5ResetTimes.at(design.registers.clock_hz),

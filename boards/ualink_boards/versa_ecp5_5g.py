@@ -4,8 +4,9 @@ from amaranth.build import Attrs, Pins, PinsN, Resource
 from amaranth_boards.versa_ecp5_5g import VersaECP55GPlatform
 
 from ualink.phy.serdes.ecp5_rate import Ecp5Rate
+from ualink.phy.serdes.ecp5_unit import Ecp5Unit
 
-from .board import LED_MEANINGS, Ecp5Board, Ecp5Unit
+from .board import LED_MEANINGS, Ecp5Board
 from .pins import simple_leds
 
 __all__ = ["BOARD", "VersaPlatform"]

@@ -65,9 +65,7 @@ def core_script(board: GtyBoard) -> str:
     )
 
 
-def make_project(
-    board: GtyBoard, design, name: str, work: Path, *, place: bool, progress: Callable[[str], None]
-) -> Report:
+def make_project(board: GtyBoard, design, work: Path, *, place: bool, progress: Callable[[str], None]) -> Report:
     """Write the project into ``work``; with ``place`` also run Vivado there. BuildError without Vivado."""
     vivado = shutil.which("vivado")
     if place and vivado is None:

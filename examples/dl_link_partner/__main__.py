@@ -8,11 +8,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from dl_link_partner.data_link_top import DataLinkTop
 
 from ualink.emit.verilog import to_verilog
-from ualink_sim.simulator import build
+from ualink_sim.simulator import RunOptions, build
 
 LOG = Path("dl_link_partner.log")
 
 print("compiling the data link (a minute the first time)")
 model = build({"data_link.v": to_verilog(DataLinkTop(), "data_link")}, "data_link")
-model.run("dl_link_partner.bench", log=LOG)
+model.run("dl_link_partner.bench", options=RunOptions(log=LOG))
 print(f"passed; functional coverage of the run is in {LOG}")

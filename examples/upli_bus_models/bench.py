@@ -11,14 +11,15 @@ from ualink_sim.bfm.upli.completer import UPLICompleter
 from ualink_sim.bfm.upli.memory_access import MemoryAccess
 from ualink_sim.bfm.upli.memory_handler import MemoryHandler
 from ualink_sim.bfm.upli.monitor import UPLIMonitor
+from ualink_sim.bfm.upli.options import CompleterOptions, OriginatorOptions
 from ualink_sim.bfm.upli.originator import UPLIOriginator
 
 
 @cocotb.test()
 async def what_is_written_is_read(dut):
     near, far = UPLIBus.from_prefix(dut, "completer"), UPLIBus.from_prefix(dut, "originator")
-    originator = UPLIOriginator(near, hold=lambda: random.choice((0, 0, 5)))
-    completer = UPLICompleter(far, MemoryHandler(), latency=lambda: random.randrange(20))
+    originator = UPLIOriginator(near, OriginatorOptions(hold=lambda: random.choice((0, 0, 5))))
+    completer = UPLICompleter(far, MemoryHandler(), CompleterOptions(latency=lambda: random.randrange(20)))
     monitor = UPLIMonitor(near)
     cocotb.start_soon(Clock(dut.clk, 2, unit="ns").start())
     for model in (originator, completer, monitor):

@@ -5,6 +5,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -12,8 +13,9 @@ import click
 from ualink import config as configuration
 from ualink.description.error import ScenarioError
 from ualink.description.file import load_description, parse_description
-from ualink.description.hardware import read_hardware
+from ualink.description.hardware import Hardware, read_hardware
 from ualink.description.presets import PRESET_NAMES
+from ualink.gather import gathered
 
 __all__ = ["main"]
 
@@ -92,6 +94,17 @@ overrides = click.option(
 )
 
 
+@dataclass(frozen=True)
+class _SimOptions:
+    """Where the results go, and what differs from the scenario."""
+
+    out: Path | None
+    seed: int | None
+    as_json: bool
+    wave: bool
+    overrides: tuple[str, ...]
+
+
 @main.command()
 @click.argument("scenario", type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Folder for the results [out/SCENARIO].")
@@ -99,7 +112,8 @@ overrides = click.option(
 @click.option("--json", "as_json", is_flag=True, help="Print summary.json instead of a table.")
 @click.option("--wave", is_flag=True, help="Also write wave.fst (builds a slower model).")
 @overrides
-def sim(scenario: Path, out: Path | None, seed: int | None, as_json: bool, wave: bool, overrides: tuple[str, ...]):
+@gathered(_SimOptions)
+def sim(scenario: Path, options: _SimOptions):
     """Simulate the pod of SCENARIO (a TOML file, see docs/scenarios.md) on RTL.
 
     Exit status 0 only if every transaction completed and every byte matched. Ctrl-C ends the simulation with the
@@ -108,15 +122,17 @@ def sim(scenario: Path, out: Path | None, seed: int | None, as_json: bool, wave:
     _simulation_product()
     from ualink_sim.output import OutputError
     from ualink_sim.pod.run import simulate
-    from ualink_sim.pod.scenario import ScenarioError
+    from ualink_sim.pod.scenario import load_scenario
     from ualink_sim.report.summary import show_summary
     from ualink_sim.simulator import SimulatorError
 
+    folder = options.out or Path("out") / scenario.stem
     try:
         with _ended_by_signals():
-            results, folder = simulate(
-                scenario, out=out, seed=seed, wave=wave, progress=not as_json, overrides=overrides
-            )
+            chosen = load_scenario(scenario, options.overrides)
+            if options.seed is not None:
+                chosen = chosen.reseed(options.seed)
+            results = simulate(chosen, folder, wave=options.wave, progress=not options.as_json)
     except (ScenarioError, OutputError) as error:
         raise _Refusal(str(error)) from None
     except SimulatorError as error:
@@ -126,7 +142,7 @@ def sim(scenario: Path, out: Path | None, seed: int | None, as_json: bool, wave:
         sys.exit(128 + signal.SIGINT)
     except _Ended as end:
         sys.exit(128 + end.args[0])
-    if as_json:
+    if options.as_json:
         click.echo(json.dumps(results.summary()))
     else:
         show_summary(results, folder)
@@ -157,6 +173,26 @@ def decode(capture: Path | None, as_json: bool, lua: bool):
         raise _Refusal(str(error)) from None
 
 
+@dataclass(frozen=True)
+class _Parameters:
+    """What is generated: a file of parameters, and what goes before it."""
+
+    file: Path | None
+    overrides: tuple[str, ...]
+    ports: str | None
+    stations: int | None
+    preset: str | None
+
+    def read(self) -> Hardware:
+        """The hardware that they describe. ScenarioError, ConfigError: there is none."""
+        if self.file is None:
+            root = parse_description("", "", self.overrides)
+        else:
+            root = load_description(self.file, self.overrides)
+        ports = int(self.ports) if self.ports else None
+        return read_hardware(root, ports=ports, stations=self.stations, preset=self.preset)
+
+
 @main.command()
 @click.argument("what", type=click.Choice(["controller", "station", "switch"]))
 @click.option(
@@ -178,23 +214,15 @@ def decode(capture: Path | None, as_json: bool, lua: bool):
     show_default=True,
     help="Folder for the files.",
 )
-def generate(
-    what: str,
-    file: Path | None,
-    overrides: tuple[str, ...],
-    ports: str | None,
-    stations: int | None,
-    preset: str | None,
-    out: Path,
-):
+@gathered(_Parameters, "parameters")
+def generate(what: str, parameters: _Parameters, out: Path):
     """Write a controller, station or switch as Verilog, parameters and ports as JSON, and waivers for Verilator."""
     from ualink.emit.generate import write_design
 
-    if stations is not None and what != "switch":
+    if parameters.stations is not None and what != "switch":
         raise _Refusal(f"--stations has no meaning for a {what}")
     try:
-        root = parse_description("", "", overrides) if file is None else load_description(file, overrides)
-        hardware = read_hardware(root, ports=int(ports) if ports else None, stations=stations, preset=preset)
+        hardware = parameters.read()
         paths = write_design(what, hardware.switch if what == "switch" else hardware.station, out)
     except (ScenarioError, configuration.ConfigError) as error:
         raise _Refusal(str(error)) from None
@@ -202,6 +230,18 @@ def generate(
         raise _Refusal(f"{error.filename}: {error.strerror}") from None
     for path in paths:
         click.echo(path)
+
+
+@dataclass(frozen=True)
+class _BuildOptions:
+    """How far a design is built, and what is told of it."""
+
+    no_pnr: bool
+    seed: int
+    program: bool
+    as_json: bool
+    only_list: bool
+    out: Path | None
 
 
 @main.command()
@@ -213,36 +253,27 @@ def generate(
 @click.option("--json", "as_json", is_flag=True, help="Print report.json instead of a table.")
 @click.option("--list", "only_list", is_flag=True, help="Print the boards and designs and build nothing.")
 @click.option("-o", "--out", type=click.Path(path_type=Path), help="Folder for the results [build/BOARD-DESIGN].")
-def build(
-    board: str | None,
-    design: str,
-    no_pnr: bool,
-    seed: int,
-    program: bool,
-    as_json: bool,
-    only_list: bool,
-    out: Path | None,
-):
+@gathered(_BuildOptions)
+def build(board: str | None, design: str, options: _BuildOptions):
     """Build a bitstream for BOARD (see docs/boards.md), and say how large and how fast it is.
 
     Exit status 0 when every clock is met, 1 when one is not or a tool has failed.
     """
     try:
-        from ualink_boards.build import BuildError, build
+        from ualink_boards.build import BuildError, BuildOptions, build
         from ualink_boards.show import list_boards, progress_of, show_report
     except ImportError as error:
         raise _Refusal(f"{error.name} is not installed; run: pip install 'amaranth-ualink[boards]'") from None
 
-    if only_list:
+    if options.only_list:
         list_boards()
         return
     if board is None:
         raise click.UsageError("Missing argument 'BOARD'; --list shows them.")
     try:
-        with _ended_by_signals(), progress_of(silent=as_json) as progress:
-            report, folder = build(
-                board, design, out=out, seed=seed, place=not no_pnr, program=program, progress=progress
-            )
+        wanted = BuildOptions(seed=options.seed, place=not options.no_pnr, program=options.program)
+        with _ended_by_signals(), progress_of(silent=options.as_json) as progress:
+            report, folder = build(board, design, wanted, out=options.out, progress=progress)
     except configuration.ConfigError as error:
         raise _Refusal(str(error)) from None
     except BuildError as error:
@@ -254,11 +285,19 @@ def build(
         sys.exit(128 + signal.SIGINT)
     except _Ended as end:
         sys.exit(128 + end.args[0])
-    if as_json:
+    if options.as_json:
         click.echo(json.dumps(report.as_dict()))
     else:
         show_report(report, folder)
     sys.exit(0 if report.timing_met else 1)
+
+
+@dataclass(frozen=True)
+class _Silicon:
+    """What the rows of silicon are mapped to."""
+
+    liberties: tuple[Path, ...]
+    period_ps: int
 
 
 @main.command()
@@ -286,14 +325,8 @@ def build(
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Also put the values into the tables of this Markdown page.",
 )
-def bench(
-    names: tuple[str, ...],
-    as_json: bool,
-    only_list: bool,
-    liberties: tuple[Path, ...],
-    period_ps: int,
-    page: Path | None,
-):
+@gathered(_Silicon, "silicon")
+def bench(names: tuple[str, ...], as_json: bool, only_list: bool, silicon: _Silicon, page: Path | None):
     """Measure the numbers of docs/performance.md: all of them, or the rows whose names are NAME or begin with it.
 
     Simulated rows compile their model first; rows that need place and route take minutes each. What a row needs and
@@ -308,7 +341,7 @@ def bench(
     files = tuple(name for name in names if name.endswith((".lib", ".lib.gz")))
     names = tuple(name for name in names if name not in files)
     try:
-        benches = select(names, Options((*liberties, *map(Path, files)), period_ps), slow=only_list)
+        benches = select(names, Options((*silicon.liberties, *map(Path, files)), silicon.period_ps), slow=only_list)
         for chosen in benches if names and not only_list else ():
             chosen.ready()
     except (UnknownName, Unavailable) as error:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -19,7 +20,7 @@ from .child import run_child
 if TYPE_CHECKING:
     from cocotb_tools.runner import Runner
 
-__all__ = ["Model", "SimulatorError", "build", "build_once", "build_root", "runner", "tools"]
+__all__ = ["Model", "RunOptions", "SimulatorError", "build", "build_once", "build_root", "runner", "tools"]
 
 
 MAKE_FLAGS = ("CFG_CXXFLAGS_PCH_I=-include", f"PYTHON3={sys.executable}")
@@ -93,6 +94,20 @@ def check_wave_support() -> None:
             raise SimulatorError(f"waves need {header}, which is not installed (Debian: apt install {package})")
 
 
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """How a model is run.
+
+    ``wave`` is where an FST file goes (the model must have been built with ``trace=True``); ``log`` takes the
+    simulator's output, which is dropped otherwise; what a Ctrl-C does is told by ``interrupted`` as in ``run_child``.
+    """
+
+    seed: int = 1
+    wave: Path | None = None
+    log: Path | None = None
+    interrupted: Callable[[], bool] = lambda: False
+
+
 class Model:
     """A compiled model of ``top`` in ``folder``."""
 
@@ -106,17 +121,14 @@ class Model:
         *,
         testcase: str | None = None,
         environment: Mapping[str, str] | None = None,
-        seed: int = 1,
-        wave: Path | None = None,
-        log: Path | None = None,
-        interrupted: Callable[[], bool] = lambda: False,
+        options: RunOptions | None = None,
     ) -> None:
         """Run the cocotb tests of Python module ``module``; raise SimulatorError when one fails or none runs.
 
-        ``environment`` reaches the test through ``os.environ``; ``wave`` is where an FST file goes (the model must have
-        been built with ``trace=True``); ``log`` takes the simulator's output, which is dropped otherwise. The simulator
-        ends with this process; what a Ctrl-C does is told by ``interrupted`` as in ``run_child``.
+        ``environment`` reaches the test through ``os.environ``. The simulator ends with this process.
         """
+        options = options or RunOptions()
+        interrupted = options.interrupted
         from cocotb_tools.runner import Verilator, get_results
 
         class Runner(Verilator):
@@ -128,10 +140,11 @@ class Model:
                     if status:
                         raise SystemExit(f"its exit status is {status}")
 
+        trace = ["--trace", "--trace-file", str(Path(options.wave).resolve())] if options.wave else []
         runner = Runner()
         runner.build_dir = self.folder
         with tempfile.TemporaryDirectory(prefix="ualink-") as scratch, tools():
-            output = Path(log) if log else Path(scratch, "log")
+            output = Path(options.log) if options.log else Path(scratch, "log")
             try:
                 results = runner.test(
                     test_module=module,
@@ -141,9 +154,9 @@ class Model:
                     build_dir=self.folder,
                     test_dir=scratch,
                     results_xml=str(Path(scratch, "results.xml")),
-                    seed=seed,
+                    seed=options.seed,
                     extra_env={"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **(environment or {})},
-                    test_args=["--trace", "--trace-file", str(Path(wave).resolve())] if wave else [],
+                    test_args=trace,
                     log_file=output,
                 )
                 tests, failed = get_results(Path(results))

@@ -12,8 +12,9 @@ from ualink_sim.bfm.tl.partner import FlitPartner
 from ualink_sim.bfm.upli.bus import UPLIBus
 from ualink_sim.bfm.upli.completer import UPLICompleter
 from ualink_sim.bfm.upli.memory_access import MemoryAccess
-from ualink_sim.bfm.upli.memory_handler import MemoryHandler, to_beat
+from ualink_sim.bfm.upli.memory_handler import to_beat
 from ualink_sim.bfm.upli.monitor import UPLIMonitor
+from ualink_sim.bfm.upli.options import CompleterOptions, OriginatorOptions
 from ualink_sim.bfm.upli.originator import Transaction, UPLIOriginator
 from ualink_sim.model.upli import transactions as upli
 
@@ -49,14 +50,14 @@ COMPLETER = [
 
 @pytest.mark.parametrize(("arguments", "complaint"), [*BOTH, *ORIGINATOR])
 def test_originator(arguments, complaint):
-    with pytest.raises(ValueError, match=f"^UPLIOriginator: {complaint}"):
-        UPLIOriginator(_bus(), **arguments)
+    with pytest.raises(ValueError, match=f"^OriginatorOptions: {complaint}"):
+        OriginatorOptions(**arguments)
 
 
 @pytest.mark.parametrize(("arguments", "complaint"), [*BOTH, *COMPLETER])
 def test_completer(arguments, complaint):
-    with pytest.raises(ValueError, match=f"^UPLICompleter: {complaint}"):
-        UPLICompleter(_bus(), MemoryHandler(), **arguments)
+    with pytest.raises(ValueError, match=f"^CompleterOptions: {complaint}"):
+        CompleterOptions(**arguments)
 
 
 def test_a_handler_is_a_function():
@@ -136,7 +137,7 @@ def test_a_lost_response_ends_in_a_time_out():
 
 def test_a_completer_that_is_not_there_ends_in_a_time_out():
     wires = Wires()
-    originator = UPLIOriginator(UPLIBus.from_prefix(wires, "upli"), time_out=50)
+    originator = UPLIOriginator(UPLIBus.from_prefix(wires, "upli"), OriginatorOptions(time_out=50))
     originator.submit(Transaction(to_beat(upli.Request(cmd=upli.ReqCmd.READ, addr=0, len=15))))
     with pytest.raises(TimeoutError, match=r"0 without a Response; 1 not issued, CompClkAck and CompClkReq never came"):
         for _ in range(100):

@@ -8,9 +8,8 @@ import sys
 
 import pytest
 
-from ualink_sim.bfm.upli.completer import UPLICompleter
 from ualink_sim.bfm.upli.monitor import UPLIMonitor
-from ualink_sim.bfm.upli.originator import UPLIOriginator
+from ualink_sim.bfm.upli.options import CompleterOptions, OriginatorOptions
 from ualink_sim.bfm.upli.rules import RULES
 
 
@@ -45,8 +44,8 @@ def test_every_option_is_listed(page):
     }
     options = {
         name
-        for model in (UPLIOriginator, UPLICompleter, UPLIMonitor)
-        for name, parameter in inspect.signature(model).parameters.items()
+        for taker in (OriginatorOptions, CompleterOptions, UPLIMonitor)
+        for name, parameter in inspect.signature(taker).parameters.items()
         if parameter.kind is parameter.KEYWORD_ONLY
     }
     assert listed == options

@@ -118,7 +118,7 @@ def test_nextpnr_is_told_how_to_route_a_full_device(monkeypatch, tmp_path):
     monkeypatch.setattr(building, "find_tool", lambda name: str(tmp_path / name))
     monkeypatch.setattr("ualink_boards.designs.bert.Bert.place_options", "--router router2")
     with pytest.raises(BuildError, match="nextpnr-ecp5 failed"):
-        building.build("versa_ecp5_5g", out=tmp_path / "out", seed=5)
+        building.build("versa_ecp5_5g", options=building.BuildOptions(seed=5), out=tmp_path / "out")
     assert "--seed 5 --timing-allow-fail --report nextpnr.json --router router2" in told.read_text()
     margins = {"router2/bbMargin/x": "12", "router2/bbMargin/y": "12"}
     assert json.loads(netlist.read_text()) == {"modules": {"top": {"cells": {}, "settings": margins}}}

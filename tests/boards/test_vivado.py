@@ -10,7 +10,7 @@ import pytest
 
 from ualink.phy.serdes.gty import CORE
 from ualink_boards.boards import find_board
-from ualink_boards.build import BuildError, build
+from ualink_boards.build import BuildError, BuildOptions, build
 from ualink_sim.simulator import tools
 
 pytestmark = pytest.mark.soak
@@ -77,7 +77,7 @@ source $::env(SCRIPT)
 @pytest.fixture(scope="module", params=DESIGNS)
 def project(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("vcu118") / "out"
-    build("vcu118", request.param, out=folder, place=False)
+    build("vcu118", request.param, BuildOptions(place=False), out=folder)
     return folder
 
 

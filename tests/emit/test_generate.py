@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from support.four_state import bench, random_at_power_up, simulate
-from ualink.config import ConfigError
-from ualink.emit.generate import generate
+from ualink.config import StationConfig, SwitchConfig, from_dict
+from ualink.emit.generate import write_design
 from ualink.emit.lint import WAIVERS, waivers
 from ualink_sim.simulator import tools
 
@@ -46,7 +46,12 @@ def _designs():
 def files(request, tmp_path_factory):
     """Verilog, JSON and waivers of one design."""
     what, values, ports = DESIGNS[request.param]
-    return generate(what, values, "test", ports, None, tmp_path_factory.mktemp(request.param))
+    config = from_dict(SwitchConfig if what == "switch" else StationConfig, values, "test")
+    if isinstance(config, SwitchConfig):
+        config = config.replace(station=config.station.replace(ports=ports))
+    else:
+        config = config.replace(ports=ports)
+    return write_design(what, config, tmp_path_factory.mktemp(request.param))
 
 
 def _lint(verilog: Path, *more: str) -> str:
@@ -222,20 +227,13 @@ def test_no_memory_is_written_at_power_up(files):
 def test_another_process_writes_the_same_bytes(files, tmp_path):
     """Under another hash seed, so that an order that comes from a set would show."""
     program = (
-        "import json, sys; from pathlib import Path; from ualink.emit.generate import generate; "
-        "generate('station', json.loads(sys.argv[1]), 'test', 1, None, Path(sys.argv[2]))"
+        "import json, sys; from pathlib import Path; from ualink.config import StationConfig, from_dict; "
+        "from ualink.emit.generate import write_design; "
+        "config = from_dict(StationConfig, json.loads(sys.argv[1]), 'test'); "
+        "write_design('station', config.replace(ports=1), Path(sys.argv[2]))"
     )
     seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"
     environment = {**os.environ, "PYTHONHASHSEED": seed}
     subprocess.run([sys.executable, "-c", program, json.dumps(STATION), str(tmp_path)], env=environment, check=True)
     for path in files:
         assert (tmp_path / path.name).read_bytes() == path.read_bytes()
-
-
-def test_nothing_is_written_when_a_value_is_refused(tmp_path):
-    folder = tmp_path / "out"
-    with pytest.raises(ConfigError, match=r"here\.dl: dl\.replay_depth is 1; .* 2 to 255"):
-        generate("station", {"dl": {"replay_depth": 1}}, "here", None, None, folder)
-    with pytest.raises(ConfigError, match=r"switch\.route_entries is 8"):
-        generate("switch", {"route_entries": 8}, "here", 1, 3, folder)
-    assert not folder.exists()

@@ -24,8 +24,8 @@ def work(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "pod.toml").write_text(SCENARIO)
 
-    def run_pod(model, scenario, *, capture, **_):
-        capture.write_bytes(b"capture")
+    def run_pod(model, job, **_):
+        job.capture.write_bytes(b"capture")
         return make_results(transactions=4)
 
     monkeypatch.setattr(ualink_sim.pod.run, "build_pod", lambda *_, **__: None)
@@ -126,8 +126,8 @@ def test_a_disk_that_fills_up_leaves_what_was_there(work, earlier):
     program = (
         "import resource, ualink_sim.pod.run; from sim.conftest import make_results; from ualink.cli import main\n"
         "ualink_sim.pod.run.build_pod = lambda *_, **__: None\n"
-        "def run_pod(model, scenario, *, capture, **_):\n"
-        "    capture.write_bytes(b'capture'); resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))\n"
+        "def run_pod(model, job, **_):\n"
+        "    job.capture.write_bytes(b'capture'); resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))\n"
         "    return make_results(transactions=4)\n"
         "ualink_sim.pod.run.run_pod = run_pod\n"
         "main(['sim', 'pod.toml', '--out', 'out'])\n"
@@ -143,8 +143,8 @@ def test_a_disk_that_fills_up_leaves_what_was_there(work, earlier):
 
 
 def test_a_capture_that_cannot_be_written_is_told(work, monkeypatch):
-    def run_pod(model, scenario, *, capture, **_):
-        raise OSError(0, "No space left on device", str(capture))
+    def run_pod(model, job, **_):
+        raise OSError(0, "No space left on device", str(job.capture))
 
     monkeypatch.setattr(ualink_sim.pod.run, "run_pod", run_pod)
     result = sim("--out", "out")

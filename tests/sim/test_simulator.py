@@ -5,7 +5,7 @@ import subprocess
 import pytest
 
 from ualink_sim import simulator
-from ualink_sim.simulator import SimulatorError, build, check_wave_support
+from ualink_sim.simulator import RunOptions, SimulatorError, build, check_wave_support
 
 CHAIN = """
 module chain(input clk, input rst, input [3:0] a, output reg [3:0] b);
@@ -26,7 +26,9 @@ def _has_headers() -> bool:
 def test_a_traced_model_writes_waves(tmp_path, monkeypatch):
     monkeypatch.setenv("UALINK_BUILD", str(tmp_path))
     model = build({"chain.v": CHAIN}, "chain", trace=True)
-    model.run("support.lib.chain_bench", environment={"EXPECTED": "0 1 3 6"}, wave=tmp_path / "wave.fst")
+    model.run(
+        "support.lib.chain_bench", environment={"EXPECTED": "0 1 3 6"}, options=RunOptions(wave=tmp_path / "wave.fst")
+    )
     assert (tmp_path / "wave.fst").stat().st_size > 100
     # Verilator's own objects are made with the first model, and are those of the second.
     other = build({"chain.v": CHAIN.replace("b + a", "b - a")}, "chain", trace=True)

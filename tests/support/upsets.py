@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from amaranth.hdl import Fragment, Signal, Value
 from amaranth.hdl._mem import MemoryData, MemoryInstance
 
+from ualink.lib.contract import HARDWARE
+
 __all__ = ["Memory", "Place", "Register", "collect", "flip"]
 
 
@@ -59,7 +61,8 @@ def collect(design) -> tuple[Fragment, list[Register], list[Memory]]:
         for child, name, _ in fragment.subfragments:
             walk(child, (*path, str(name)))
 
-    elaborated = Fragment.get(design, None)
+    # What is upset may break a contract.
+    elaborated = Fragment.get(design, HARDWARE)
     walk(elaborated, ())
     return elaborated, registers, memories
 

@@ -10,6 +10,8 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from ualink.gather import gathered
+
 from . import actions, bit_errors, following, readings, simulated, text
 from .board import Board, open_board
 from .errors import BadInput
@@ -61,27 +63,20 @@ window = click.option("--window", metavar="NAME", help="Only this window of the 
     type=click.Path(dir_okay=False, path_type=Path),
     help="registers.json of the bitstream [the package's own for the design that answers].",
 )
-@click.option("--simulate", "simulated_design", metavar="DESIGN", help="Simulate a board for this command.")
+@click.option("--simulate", "simulated", metavar="DESIGN", help="Simulate a board for this command.")
 @click.pass_context
-def board(
-    context: click.Context,
-    port: str | None,
-    baud: int,
-    timeout: float,
-    design: str | None,
-    registers: Path | None,
-    simulated_design: str | None,
-):
+@gathered(Session, "session")
+def board(context: click.Context, session: Session):
     """Watch and work a board over its serial port (docs/console.md).
 
     Names are WINDOW.REGISTER or WINDOW.REGISTER.FIELD. Exit status 2: something is wrong with what was asked; 1: the
     board does not answer, has gone or refuses; 130: Ctrl-C.
     """
-    if simulated_design is not None:
-        for name, value in (("--port", port), ("--registers", registers)):
+    if session.simulated is not None:
+        for name, value in (("--port", session.port), ("--registers", session.registers)):
             if value is not None and context.get_parameter_source(name[2:]) == click.core.ParameterSource.COMMANDLINE:
                 raise BadInput(f"{name} has no meaning with --simulate")
-    context.obj = Session(port, baud, timeout, design, registers, simulated_design)
+    context.obj = session
 
 
 @board.command()
@@ -170,6 +165,22 @@ def inject(session: Session, error: str | None, count: int, window: str | None):
     click.echo(f"injected {count} in {', '.join(names)}")
 
 
+@dataclass(frozen=True)
+class BitErrorTest:
+    """A bit-error test, as the options say."""
+
+    seconds: float
+    pattern: str | None
+    loopback: str | None
+    lanes: tuple[str, ...]
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """What is set before it starts."""
+        options = {"pattern": self.pattern, "loopback": self.loopback}
+        return {name: value for name, value in options.items() if value is not None}
+
+
 @board.command()
 @click.argument("what", type=click.Choice(["run", "start", "read", "stop"]), default="run")
 @click.option("--seconds", type=click.FloatRange(0.01), default=10.0, show_default=True, help="Length of a run.")
@@ -185,25 +196,17 @@ def inject(session: Session, error: str | None, count: int, window: str | None):
 )
 @as_json
 @click.pass_obj
-def bert(
-    session: Session,
-    what: str,
-    seconds: float,
-    pattern: str | None,
-    loopback: str | None,
-    lanes: tuple[str, ...],
-    confidence: float,
-    as_json: bool,
-):
+@gathered(BitErrorTest, "test")
+def bert(session: Session, what: str, test: BitErrorTest, confidence: float, as_json: bool):
     """Bit-error test: run it for some seconds, or start it, read it and stop it.
 
     Exit status 1 when a lane did not follow the sequence all the time.
     """
-    settings = {name: value for name, value in (("pattern", pattern), ("loopback", loopback)) if value is not None}
+    settings = test.settings
     if settings and what in ("read", "stop"):
         raise BadInput(f"--{next(iter(settings))} has no meaning for {what}")
     with session.open() as opened:
-        chosen = bit_errors.bert_windows(opened, lanes)
+        chosen = bit_errors.bert_windows(opened, test.lanes)
         if what == "stop":
             bit_errors.stop_test(opened, chosen)
         elif what != "read":
@@ -213,7 +216,7 @@ def bert(
         results = (
             bit_errors.read_lanes(opened, chosen)
             if what == "read"
-            else bit_errors.run_test(opened, chosen, seconds, _progress)
+            else bit_errors.run_test(opened, chosen, test.seconds, _progress)
         )
     click.echo(text.bert_json(results, confidence) if as_json else text.bert_lines(results, confidence))
     if not all(lane.good for lane in results):

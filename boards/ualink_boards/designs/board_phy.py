@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from ualink.config import PhyConfig
 from ualink.csr.table import BusSignature
 from ualink.phy.interface import RSSignature
+from ualink.phy.pcs.config import PCSConfig
 from ualink.phy.pcs.pcs import PCS
 from ualink.phy.reconciliation import Reconciliation
 from ualink.phy.register_block import PhyRegisterBlock
@@ -37,7 +38,7 @@ class BoardPhy(wiring.Component):
         self._lanes = lanes
         self._rs = Reconciliation(config)
         self._pcs = PCS(
-            lanes=lanes, width=width, marker_blocks=config.marker_blocks, marker_interval=config.marker_slots
+            PCSConfig(lanes=lanes, width=width, marker_blocks=config.marker_blocks, marker_interval=config.marker_slots)
         )
         self._block = PhyRegisterBlock(config, lanes=lanes, line_rate=line_rate)
         super().__init__(

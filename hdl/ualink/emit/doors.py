@@ -15,6 +15,8 @@ from amaranth.hdl._mem import MemoryInstance
 from amaranth.hdl._nir import Netlist
 from amaranth.lib import wiring
 
+from ualink.lib.contract import HARDWARE
+
 from .gate_levels import Arrivals, Cone
 
 __all__ = ["Door", "HiddenDoor", "doors"]
@@ -87,7 +89,7 @@ def doors(component: wiring.Component, hubs: Iterable[str]) -> dict[str, list[Do
     """
     hubs = set(hubs)
     found: dict[str, list[Door]] = {}
-    _enter(Fragment.get(component, None), component, "", hubs, found)
+    _enter(Fragment.get(component, HARDWARE), component, "", hubs, found)
     missing = hubs - found.keys()
     if missing:
         raise ValueError(f"there is no hub {', '.join(sorted(missing))}")

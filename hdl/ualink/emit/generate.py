@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 from importlib.metadata import version
 from pathlib import Path
 
-from ualink.config import StationConfig, SwitchConfig, from_dict
+from ualink.config import StationConfig, SwitchConfig
 from ualink.emit.blackbox import Blackbox
 from ualink.emit.lint import waivers
 from ualink.emit.memory_modules import MemoryModule, with_memory_modules
@@ -14,23 +14,15 @@ from ualink.emit.verilog import to_rtlil, verilog_of
 from ualink.station import Station
 from ualink.switch.switch import Switch
 
-__all__ = ["generate", "write_design"]
-
-
-def generate(what: str, values: dict, where: str, ports: int | None, stations: int | None, folder: Path) -> list[Path]:
-    """Write ``ualink_<what>.v``, ``.json`` and ``.vlt`` into ``folder`` and return their paths.
-
-    ``values`` are keys of the station's (``controller``, ``station``) or the switch's configuration, ``where`` names
-    them in complaints; ``ports`` and ``stations`` override them. Nothing is written when a value is refused, and the
-    same values give the same bytes each time: nothing in a design depends on the order of a set or on the time.
-    """
-    if what == "switch":
-        return write_design(what, _switch_config(values, where, ports, stations), folder)
-    return write_design(what, _station_config(values, where, ports), folder)
+__all__ = ["write_design"]
 
 
 def write_design(what: str, config: StationConfig | SwitchConfig, folder: Path) -> list[Path]:
-    """As ``generate``, for a whole configuration: a switch's for a ``switch``, else a station's."""
+    """Write ``ualink_<what>.v``, ``.json`` and ``.vlt`` into ``folder`` and return their paths.
+
+    ``config`` is a switch's for a ``switch``, and a station's for a ``controller`` or ``station``. The same values give
+    the same bytes each time: nothing in a design depends on the order of a set or on the time.
+    """
     name = f"ualink_{what}"
     component: Station | Switch
     if isinstance(config, SwitchConfig):
@@ -78,15 +70,3 @@ def _clocks(component: Station | Switch) -> dict[str, str]:
             "upli_reset is the inverse of UPLIReset_N",
         }
     return {"clock": "clk", "reset": "rst, active high, synchronous (the inverse of UPLIReset_N)"}
-
-
-def _station_config(values: dict, where: str, ports: int | None) -> StationConfig:
-    config = from_dict(StationConfig, values, where)
-    return config if ports is None else config.replace(ports=ports)
-
-
-def _switch_config(values: dict, where: str, ports: int | None, stations: int | None) -> SwitchConfig:
-    config = from_dict(SwitchConfig, values, where)
-    if stations is not None:
-        config = config.replace(stations=stations)
-    return config if ports is None else config.replace(station=config.station.replace(ports=ports))

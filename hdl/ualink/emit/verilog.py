@@ -13,6 +13,7 @@ from amaranth.lib import wiring
 from ualink.emit.memories import drop_zero_contents
 from ualink.emit.modules import merge_equal_modules, name_the_unnamed
 from ualink.emit.wire_names import without_brackets
+from ualink.lib.contract import HARDWARE
 
 __all__ = ["port_table", "to_rtlil", "to_verilog", "verilog_of"]
 
@@ -33,7 +34,7 @@ CLOCKS_AND_RESETS = ("clk", "rst", "upli_clk", "upli_rst")
 
 def to_rtlil(component: wiring.Component, name: str) -> str:
     """RTLIL of ``component`` as module ``name``, one module per distinct design below it."""
-    merged = merge_equal_modules(rtlil.convert(component, name=name, emit_src=False))
+    merged = merge_equal_modules(rtlil.convert(component, name=name, platform=HARDWARE, emit_src=False))
     return _order_ports(without_brackets(name_the_unnamed(drop_zero_contents(merged))), component, name)
 
 

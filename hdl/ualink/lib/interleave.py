@@ -64,6 +64,10 @@ class Interleaver(FragmentTransformer):
 
     def _registers(self, fragment, statements):
         """What a register would take over goes into a ring, of which the register is the last."""
+        # In "comb" they would be looked at before all has settled.
+        properties = [statement for statement in statements if isinstance(statement, Property)]
+        fragment.add_statements(self._domain, properties)
+        statements = [statement for statement in statements if not isinstance(statement, Property)]
         driven = LHSMaskCollector()
         driven.visit_stmt(statements)
         following = {}

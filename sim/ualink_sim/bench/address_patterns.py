@@ -23,6 +23,9 @@ ADDRESS_BITS = 57
 REGION = 1 << 20
 """Bytes that share one entry of an Address Cache (UALink_200 §5.5)."""
 
+SPAN = 1 << 37
+"""Bytes that random addresses are drawn from."""
+
 _APART = 1 << 30
 """Distance of streams: they never meet."""
 
@@ -45,16 +48,16 @@ def interleaved(count: int, streams: int = 8, size: int = 256, burst: int = 1) -
         yield stream * _APART + (turn * burst + position) * size
 
 
-def random_addresses(count: int, size: int = 256, span: int = 1 << 37, seed: int = 1) -> Iterator[int]:
+def random_addresses(count: int, size: int = 256, span: int = SPAN, seed: int = 1) -> Iterator[int]:
     """Anywhere in ``span`` bytes."""
     rng = random.Random(seed)
     return (rng.randrange(span // size) * size for _ in range(count))
 
 
 def random_with_hot_streams(
-    count: int, streams: int = 2, share: float = 0.5, size: int = 256, span: int = 1 << 37, seed: int = 1
+    count: int, streams: int = 2, share: float = 0.5, size: int = 256, seed: int = 1
 ) -> Iterator[int]:
-    """``share`` of the Requests belong to one of ``streams`` streams, the others are anywhere."""
+    """``share`` of the Requests belong to one of ``streams`` streams, the others are anywhere in ``SPAN`` bytes."""
     rng = random.Random(seed)
     progress = [0] * streams
     for _ in range(count):
@@ -63,7 +66,7 @@ def random_with_hot_streams(
             yield (1 << 50) + stream * _APART + progress[stream] * size
             progress[stream] += 1
         else:
-            yield rng.randrange(span // size) * size
+            yield rng.randrange(SPAN // size) * size
 
 
 def changing(count: int, streams: int = 4, phase: int = 256, size: int = 256) -> Iterator[int]:

@@ -9,13 +9,14 @@ from ..bfm.upli.bus import UPLIBus
 from ..bfm.upli.channel import Beat
 from ..bfm.upli.completer import UPLICompleter
 from ..bfm.upli.memory_handler import to_beat
+from ..bfm.upli.options import CompleterOptions, OriginatorOptions
 from ..bfm.upli.originator import Transaction, UPLIOriginator
 from ..model.upli import transactions as upli
 from ..request import Request
 from .predict import Outcome, difference
 from .topology import Topology
 
-__all__ = ["Accelerator", "Journey"]
+__all__ = ["Accelerator", "Journey", "Services"]
 
 READY_REQUESTS = 4
 """Requests handed to the bus model ahead of their issue, per accelerator."""
@@ -86,13 +87,22 @@ class Journey:
         return Outcome(status, response_data(self.request, read) if self.request.returns_data else None)
 
 
-class Accelerator:
-    """Accelerator ``number``: two bus models, one per UPLI interface of its station, called once per cycle.
+@dataclass(frozen=True)
+class Services:
+    """What an accelerator asks of its pod.
 
     ``find`` gives the journey of an outstanding Request by (source, port, tag); ``perform`` executes one on the
     destination's memory and gives the response beats of the executable model. ``draw_tag`` gives the authentication
     tag of each Request and of each Response; every beat of a Response has the same.
     """
+
+    perform: Callable[[Journey, Beat, list[Beat]], list]
+    find: Callable[[tuple[int, int, int]], Journey | None]
+    draw_tag: Callable[[], int] = lambda: 0
+
+
+class Accelerator:
+    """Accelerator ``number``: two bus models, one per UPLI interface of its station, called once per cycle."""
 
     def __init__(
         self,
@@ -100,18 +110,16 @@ class Accelerator:
         topology: Topology,
         originator_bus: UPLIBus,
         completer_bus: UPLIBus,
-        perform: Callable[[Journey, Beat, list[Beat]], list],
-        find: Callable[[tuple[int, int, int]], Journey | None],
-        draw_tag: Callable[[], int] = lambda: 0,
+        services: Services,
     ):
         self.number = number
         self.topology = topology
-        self.originator = UPLIOriginator(originator_bus, ports=topology.ports, time_out=0)
-        self.completer = UPLICompleter(completer_bus, self._answer, ports=topology.ports)
+        self.originator = UPLIOriginator(originator_bus, OriginatorOptions(ports=topology.ports, time_out=0))
+        self.completer = UPLICompleter(completer_bus, self._answer, CompleterOptions(ports=topology.ports))
         self.outstanding: dict[tuple[int, int, int], Journey] = {}
-        self._perform = perform
-        self._find = find
-        self._draw_tag = draw_tag
+        self._perform = services.perform
+        self._find = services.find
+        self._draw_tag = services.draw_tag
         self._waiting: dict[int, deque[Request]] = {}
         self._in_flight: dict[Transaction, Journey] = {}
         self._turn = 0

@@ -11,7 +11,7 @@ import random
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 import cocotb
@@ -28,18 +28,18 @@ from ..model.upli import transactions as upli
 from ..records import Transaction
 from ..report.results import Results
 from ..request import Request
-from .accelerator import Accelerator, Journey
+from .accelerator import Accelerator, Journey, Services
 from .block_port import BlockPort
 from .cable_cuts import CableCuts
 from .firmware import PodFirmware
+from .job import Job
 from .link import BeatPort
 from .link_fault import LinkEndState, fault_of
 from .predict import Reference
-from .scenario import Scenario
 from .topology import Topology
 from .wiring import make_links, make_port
 
-__all__ = ["Job"]
+__all__ = ["PodBench"]
 
 RESET_CYCLES = 16
 LINK_UP_CYCLES = 8_000
@@ -55,15 +55,6 @@ STOP_CYCLES = 64
 
 class End(Exception):
     """The run ends before its work is done; the argument is ``Results.ended``."""
-
-
-@dataclass(frozen=True)
-class Job:
-    """What to simulate: requests in order, and where the capture goes (None: nowhere)."""
-
-    scenario: Scenario
-    requests: list[Request]
-    capture: Path | None
 
 
 class PodBench:
@@ -88,9 +79,7 @@ class PodBench:
                 self.topology,
                 UPLIBus.from_prefix(dut, f"acc__{number}__upli_completer"),
                 UPLIBus.from_prefix(dut, f"acc__{number}__upli_originator"),
-                self._perform,
-                self._find,
-                self._tags_of(number),
+                Services(self._perform, self._find, self._tags_of(number)),
             )
             for number in range(scenario.pod.accelerators)
         ]

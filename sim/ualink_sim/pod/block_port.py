@@ -90,9 +90,10 @@ class BlockPort:
     """Handles of one station's block streams towards the PCS; takes and gives what ``BeatPort`` does.
 
     A station whose clock is slower by ``slower_ppm`` than the simulated one neither sends nor receives in some cycles.
+    None: all clocks of the pod are the same, and no PCS matches rates.
     """
 
-    def __init__(self, dut, prefix: str, config: PhyConfig, ports: int, slower_ppm: float = 0.0, matches: bool = False):
+    def __init__(self, dut, prefix: str, config: PhyConfig, ports: int, slower_ppm: float | None = None):
         self._prefix = prefix
         self._tx_valid = getattr(dut, f"{prefix}__tx__valid")
         self._tx_payload = getattr(dut, f"{prefix}__tx__payload")
@@ -102,10 +103,10 @@ class BlockPort:
         self._tx_ready.value = 1
         self._rx_valid.value = 0
         self._rx_payload.value = 0
-        self.pcs = [ReceivePCS(config.rate, matches) for _ in range(ports)]
+        self.pcs = [ReceivePCS(config.rate, slower_ppm is not None) for _ in range(ports)]
         self._sent = [(0, IDLE)] * ports
         self._ready, self._receiving = True, False
-        self._slower, self._late, self._standing = slower_ppm, 0.0, 0
+        self._slower, self._late, self._standing = slower_ppm or 0.0, 0.0, 0
 
     def transmitted(self) -> tuple[int, int, int, bool, bool] | None:
         """The beat of this cycle as (port, data, kind, first, last)."""

@@ -4,7 +4,7 @@ import pickle
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from rich.console import Console
@@ -18,10 +18,10 @@ from ualink.station import Station
 from ..output import output_folder
 from ..report.page import write_report
 from ..report.results import Results, write_results
-from ..request import Request
-from ..simulator import Model, build_once
+from ..simulator import Model, RunOptions, build_once
+from .job import Job
 from .progress import lines, working
-from .scenario import Scenario, load_scenario
+from .scenario import Scenario
 from .top import PodTop
 from .workload import build_requests
 
@@ -57,44 +57,31 @@ def build_pod(accelerators: int, config: SwitchConfig, *, trace: bool = False) -
 
 def run_pod(
     model: Model,
-    scenario: Scenario,
+    job: Job,
     *,
-    capture: Path | None = None,
     wave: Path | None = None,
-    log: Path | None = None,
     report: Callable[[int, int, int], None] | None = None,
-    requests: list[Request] | None = None,
 ) -> Results:
-    """Run ``scenario`` on ``model``; ``report(completed, total, cycle)`` is called now and then; ``requests`` are those
-    of the scenario, if they are made already.
+    """Do ``job`` on ``model``; ``report(completed, total, cycle)`` is called now and then.
 
     The first Ctrl-C ends the run with what was found by then, the second without. Raises ``OSError`` when the
     capture cannot be written.
     """
-    from .bench import Job
-
-    requests = build_requests(scenario) if requests is None else requests
     with tempfile.TemporaryDirectory(prefix="ualink-") as folder:
-        job = Path(folder, "job")
-        job.write_bytes(pickle.dumps(Job(scenario, requests, capture and Path(capture).resolve())))
+        file = Path(folder, "job")
+        file.write_bytes(pickle.dumps(job))
 
         def stop() -> bool:
-            job.with_suffix(".stop").touch()
+            file.with_suffix(".stop").touch()
             return True
 
-        with _watch(job.with_suffix(".progress"), report):
-            model.run(
-                "ualink_sim.pod.bench",
-                environment={"UALINK_JOB": str(job)},
-                seed=scenario.link.seed,
-                wave=wave,
-                log=log,
-                interrupted=stop,
-            )
-        unwritten = job.with_suffix(".unwritten")
+        options = RunOptions(seed=job.scenario.link.seed, wave=wave, interrupted=stop)
+        with _watch(file.with_suffix(".progress"), report):
+            model.run("ualink_sim.pod.bench", environment={"UALINK_JOB": str(file)}, options=options)
+        unwritten = file.with_suffix(".unwritten")
         if unwritten.exists():
-            raise OSError(0, unwritten.read_text(), str(capture))
-        return pickle.loads(job.with_suffix(".results").read_bytes())
+            raise OSError(0, unwritten.read_text(), str(job.capture))
+        return pickle.loads(file.with_suffix(".results").read_bytes())
 
 
 class _watch:
@@ -124,27 +111,15 @@ class _watch:
                 self._report(completed, total, cycle)
 
 
-def simulate(
-    path: Path,
-    *,
-    out: Path | None = None,
-    seed: int | None = None,
-    wave: bool = False,
-    progress: bool = True,
-    overrides: Sequence[str] = (),
-) -> tuple[Results, Path]:
+def simulate(scenario: Scenario, out: Path, *, wave: bool = False, progress: bool = True) -> Results:
     """Do what ``ualink sim`` does: leave a summary, a capture, a report, responses and memories in ``out``.
 
-    Nothing is written when the scenario is refused (ScenarioError), the results have no place (OutputError) or the
+    Nothing is written when a workload is refused (ScenarioError), the results have no place (OutputError) or the
     simulation fails (SimulatorError). A Ctrl-C during the simulation leaves the results so far.
     """
-    scenario = load_scenario(path, overrides)
-    if seed is not None:
-        scenario = scenario.reseed(seed)
     requests = build_requests(scenario)
-    folder = out if out is not None else Path("out") / Path(path).stem
     console = Console(stderr=True, quiet=not progress)
-    with output_folder(folder, [*FILES, *(["wave.fst"] if wave else [])]) as scratch:
+    with output_folder(out, [*FILES, *(["wave.fst"] if wave else [])]) as scratch:
         started = time.monotonic()
         minutes = compile_minutes(scenario.pod.accelerators * scenario.pod.ports)
         with working(console, f"compiling the pod (once per configuration, about {minutes} min and 1 GB on two cores)"):
@@ -160,9 +135,7 @@ def simulate(
             task = bar.add_task("", total=None, cycle=0)
             results = run_pod(
                 model,
-                scenario,
-                requests=requests,
-                capture=scratch / "capture.pcapng",
+                Job(scenario, requests, (scratch / "capture.pcapng").resolve()),
                 wave=scratch / "wave.fst" if wave else None,
                 report=lambda done, total, cycle: bar.update(task, completed=done, total=total, cycle=cycle),
             )
@@ -170,7 +143,7 @@ def simulate(
             bar.update(task, completed=total - results.incomplete, total=total, cycle=results.cycles)
         write_results(results, scratch)
         write_report(results, scratch / "report.html")
-    return results, folder
+    return results
 
 
 def _so_far(bar: Progress) -> str:

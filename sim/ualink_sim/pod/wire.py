@@ -3,8 +3,9 @@
 import math
 import random
 from collections import deque
+from dataclasses import dataclass
 
-__all__ = ["BAD", "CONTROL", "CUT", "DATA", "GOOD", "IDLE", "REMOTE_FAULT", "START", "Beat", "Wire"]
+__all__ = ["BAD", "CONTROL", "CUT", "DATA", "GOOD", "IDLE", "REMOTE_FAULT", "START", "Beat", "Noise", "Wire"]
 
 DATA, IDLE, REMOTE_FAULT = 0, 1, 2
 """Kinds of a transmitted flit slot, as ``ualink.phy.interface.TxKind``."""
@@ -26,12 +27,35 @@ Beat = tuple[int, bool, bool, int, int]
 DARKNESS: Beat = (0, False, False, BAD, CUT)
 
 
+@dataclass(frozen=True)
+class Noise:
+    """What disturbs a wire.
+
+    ``bit_error_rate`` flips bits of data flits after FEC, so that only the CRC shows them: their slots stay GOOD.
+    With probability ``drop_rate`` a loss begins at a slot and lasts ``burst`` slots, whatever they hold.
+    """
+
+    bit_error_rate: float = 0.0
+    drop_rate: float = 0.0
+    burst: int = 1
+
+    def __post_init__(self):
+        if self.burst < 1:
+            raise ValueError(f"burst is {self.burst}; it must be 1 or more")
+        for key in ("bit_error_rate", "drop_rate"):
+            rate = getattr(self, key)
+            if not 0 <= rate < 1:
+                raise ValueError(f"{key} is {rate}; it must be from 0 to below 1")
+
+
+QUIET = Noise()
+
+
 class Wire:
     """Carries whole flit slots of ten beats; ``cycle`` is called once per clock cycle.
 
-    ``bit_error_rate`` flips bits of data flits after FEC, so that only the CRC shows them: their slots stay GOOD.
-    With probability ``drop_rate`` a loss begins at a slot and lasts ``burst`` slots, whatever they hold: a lost slot
-    arrives BAD and without content. ``name`` and ``seed`` together fix every random choice.
+    A slot that is lost to ``noise`` arrives BAD and without content. ``name`` and ``seed`` together fix every random
+    choice.
 
     While ``cut`` is not 0 nothing gets through, and what arrives in its place is of kind CUT. A slot that is under way
     when the cable is cut arrives in part; when it is whole again, the next slot is the first that arrives.
@@ -45,28 +69,15 @@ class Wire:
     cut : how many cuts are in force.
     """
 
-    def __init__(
-        self,
-        latency_cycles: int = 1,
-        bit_error_rate: float = 0.0,
-        burst: int = 1,
-        drop_rate: float = 0.0,
-        seed: int = 1,
-        name: str = "",
-    ):
+    def __init__(self, latency_cycles: int = 1, noise: Noise = QUIET, *, seed: int = 1, name: str = ""):
         if latency_cycles < 1:
             raise ValueError(f"latency_cycles is {latency_cycles}; it must be 1 or more")
-        if burst < 1:
-            raise ValueError(f"burst is {burst}; it must be 1 or more")
-        for key, rate in (("bit_error_rate", bit_error_rate), ("drop_rate", drop_rate)):
-            if not 0 <= rate < 1:
-                raise ValueError(f"{key} is {rate}; it must be from 0 to below 1")
         self.slots = self.data_flits = self.lost_slots = self.lost_flits = self.errored_flits = self.flipped_bits = 0
         self.cut_slots = self.cut = 0
         self._dark = False
-        self._burst = burst
-        self._bit_gaps = _Gaps(bit_error_rate, f"{seed}/{name}/bits")
-        self._slot_gaps = _Gaps(drop_rate, f"{seed}/{name}/slots")
+        self._burst = noise.burst
+        self._bit_gaps = _Gaps(noise.bit_error_rate, f"{seed}/{name}/bits")
+        self._slot_gaps = _Gaps(noise.drop_rate, f"{seed}/{name}/slots")
         self._bits_to_error = self._bit_gaps.draw()
         self._slots_to_loss = self._slot_gaps.draw()
         self._loss_left = 0

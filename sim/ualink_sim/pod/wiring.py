@@ -5,7 +5,7 @@ from .block_port import BlockPort
 from .link import BeatPort, LinkDirection
 from .scenario import Scenario
 from .topology import Topology
-from .wire import Wire
+from .wire import Noise, Wire
 
 __all__ = ["make_links", "make_port"]
 
@@ -18,8 +18,8 @@ def make_port(dut, scenario: Scenario, kind: str, device: int) -> BeatPort | Blo
     prefix = f"acc__{device}__{below}" if kind == "acc" else f"sw__{below}__{device}"
     if phy is None:
         return BeatPort(dut, prefix)
-    slower = max(0.0, scenario.ppm if kind == "sw" else -scenario.ppm)
-    return BlockPort(dut, prefix, phy, scenario.pod.ports, slower, scenario.ppm != 0)
+    slower = max(0.0, scenario.ppm if kind == "sw" else -scenario.ppm) if scenario.ppm else None
+    return BlockPort(dut, prefix, phy, scenario.pod.ports, slower)
 
 
 def make_links(
@@ -34,11 +34,9 @@ def make_links(
             wire = Wire(
                 # A port of a station with N ports has a beat in every N-th cycle only.
                 max(1, link.latency_cycles // topology.ports),
-                link.bit_error_rate,
-                link.burst,
-                link.drop_rate,
-                link.seed,
-                name,
+                Noise(link.bit_error_rate, link.drop_rate, link.burst),
+                seed=link.seed,
+                name=name,
             )
             taps = (capture.tap(f"{name}/tx"), capture.tap(f"{name}/rx")) if capture else None
             pair.append(LinkDirection(name, wire, taps, topology.ports))

@@ -103,7 +103,9 @@ def test_initial_credits_of_one_data_class(shared, needed):
 def test_data_credits_are_overdrawn_though_there_are_many(name):
     """With the sixteen buffers that a link has unless told otherwise, not only with four."""
     options = TLOptions()
-    link = FakeLink(IllegalTraffic(name, options, 2, start=20, patience=3000), LegalTraffic(options.partner(), 3))
+    traffic = IllegalTraffic(name, options, 2, start=20)
+    traffic.patience = 3000
+    link = FakeLink(traffic, LegalTraffic(options.partner(), 3))
     while link.ends[0].broken is None:
         link.step()
     assert [error.rule for error in link.found] == [ILLEGAL[name].rule]
@@ -111,7 +113,9 @@ def test_data_credits_are_overdrawn_though_there_are_many(name):
 
 def test_illegal_traffic_tells_that_it_broke_nothing():
     """Without backoff mode there is none to exceed."""
-    link = FakeLink(IllegalTraffic("beyond_backoff", start=10, patience=30), LegalTraffic(TLOptions().partner()))
+    traffic = IllegalTraffic("beyond_backoff", start=10)
+    traffic.patience = 30
+    link = FakeLink(traffic, LegalTraffic(TLOptions().partner()))
     link.step(40)
     with pytest.raises(NothingBrokenError, match=r"'beyond_backoff' has broken nothing in 40 flits, .* after 10"):
         link.ends[0].require_broken()

@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from ualink_sim.model.tl.batch import decode, excess, spent
+from ualink_sim.model.tl.batch import CacheShape, decode, excess, spent
 from ualink_sim.model.tl.compression import AddressCache
 from ualink_sim.model.tl.credits import BUCKETS, CLASSES, combine, cost_of
 from ualink_sim.model.tl.fields import (
@@ -231,7 +231,7 @@ def test_a_stream_means_what_the_model_says(authentication, uwm, damage):
                 flits[row] = word.to_bytes(64, "little"), bits
         received, controls, error, half = model_of(flits, authentication, uwm)
         arguments = {"authentication": authentication, "uwm_has_byte_enables": uwm}
-        arguments |= {"row_member": "src_acc_id", "rows": 4, "ways": 2}
+        arguments["cache"] = CacheShape("src_acc_id", rows=4, ways=2)
         stream = decode(*arrays(flits), **arguments)
         assert (stream.error and stream.error[0]) == error, stream.error
         if error is not None:

@@ -11,10 +11,10 @@ from amaranth.sim import Simulator
 from ualink.config import ConfigError, PhyConfig
 from ualink.phy.pcs.alignment_overwrite import AlignmentOverwrite
 from ualink.phy.pcs.ber_monitor import BER_LIMIT, BitErrorRateMonitor
+from ualink.phy.pcs.config import PCSConfig
 from ualink.phy.pcs.descrambler import Descrambler
 from ualink.phy.pcs.lane_receive import LaneReceive
 from ualink.phy.pcs.marker_overwrite import MarkerOverwrite
-from ualink.phy.pcs.pcs import PCS
 from ualink.phy.pcs.scrambler import Scrambler
 from ualink.phy.pcs.start_detector import StartDetector
 from ualink_sim.model.phy import pcs as model
@@ -215,6 +215,6 @@ def test_refuses():
     with pytest.raises(ConfigError, match="window is 100"):
         BitErrorRateMonitor(window=100)
     with pytest.raises(ConfigError, match="marker_interval is 1"):
-        PCS(lanes=1, width=20, marker_blocks=16, marker_interval=1)
+        PCSConfig(lanes=1, width=20, marker_blocks=16, marker_interval=1)
     with pytest.raises(ConfigError, match="width is 66"):
         LaneReceive(lanes=1, width=66, marker_interval=4, max_skew=0)

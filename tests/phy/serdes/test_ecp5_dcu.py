@@ -10,13 +10,14 @@ from ualink.config import ConfigError
 from ualink.phy.serdes.ecp5_dcu import Ecp5Dcu, Ecp5ReferenceInput
 from ualink.phy.serdes.ecp5_rate import Ecp5Rate
 from ualink.phy.serdes.ecp5_reset import Ecp5ResetTimes
+from ualink.phy.serdes.ecp5_unit import Ecp5Unit
 
 FIVE = Ecp5Rate(line_rate=5_000_000_000, reference_hz=200_000_000)
 TIMES = Ecp5ResetTimes.at(48e6)
 
 
-def text_of(**settings):
-    unit = Ecp5Dcu(**({"unit": 1, "channels": (0, 1), "rate": FIVE, "width": 40, "times": TIMES} | settings))
+def text_of(unit=1, channels=(0, 1), **settings):
+    unit = Ecp5Dcu(Ecp5Unit(unit, channels), **({"rate": FIVE, "width": 40, "times": TIMES} | settings))
     module = Module()
     module.submodules.unit = unit
     module.domains += [ClockDomain(name) for name in unit.clock_hz if not name.endswith("_half")]
@@ -50,7 +51,7 @@ def test_only_the_channels_of_lanes_are_connected():
 
 def test_clocks_of_words():
     def clocks(**settings):
-        return Ecp5Dcu(**({"unit": 0, "channels": (1,), "rate": FIVE, "times": TIMES} | settings)).clock_hz
+        return Ecp5Dcu(Ecp5Unit(0, (1,)), rate=FIVE, times=TIMES, **settings).clock_hz
 
     assert clocks(width=20) == {"tx0": 250e6, "rx0": 250e6}
     assert clocks(width=40, first_lane=2) == {"tx2": 125e6, "rx2": 125e6, "tx2_half": 250e6, "rx2_half": 250e6}

@@ -156,7 +156,7 @@ def test_beats_are_given_in_the_cycles_of_their_port():
 @pytest.mark.parametrize("ports", [1, 2])
 def test_a_slower_station_stands_still_in_its_share_of_cycles(ports):
     dut = FakeDUT()
-    port = BlockPort(dut, "pcs", PhyConfig(), ports, slower_ppm=200, matches=True)
+    port = BlockPort(dut, "pcs", PhyConfig(), ports, slower_ppm=200)
     dut.send(block_beats.IDLE_BEAT)
     taken = given = ready = 0
     cycles = 50_100 * ports

@@ -12,7 +12,7 @@ from ualink_sim.capture.pcapng import read_capture
 from ualink_sim.model.tl.fields import CompressedRequest
 from ualink_sim.model.tl.fields import Request as FieldOfRequest
 from ualink_sim.model.tl.sequence import ControlFields
-from ualink_sim.pod.bench import Job
+from ualink_sim.pod.job import Job
 from ualink_sim.pod.run import build_pod
 from ualink_sim.pod.scenario import parse_scenario
 from ualink_sim.request import Request

@@ -3,11 +3,11 @@
 from ualink.dl.interface import LinkState
 from ualink_sim.pod.link_fault import LinkEndState, fault_of
 from ualink_sim.pod.scenario import Link
-from ualink_sim.pod.wire import DATA, Wire
+from ualink_sim.pod.wire import DATA, Noise, Wire
 
 
 def used(link, slots=400):
-    wire = Wire(link.latency_cycles, link.bit_error_rate, link.burst, link.drop_rate, 1, "acc0.0>sw0.0")
+    wire = Wire(link.latency_cycles, Noise(link.bit_error_rate, link.drop_rate, link.burst), name="acc0.0>sw0.0")
     for _ in range(slots):
         for beat in range(10):
             wire.cycle(1, DATA, beat == 0, beat == 9)

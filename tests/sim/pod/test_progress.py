@@ -8,6 +8,7 @@ from rich.console import Console
 
 from ualink_sim.pod import progress
 from ualink_sim.pod import run as pod
+from ualink_sim.pod.scenario import load_scenario
 from ualink_sim.simulator import SimulatorError
 
 
@@ -40,7 +41,7 @@ def test_compiling_tells_that_it_goes_on(monkeypatch, tmp_path, root, capsys):
     monkeypatch.setattr(progress, "LINE_SECONDS", 0.02)
     monkeypatch.setattr(pod, "build_pod", slow)
     with pytest.raises(SimulatorError, match="enough"):
-        pod.simulate(root / "examples" / "quickstart.toml", out=tmp_path)
+        pod.simulate(load_scenario(root / "examples" / "quickstart.toml"), tmp_path)
     assert capsys.readouterr().err.count("compiling the pod") >= 2
 
 
@@ -54,5 +55,5 @@ def test_simulating_tells_how_far_it_is(monkeypatch, tmp_path, root, capsys):
     monkeypatch.setattr(pod, "build_pod", lambda *_, **__: None)
     monkeypatch.setattr(pod, "run_pod", slow)
     with pytest.raises(SimulatorError, match="enough"):
-        pod.simulate(root / "examples" / "quickstart.toml", out=tmp_path)
+        pod.simulate(load_scenario(root / "examples" / "quickstart.toml"), tmp_path)
     assert "simulating: 70 of 2200, 1500 cycles" in capsys.readouterr().err

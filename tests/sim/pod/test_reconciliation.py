@@ -9,6 +9,7 @@ import pytest
 from support.sim.pod_fixtures import POD, RECONCILIATION, PodRun, run_scenario
 from ualink_sim.capture.pcapng import read_capture
 from ualink_sim.pod.run import simulate
+from ualink_sim.pod.scenario import load_scenario
 
 pytestmark = POD
 
@@ -84,8 +85,8 @@ def cut_runs(root, tmp_path_factory):
     runs = []
     for setting in ("true", "false"):
         folder, more = tmp_path_factory.mktemp("cut"), [f"phy.reconciliation={setting}"]
-        results, out = simulate(root / "examples" / "cable_cut.toml", out=folder, progress=False, overrides=more)
-        runs.append(PodRun(results, out))
+        scenario = load_scenario(root / "examples" / "cable_cut.toml", more)
+        runs.append(PodRun(simulate(scenario, folder, progress=False), folder))
     return runs
 
 

@@ -7,6 +7,8 @@ import pytest
 
 from support.sim.pod_fixtures import POD, run_scenario
 from ualink_sim.pod.predict import predict
+from ualink_sim.pod.run import simulate
+from ualink_sim.pod.scenario import load_scenario
 from ualink_sim.pod.trace import load_trace
 
 pytestmark = POD
@@ -178,9 +180,8 @@ def test_throughput_adds_up(pod_run):
 def test_examples_run(tmp_path, root):
     """What the README shows is what happens."""
     for name in ("quickstart", "handwritten"):
-        from ualink_sim.pod.run import simulate
-
-        results, _ = simulate(root / "examples" / f"{name}.toml", out=tmp_path / name, progress=False)
+        scenario = load_scenario(root / "examples" / f"{name}.toml")
+        results = simulate(scenario, tmp_path / name, progress=False)
         assert results.passed, name
     summary = json.loads((tmp_path / "quickstart" / "summary.json").read_text())
     assert summary["transactions"] >= 2000

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from ualink_sim.pod.wire import BAD, CONTROL, CUT, DATA, GOOD, IDLE, REMOTE_FAULT, Wire
+from ualink_sim.pod.wire import BAD, CONTROL, CUT, DATA, GOOD, IDLE, REMOTE_FAULT, Noise, Wire
 
 ONES = (1 << 512) - 1
 
@@ -77,7 +77,7 @@ def test_a_cut_is_seen_while_nothing_is_sent():
 
 
 def test_bit_errors_have_the_asked_rate_and_leave_the_slot_good():
-    wire = Wire(1, bit_error_rate=1e-4, seed=3)
+    wire = Wire(1, Noise(bit_error_rate=1e-4), seed=3)
     beats = send(wire, 2000)
     flipped = sum((beat[0] ^ ONES).bit_count() for beat in beats)
     expected = 2000 * 5120 * 1e-4
@@ -89,7 +89,7 @@ def test_bit_errors_have_the_asked_rate_and_leave_the_slot_good():
 
 
 def test_bit_errors_are_spread_over_all_positions():
-    wire = Wire(1, bit_error_rate=0.01, seed=9)
+    wire = Wire(1, Noise(bit_error_rate=0.01), seed=9)
     seen = 0
     for beat in send(wire, 300):
         seen |= beat[0] ^ ONES
@@ -98,7 +98,7 @@ def test_bit_errors_are_spread_over_all_positions():
 
 @pytest.mark.parametrize("burst", [1, 4])
 def test_losses_have_the_asked_rate_and_burst(burst):
-    wire = Wire(1, drop_rate=0.02, burst=burst, seed=5)
+    wire = Wire(1, Noise(drop_rate=0.02, burst=burst), seed=5)
     bad = [beat[3] == BAD for beat in send(wire, 20_000) if beat[2]]
     runs, events = 0, 0
     for lost, before in zip(bad, [False, *bad]):
@@ -113,7 +113,7 @@ def test_losses_have_the_asked_rate_and_burst(burst):
 
 
 def test_a_lost_slot_is_bad_in_every_beat_and_empty():
-    wire = Wire(1, drop_rate=0.5, seed=1)
+    wire = Wire(1, Noise(drop_rate=0.5), seed=1)
     beats = send(wire, 50)
     for n in range(0, len(beats), 10):
         assert len({beat[3] for beat in beats[n : n + 10]}) == 1
@@ -123,7 +123,7 @@ def test_a_lost_slot_is_bad_in_every_beat_and_empty():
 
 def test_seed_and_name_fix_every_choice():
     def run(seed, name):
-        return send(Wire(3, bit_error_rate=1e-4, drop_rate=0.05, burst=2, seed=seed, name=name), 200)
+        return send(Wire(3, Noise(bit_error_rate=1e-4, drop_rate=0.05, burst=2), seed=seed, name=name), 200)
 
     assert run(1, "acc0.0>sw0.0") == run(1, "acc0.0>sw0.0")
     assert run(1, "acc0.0>sw0.0") != run(2, "acc0.0>sw0.0")
@@ -132,15 +132,17 @@ def test_seed_and_name_fix_every_choice():
 
 @pytest.mark.parametrize(
     "arguments",
-    [{"latency_cycles": 0}, {"burst": 0}, {"bit_error_rate": 1.0}, {"bit_error_rate": -0.1}, {"drop_rate": 1.5}],
+    [{"burst": 0}, {"bit_error_rate": 1.0}, {"bit_error_rate": -0.1}, {"drop_rate": 1.5}],
 )
 def test_bad_parameters_are_named(arguments):
     with pytest.raises(ValueError, match=next(iter(arguments))):
-        Wire(**arguments)
+        Noise(**arguments)
+    with pytest.raises(ValueError, match="latency_cycles is 0"):
+        Wire(0)
 
 
 def test_an_undisturbed_beat_is_cheap():
-    wire = Wire(40, bit_error_rate=1e-15, drop_rate=1e-12)
+    wire = Wire(40, Noise(bit_error_rate=1e-15, drop_rate=1e-12))
     best = math.inf
     for _ in range(5):
         start = time.perf_counter()

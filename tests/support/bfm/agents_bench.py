@@ -2,6 +2,7 @@
 
 import os
 import random
+from dataclasses import replace
 from itertools import product
 
 import cocotb
@@ -14,6 +15,7 @@ from ualink_sim.bfm.upli.completer import UPLICompleter
 from ualink_sim.bfm.upli.memory_access import MemoryAccess, ResponseError
 from ualink_sim.bfm.upli.memory_handler import MemoryHandler
 from ualink_sim.bfm.upli.monitor import UPLIMonitor
+from ualink_sim.bfm.upli.options import CompleterOptions, OriginatorOptions
 from ualink_sim.bfm.upli.originator import ResetError, UPLIOriginator
 from ualink_sim.model.upli.completer import Completer
 from ualink_sim.model.upli.transactions import Status
@@ -32,8 +34,8 @@ class Bench:
         self.fall = FallingEdge(dut.clk)
         outer = UPLIBus.from_prefix(dut, f"{self.relay}__completer")
         inner = UPLIBus.from_prefix(dut, f"{self.relay}__originator")
-        self.originator = UPLIOriginator(outer, ports=PORTS, **dict(originator))
-        self.completer = UPLICompleter(inner, handler, ports=PORTS, **dict(completer))
+        self.originator = UPLIOriginator(outer, OriginatorOptions(ports=PORTS, **dict(originator)))
+        self.completer = UPLICompleter(inner, handler, CompleterOptions(ports=PORTS, **dict(completer)))
         self.monitors = [UPLIMonitor(bus, ports=PORTS) for bus in (outer, inner)]
 
     def signal(self, name):
@@ -216,8 +218,9 @@ async def either_side_connects_first(dut):
     access, models = MemoryAccess(bench.originator), (bench.originator, bench.completer)
     for late, request_delay, acknowledge_delay in product((0, 1), (0, 1, 40), (0, 1, 40)):
         # The other side is there at once, and has something to send long before it may.
-        models[late].request_delay, models[late].acknowledge_delay = request_delay, acknowledge_delay
-        models[1 - late].request_delay = models[1 - late].acknowledge_delay = 0
+        delays = {"request_delay": request_delay, "acknowledge_delay": acknowledge_delay}
+        models[late].options = replace(models[late].options, **delays)
+        models[1 - late].options = replace(models[1 - late].options, request_delay=0, acknowledge_delay=0)
         await bench.reset()
         await access.write(0, 0x100, b"\x5a" * 64)
         assert models[late].cycle > max(request_delay, acknowledge_delay)
@@ -247,7 +250,7 @@ async def bytes_and_operands(dut):
     assert await access.read(9, 0x101 - 1, 8, 0x7E) == bytes([0, 1, 2, 3, 4, 5, 6, 0])
     # Two elements of 32 bits: ADD (OpType 0), the second left out.
     assert await access.atomic(9, 0x100, b"\x01\0\0\0\xff\0\0\0", 0, 0x0F) == bytes(range(4)) + bytes(4)
-    assert await access.atomic(9, 0x104, b"\x01\0\0\0", 0, returns=False) is None
+    assert await access.atomic_nr(9, 0x104, b"\x01\0\0\0", 0) is None
     assert await access.read(9, 0x100, 8) == b"\x01\x01\x02\x03\x05\x05\x06\x07"
     for refused in (access.read(9, 0x10000, 4), access.write(9, 0x10000, bytes(4))):
         try:

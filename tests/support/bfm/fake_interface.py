@@ -7,6 +7,7 @@ from ualink_sim.bfm.upli.channel import FIELDS, PARITY, parity_of
 from ualink_sim.bfm.upli.completer import UPLICompleter
 from ualink_sim.bfm.upli.memory_handler import MemoryHandler
 from ualink_sim.bfm.upli.monitor import UPLIMonitor
+from ualink_sim.bfm.upli.options import CompleterOptions, OriginatorOptions
 from ualink_sim.bfm.upli.originator import UPLIOriginator
 
 
@@ -97,8 +98,8 @@ class FakeInterface:
         self.wires = Wires()
         self.handler = handler or MemoryHandler()
         bus = UPLIBus.from_prefix(self.wires, "upli")
-        self.originator = UPLIOriginator(bus, ports=ports, **dict(originator))
-        self.completer = UPLICompleter(bus, self.handler, ports=ports, **dict(completer))
+        self.originator = UPLIOriginator(bus, OriginatorOptions(ports=ports, **dict(originator)))
+        self.completer = UPLICompleter(bus, self.handler, CompleterOptions(ports=ports, **dict(completer)))
         self.monitor = UPLIMonitor(bus, ports=ports) if watched else None
         self.hand = hand or (lambda wires, cycle: None)
         self.completed = []

@@ -8,6 +8,7 @@ import pytest
 
 from ualink_sim.model.upli.memory import OPERATIONS
 from ualink_sim.pod.run import simulate
+from ualink_sim.pod.scenario import load_scenario
 from ualink_sim.report.results import Results
 from ualink_sim.request import Request, check
 
@@ -53,8 +54,8 @@ def run_scenario(folder: Path, text: str, trace: list[dict] | None = None) -> Po
     (folder / "scenario.toml").write_text(text)
     if trace is not None:
         (folder / "trace.jsonl").write_text("".join(json.dumps(row) + "\n" for row in trace))
-    results, out = simulate(folder / "scenario.toml", out=folder / "out", progress=False)
-    return PodRun(results, out)
+    out = folder / "out"
+    return PodRun(simulate(load_scenario(folder / "scenario.toml"), out, progress=False), out)
 
 
 def random_trace(rng, count):

@@ -11,7 +11,7 @@ from support.tl.soak_cases import MODELS, cases
 from support.tl.soak_tap import TAP_VERILOG
 from support.tl.soak_top import SoakTop
 from ualink.emit.verilog import to_verilog
-from ualink_sim.simulator import SimulatorError, build
+from ualink_sim.simulator import RunOptions, SimulatorError, build
 
 NAME, CASES, CYCLES = "tiny", 8, 12_000
 OFTEN = {"restart": 30_000, "coupled": 1, "take": 20_000, "req": 0xFFFF, "reads": 5000}
@@ -31,7 +31,7 @@ def main() -> int:
         # In the simulation only the Verilog is wrong.
         environment["TL_MUTANT"] = ""
         try:
-            model.run("support.tl.soak_bench", environment=environment, log=log)
+            model.run("support.tl.soak_bench", environment=environment, options=RunOptions(log=log))
         except SimulatorError:
             text = log.read_text(errors="replace")
             noticed = [line.strip() for line in text.splitlines() if "AssertionError" in line]

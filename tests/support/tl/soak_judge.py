@@ -11,7 +11,7 @@ import numpy as np
 from support.tl.soak_rules import Breach, Case, Session, check_credits, check_flits, demand, equal
 from support.tl.soak_tap import Records, read_tap
 from support.tl.soak_top import CHANNELS, ENDS, TAPS
-from ualink_sim.model.tl.batch import Fields, Stream, decode
+from ualink_sim.model.tl.batch import CacheShape, Fields, Stream, decode
 from ualink_sim.model.tl.byte_enables import byte_enable_slots
 from ualink_sim.model.tl.compression import AddressCache
 from ualink_sim.model.tl.reassembly import Reassembler, ReceivedReadResponse, ReceivedRequest
@@ -78,7 +78,7 @@ def _sessions(case: Case, near: dict, far: dict, near_rises, far_rises, n: int) 
             flits.message.astype(np.int64),
             authentication=case.authentication,
             uwm_has_byte_enables=config.uwm_has_byte_enables,
-            row_member=ROW_MEMBER[config.device],
+            cache=CacheShape(ROW_MEMBER[config.device]),
         )
         accepted = {channel: near[f"tx_{channel}"] for channel in CHANNELS}
         given = {channel: far[f"rx_{channel}"] for channel in CHANNELS}

@@ -22,6 +22,7 @@ from ualink_sim.bfm.upli.channel import parity_of
 from ualink_sim.bfm.upli.completer import UPLICompleter
 from ualink_sim.bfm.upli.memory_handler import MemoryHandler, to_beat
 from ualink_sim.bfm.upli.monitor import UPLIMonitor
+from ualink_sim.bfm.upli.options import CompleterOptions
 from ualink_sim.bfm.upli.originator import UPLIOriginator
 from ualink_sim.bfm.upli.transaction import Transaction
 from ualink_sim.model.upli import transactions as upli
@@ -49,7 +50,7 @@ class Device:
         outer = UPLIBus.from_prefix(dut, f"acc__{number}__upli_completer")
         inner = UPLIBus.from_prefix(dut, f"acc__{number}__upli_originator")
         self.originator = UPLIOriginator(outer)
-        self.completer = UPLICompleter(inner, handler, check_fields=check_fields, **options)
+        self.completer = UPLICompleter(inner, handler, CompleterOptions(check_fields=check_fields, **options))
         self.monitors = [UPLIMonitor(bus, check_fields=check_fields) for bus in (outer, inner)]
         self.sent = {"rd_rsp": [], "wr_rsp": []}
         self.received = {"rd_rsp": [], "wr_rsp": []}

@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ualink.phy.interface import BlocksSignature
 from ualink.phy.pcs.blocks_crossing import BlocksCrossing
+from ualink.phy.pcs.config import PCSConfig
 from ualink.phy.pcs.receive import ReceiveLaneStatus, ReceivePCS
 from ualink.phy.pcs.transmit import TransmitPCS
 from ualink.phy.serdes.interface import LaneWordsSignature
@@ -17,18 +18,19 @@ class PCS(wiring.Component):
     """A 64B/66B PCS between reconciliation sublayer ("sync", eight blocks a beat) and words of 1, 2 or 4 lanes.
 
     Lane l has the domains "tx<l>" and "rx<l>". "sync" must carry more blocks a second than the lanes: 8 · f(sync) >
-    ``lanes`` · ``width`` / 66 · f(lane). Parameters as of ``TransmitPCS`` and ``ReceivePCS``, which may be used alone,
-    and:
+    ``lanes`` · ``width`` / 66 · f(lane). ``TransmitPCS`` and ``ReceivePCS`` may be used alone.
 
     Parameters
     ----------
+    config : lanes and framing.
+    encoder, decoder : in the place of FEC, as of ``TransmitPCS`` and ``ReceivePCS``.
     rate_matching : the reconciliation sublayer has a clock of its own, domain "rs", which need not be faster than the
         partner: ``blocks`` belongs to it, and ``blocks.rx`` has a beat in every cycle (``BlocksCrossing``).
 
     Members
     -------
     blocks : the reconciliation sublayer's side.
-    lanes : array of ``LaneWordsSignature(width)``.
+    lanes : array of ``LaneWordsSignature`` of the width.
     ber_monitor : let a high bit error rate be a Local Fault; UALink_200 does not ask for it.
     clear : clears counters and sticky bits.
     aligned : all lanes are locked, in step and in order; ``blocks.rx`` gives what the partner sends.
@@ -43,41 +45,28 @@ class PCS(wiring.Component):
 
     def __init__(
         self,
+        config: PCSConfig,
         *,
-        lanes: int,
-        width: int,
-        marker_blocks: int,
-        marker_interval: int,
-        max_skew: int = 32,
-        ber_window: int = 1 << 16,
         encoder: wiring.Component | None = None,
         decoder: wiring.Component | None = None,
         rate_matching: bool = False,
     ):
-        self._lanes = lanes
+        self._lanes = config.lanes
         self._crossing = BlocksCrossing() if rate_matching else None
-        self._transmit = TransmitPCS(lanes=lanes, width=width, marker_blocks=marker_blocks, encoder=encoder)
-        self._receive = ReceivePCS(
-            lanes=lanes,
-            width=width,
-            marker_blocks=marker_blocks,
-            marker_interval=marker_interval,
-            max_skew=max_skew,
-            ber_window=ber_window,
-            decoder=decoder,
-        )
+        self._transmit = TransmitPCS(config, encoder=encoder)
+        self._receive = ReceivePCS(config, decoder=decoder)
         super().__init__(
             {
                 "blocks": In(BlocksSignature()),
-                "lanes": Out(LaneWordsSignature(width)).array(lanes),
+                "lanes": Out(LaneWordsSignature(config.width)).array(config.lanes),
                 "ber_monitor": In(1),
                 "clear": In(1),
                 "aligned": Out(1),
                 "hi_ber": Out(1),
                 "running": Out(1),
-                "underflow": Out(lanes),
-                "tx_ready": Out(lanes),
-                "lane": Out(ReceiveLaneStatus()).array(lanes),
+                "underflow": Out(config.lanes),
+                "tx_ready": Out(config.lanes),
+                "lane": Out(ReceiveLaneStatus()).array(config.lanes),
                 "rate_errors": Out(2),
             }
         )

@@ -8,9 +8,9 @@ from ualink.phy.blocks import BLOCKS_PER_BEAT, LOCAL_FAULT_BLOCK
 from ualink.phy.interface import BLOCKS_LAYOUT
 from ualink.phy.pcs.alignment_overwrite import AlignmentOverwrite
 from ualink.phy.pcs.ber_monitor import BitErrorRateMonitor
+from ualink.phy.pcs.config import PCSConfig
 from ualink.phy.pcs.descrambler import Descrambler
 from ualink.phy.pcs.deskew import Deskew
-from ualink.phy.pcs.interface import check_framing
 from ualink.phy.pcs.lane_receive import LaneReceive, receive_depth, receive_patience
 
 __all__ = ["BAD_HEADER_COUNTER_BITS", "ReceiveLaneStatus", "ReceivePCS"]
@@ -48,7 +48,7 @@ class ReceiveLaneStatus(wiring.Signature):
 class ReceivePCS(wiring.Component):
     """Per lane gearbox, block lock and marker finder; then deskew and reorder, marker to AM blocks, descrambler.
 
-    Aligned, ``output`` gives the partner's blocks from a marker on; the first ``marker_blocks`` blocks of a slot that
+    Aligned, ``output`` gives the partner's blocks from a marker on; the first ``marker_blocks`` of a slot that
     has or should have a marker are ``ALIGNMENT_BLOCK``, the rest is as received. Sync headers 00 and 11 and block types
     unknown here are passed on as they are: the reconciliation sublayer finds and discards them. Not aligned, or with a
     high bit error rate, it gives Local Fault ordered sets instead, a beat in every cycle or in place of every beat.
@@ -57,12 +57,7 @@ class ReceivePCS(wiring.Component):
 
     Parameters
     ----------
-    lanes : 1, 2 or 4; lane l has the domain "rx<l>".
-    width : bits of a lane's word: 10, 16, 20, 32, 40 or 64.
-    marker_blocks : 16, 20, 32 or 64.
-    marker_interval : flit slots from marker to marker.
-    max_skew : blocks between the earliest and the latest lane that are absorbed.
-    ber_window : blocks of a window of the bit error rate monitor.
+    config : lanes and framing.
     decoder : a component with members ``input`` and ``output``, always ready streams of ``PCS_BEAT_LAYOUT``, to stand
         in the place of FEC; None: the deskew feeds the overwrite.
 
@@ -76,23 +71,13 @@ class ReceivePCS(wiring.Component):
     lane : [sync] array of ``ReceiveLaneStatus``.
     """
 
-    def __init__(
-        self,
-        *,
-        lanes: int,
-        width: int,
-        marker_blocks: int,
-        marker_interval: int,
-        max_skew: int = 32,
-        ber_window: int = 1 << 16,
-        decoder: wiring.Component | None = None,
-    ):
-        check_framing(lanes=lanes, width=width, marker_blocks=marker_blocks, marker_interval=marker_interval)
-        skew = {"lanes": lanes, "max_skew": max_skew, "marker_interval": marker_interval}
+    def __init__(self, config: PCSConfig, *, decoder: wiring.Component | None = None):
+        lanes, width = config.lanes, config.width
+        skew = {"lanes": lanes, "max_skew": config.max_skew, "marker_interval": config.marker_interval}
         self._depth, self._patience = receive_depth(**skew), receive_patience(**skew)
-        self._lanes, self._marker_blocks = lanes, marker_blocks
-        self._framing = {"lanes": lanes, "width": width, "marker_interval": marker_interval, "max_skew": max_skew}
-        self._monitor = BitErrorRateMonitor(window=ber_window)
+        self._lanes, self._marker_blocks = lanes, config.marker_blocks
+        self._framing = {**skew, "width": width}
+        self._monitor = BitErrorRateMonitor(window=config.ber_window)
         self._decoder = decoder
         super().__init__(
             {

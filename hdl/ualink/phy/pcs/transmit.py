@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ualink.phy.blocks import BLOCKS_PER_BEAT
 from ualink.phy.interface import BLOCKS_LAYOUT
-from ualink.phy.pcs.interface import check_framing
+from ualink.phy.pcs.config import PCSConfig
 from ualink.phy.pcs.lane_transmit import LaneTransmit
 from ualink.phy.pcs.marker_overwrite import MarkerOverwrite
 from ualink.phy.pcs.scrambler import Scrambler
@@ -38,9 +38,7 @@ class TransmitPCS(wiring.Component):
 
     Parameters
     ----------
-    lanes : 1, 2 or 4; lane l has the domain "tx<l>".
-    width : bits of a lane's word: 10, 16, 20, 32, 40 or 64.
-    marker_blocks : 16, 20, 32 or 64 blocks at the head of a Start flit are overwritten.
+    config : lanes and framing; ``marker_blocks`` at the head of a Start flit are overwritten.
     encoder : a component with members ``input`` and ``output``, streams of ``PCS_BEAT_LAYOUT``, to stand in place of
         FEC; None: the marker overwrite feeds the lanes.
 
@@ -54,9 +52,9 @@ class TransmitPCS(wiring.Component):
     lane_ready : [sync] a bit per lane: ``tx_ready``.
     """
 
-    def __init__(self, *, lanes: int, width: int, marker_blocks: int, encoder: wiring.Component | None = None):
-        check_framing(lanes=lanes, width=width, marker_blocks=marker_blocks)
-        self._lanes, self._width, self._marker_blocks = lanes, width, marker_blocks
+    def __init__(self, config: PCSConfig, *, encoder: wiring.Component | None = None):
+        lanes, width = config.lanes, config.width
+        self._lanes, self._width, self._marker_blocks = lanes, width, config.marker_blocks
         self._encoder = encoder
         super().__init__(
             {

@@ -5,12 +5,13 @@ from amaranth.lib import wiring
 from amaranth.lib.cdc import FFSynchronizer, ResetSynchronizer
 from amaranth.lib.wiring import In, Out
 
-from ualink.checks import ConfigError, check_integer, is_integer
+from ualink.checks import ConfigError, check_integer
 
 from .ecp5_parameters import channel_parameters, unit_parameters
 from .ecp5_rate import Ecp5Rate
 from .ecp5_reset import Ecp5ReceiveReset, Ecp5ResetTimes, Ecp5TransmitReset
 from .ecp5_sci import Ecp5LoopbackWriter
+from .ecp5_unit import Ecp5Unit, checked_unit
 from .halves import JoinHalves, SplitWords
 from .interface import LaneStatusSignature, Loopback, SerdesLaneSignature
 
@@ -28,7 +29,7 @@ class Ecp5ReferenceInput(wiring.Component):
     """
 
     def __init__(self, unit: int):
-        self._unit = _checked_unit(unit)
+        self._unit = checked_unit(unit)
         super().__init__({"clock": Out(1)})
 
     def elaborate(self, platform):
@@ -56,8 +57,7 @@ class Ecp5Dcu(wiring.Component):
 
     Parameters
     ----------
-    unit : 0 or 1, where the primitive is.
-    channels : channels of lanes ``first_lane`` and on: (0,), (1,), (0, 1) or (1, 0).
+    place : where the primitive is, and which of its channels are lanes ``first_lane`` and on.
     rate : line rate and reference clock.
     width : bits of a word: 10, 20 or 40.
     times : of the reset sequences.
@@ -72,27 +72,24 @@ class Ecp5Dcu(wiring.Component):
 
     def __init__(
         self,
+        place: Ecp5Unit,
         *,
-        unit: int,
-        channels: tuple[int, ...],
         rate: Ecp5Rate,
         width: int,
         times: Ecp5ResetTimes,
         first_lane: int = 0,
     ):
-        _checked_unit(unit)
-        if tuple(channels) not in ((0,), (1,), (0, 1), (1, 0)):
-            raise ConfigError(f"channels is {channels!r}; a unit has channels 0 and 1")
         if width not in (10, 20, 40):
             raise ConfigError(f"width is {width!r}; a dual-channel unit has words of 10, 20 or 40 bits")
         check_integer("first_lane", first_lane, 0)
-        self._unit, self._channels, self._rate, self._width, self._times = unit, channels, rate, width, times
+        self._unit, self._channels = place.unit, place.channels
+        self._rate, self._width, self._times = rate, width, times
         self._first_lane = first_lane
         super().__init__(
             {
                 "reference": In(1),
-                "lanes": In(SerdesLaneSignature(width)).array(len(channels)),
-                "status": Out(LaneStatusSignature()).array(len(channels)),
+                "lanes": In(SerdesLaneSignature(width)).array(len(place.channels)),
+                "status": Out(LaneStatusSignature()).array(len(place.channels)),
             }
         )
 
@@ -229,9 +226,3 @@ class Ecp5Dcu(wiring.Component):
 def _clock(domain: str) -> Signal:
     """The clock of ``domain``, a signal whose name is still there when clocks are constrained."""
     return Signal(name=f"{domain}_clock", attrs={"keep": 1})
-
-
-def _checked_unit(unit: int) -> int:
-    if not is_integer(unit, 0, 1):
-        raise ConfigError(f"unit is {unit!r}; a device has dual-channel units 0 and 1")
-    return unit

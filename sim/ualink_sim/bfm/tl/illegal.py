@@ -11,6 +11,10 @@ from .transfers import Item
 __all__ = ["ILLEGAL", "IllegalTraffic", "NothingBrokenError"]
 
 
+PATIENCE = 10_000
+"""Flits after which a rule that no state of the link has let be broken is given up, where nothing else is set."""
+
+
 class NothingBrokenError(AssertionError):
     """Traffic that was to break a rule has not: what was to be tested was not."""
 
@@ -23,6 +27,7 @@ class IllegalTraffic(WatchedTraffic):
 
     Attributes
     ----------
+    patience : how many flits after ``start`` may go by.
     broken : the number of the flit that broke the rule, from 1; None so far.
     view : what a checker knows that has followed the legal stream: credits, rate limits, caches. Whoever feeds this
         endpoint needs to do nothing for it.
@@ -35,14 +40,13 @@ class IllegalTraffic(WatchedTraffic):
         seed: int = 0,
         weights: Weights | None = None,
         start: int = 50,
-        patience: int = 10_000,
     ):
         if illegality not in ILLEGAL:
             raise ValueError(f"illegality is {illegality!r}; known are {', '.join(map(repr, ILLEGAL))}")
         self.name = illegality
         self.illegality = ILLEGAL[illegality]
         self.start = start
-        self.patience = patience
+        self.patience = PATIENCE
         self.broken: int | None = None
         super().__init__(options, seed, weights)
         self.view = LinkChecker(self.options)

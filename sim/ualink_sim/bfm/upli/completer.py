@@ -1,15 +1,16 @@
 """A UPLI Completer as a bus model: takes Requests, asks a handler, sends Responses (UALink_200 §2.4, §2.7)."""
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from heapq import heappop, heappush
 from itertools import count
 
 from ..common.agent import BusModel
-from ..common.arguments import PORTS, check_choice, check_credits, check_function, check_number
+from ..common.arguments import check_function
 from .bus import UPLIBus
 from .channel import Beat
-from .connection import Connection
+from .connection import Connection, Handshake
+from .options import CompleterOptions
 from .receiver import ChannelReceiver
 from .requests import RequestCollector
 from .sender import ChannelSender
@@ -29,81 +30,29 @@ class UPLICompleter(BusModel):
     Attributes
     ----------
     handler : see ``Handler``; ``MemoryHandler`` is one.
-    ports : 1, 2 or 4.
-    req_pool, orig_data_pool, req_vc, orig_data_vc : credits released per port, in the Pool and for each VC.
-    latency : cycles from the last beat of a Request to its Response, or a function called per Request that gives them.
-    hold : called per received beat, cycles for which its credit is kept back.
-    single_beat : called with the number of beats of each longer Read Response; gives the order of its offsets to send
-        it in Single Beat mode, or None for Multi-Beat mode.
-    beat_gap : called per beat of a Response in Single Beat mode, cycles before the next one.
-    check_fields : hold Requests against the rules for command, address and length.
-    request_delay, acknowledge_delay : cycles before CompClkReq and CompClkAck rise.
+    options : how it answers; others than before take effect with ``reset``, but for those that are functions.
     """
 
-    def __init__(
-        self,
-        bus: UPLIBus,
-        handler: Handler,
-        *,
-        ports: int = 1,
-        req_pool: int = 64,
-        orig_data_pool: int = 128,
-        req_vc: tuple[int, int, int, int] = (0, 0, 0, 0),
-        orig_data_vc: tuple[int, int, int, int] = (0, 0, 0, 0),
-        latency: int | Callable[[], int] = 1,
-        hold: Callable[[], int] = lambda: 0,
-        single_beat: Callable[[int], Sequence[int] | None] = lambda beats: None,
-        beat_gap: Callable[[], int] = lambda: 0,
-        check_fields: bool = True,
-        request_delay: int = 0,
-        acknowledge_delay: int = 0,
-    ):
-        me = type(self).__name__
-        check_choice(me, "ports", ports, PORTS)
-        check_credits(me, "req", req_pool, req_vc)
-        check_credits(me, "orig_data", orig_data_pool, orig_data_vc)
-        check_function(me, "handler", handler, "the Response to a Request and its data")
-        if not callable(latency):
-            check_number(me, "latency", latency, 0)
-        for name, function, gives in (
-            ("hold", hold, "cycles"),
-            ("single_beat", single_beat, "an order of offsets or None"),
-            ("beat_gap", beat_gap, "cycles"),
-        ):
-            check_function(me, name, function, gives)
-        for name, cycles in (("request_delay", request_delay), ("acknowledge_delay", acknowledge_delay)):
-            check_number(me, name, cycles, 0)
+    def __init__(self, bus: UPLIBus, handler: Handler, options: CompleterOptions | None = None):
+        check_function(type(self).__name__, "handler", handler, "the Response to a Request and its data")
         self.bus = bus
         self.handler = handler
-        self.ports = ports
-        self.latency = latency
-        self.hold = hold
-        self.single_beat = single_beat
-        self.beat_gap = beat_gap
-        self._check_fields = check_fields
-        self._credits = {"req": (req_pool, req_vc), "orig_data": (orig_data_pool, orig_data_vc)}
-        self.request_delay = request_delay
-        self.acknowledge_delay = acknowledge_delay
+        self.options = options or CompleterOptions()
         self._start()
 
     def _start(self) -> None:
-        bus, ports = self.bus, self.ports
+        bus, options = self.bus, self.options
+        self.ports = ports = options.ports
         slots = Slots(ports)
         self.req, self.orig_data = (
-            ChannelReceiver(getattr(bus, name), slots, pool=pool, vc=vc, hold=lambda: self.hold())
-            for name, (pool, vc) in self._credits.items()
+            ChannelReceiver(getattr(bus, name), slots, pool=pool, vc=vc, hold=lambda: self.options.hold())
+            for name, (pool, vc) in options.credits.items()
         )
         self.rd_rsp = ChannelSender(bus.rd_rsp, ports)
         self.wr_rsp = ChannelSender(bus.wr_rsp, ports)
-        self.connection = Connection(
-            bus.comp_clk_req,
-            bus.orig_clk_ack,
-            bus.orig_clk_req,
-            bus.comp_clk_ack,
-            request_delay=self.request_delay,
-            acknowledge_delay=self.acknowledge_delay,
-        )
-        self.requests = RequestCollector(ports, check_fields=self._check_fields)
+        handshake = Handshake(bus.comp_clk_req, bus.orig_clk_ack, bus.orig_clk_req, bus.comp_clk_ack)
+        self.connection = Connection(handshake, options.request_delay, options.acknowledge_delay)
+        self.requests = RequestCollector(ports, check_fields=options.check_fields)
         self.cycle = 0
         # Per channel and port, earliest due first: (cycle in which it is due, running number, beats to send together).
         self._ready: dict[str, list[list[tuple[int, int, list[Beat]]]]] = {
@@ -154,16 +103,17 @@ class UPLICompleter(BusModel):
 
     def _answer(self, request: Beat, data: list[Beat]) -> None:
         channel, beats = self.handler(request, data)
-        due = self.cycle + (self.latency() if callable(self.latency) else self.latency)
+        options = self.options
+        due = self.cycle + (options.latency() if callable(options.latency) else options.latency)
         queue = self._ready[channel][request["port_id"]]
-        order = self.single_beat(len(beats)) if channel == "rd_rsp" and len(beats) > 1 else None
+        order = options.single_beat(len(beats)) if channel == "rd_rsp" and len(beats) > 1 else None
         if order is None:
             heappush(queue, (due, next(self._numbers), beats))
             return
         for place, offset in enumerate(order):
             beat = {**beats[offset], "num_beats": 0, "last": int(place == len(beats) - 1)}
             heappush(queue, (due, next(self._numbers), [beat]))
-            due += 1 + self.beat_gap()
+            due += 1 + options.beat_gap()
 
     def _send_read_response(self, slot: int) -> None:
         burst, ready = self._burst[slot], self._ready["rd_rsp"][slot]

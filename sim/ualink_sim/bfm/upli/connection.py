@@ -1,11 +1,22 @@
 """The connection handshake of one side of an interface (UALink_200 §4.3)."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from .bus import reader
 from .rules import ProtocolError
 
-__all__ = ["Connection"]
+__all__ = ["Connection", "Handshake"]
+
+
+@dataclass(frozen=True)
+class Handshake:
+    """The four signals as one side sees them: what it asks and is answered, what it is asked and answers."""
+
+    clk_req: Any
+    peer_clk_ack: Any
+    peer_clk_req: Any
+    clk_ack: Any
 
 
 class Connection:
@@ -15,26 +26,17 @@ class Connection:
     ``outbound``: this side may send credits. ``inbound``: the partner may. With both, beats may flow (``open``).
     """
 
-    def __init__(
-        self,
-        clk_req: Any,
-        peer_clk_ack: Any,
-        peer_clk_req: Any,
-        clk_ack: Any,
-        *,
-        request_delay: int = 0,
-        acknowledge_delay: int = 0,
-    ):
+    def __init__(self, handshake: Handshake, request_delay: int = 0, acknowledge_delay: int = 0):
         self.outbound = False
         self.inbound = False
-        self._clk_req, self._clk_ack = clk_req, clk_ack
-        self._peer_clk_ack = reader(peer_clk_ack, "handshake")
-        self._peer_clk_req = reader(peer_clk_req, "handshake")
+        self._clk_req, self._clk_ack = handshake.clk_req, handshake.clk_ack
+        self._peer_clk_ack = reader(handshake.peer_clk_ack, "handshake")
+        self._peer_clk_req = reader(handshake.peer_clk_req, "handshake")
         self._requested = False
         self._request_delay = 1 + request_delay
         self._acknowledge_delay = acknowledge_delay
-        clk_req.value = 0
-        clk_ack.value = 0
+        self._clk_req.value = 0
+        self._clk_ack.value = 0
 
     @property
     def open(self) -> bool:

@@ -63,15 +63,18 @@ class MemoryAccess:
         op = "write_full" if whole else "write"
         await self._perform(self._request(dst, op, addr, len(data), data=data, byte_en=enables))
 
-    async def atomic(
-        self, dst: int, addr: int, operands: bytes, attr: int, byte_en: int | None = None, *, returns: bool = True
-    ) -> bytes | None:
-        """The operation of ReqAttr ``attr``; the bytes before it when it ``returns`` them (AtomicR), else None."""
-        op = "atomic" if returns else "atomic_nr"
+    async def atomic(self, dst: int, addr: int, operands: bytes, attr: int, byte_en: int | None = None) -> bytes:
+        """The operation of ReqAttr ``attr`` (AtomicR); the bytes before it."""
         enables = (1 << len(operands)) - 1 if byte_en is None else byte_en
-        request = self._request(dst, op, addr, len(operands), data=operands, byte_en=enables, attr=attr)
-        transaction = await self._perform(request)
-        return self._data(request, transaction) if returns else None
+        request = self._request(dst, "atomic", addr, len(operands), data=operands, byte_en=enables, attr=attr)
+        return self._data(request, await self._perform(request))
+
+    async def atomic_nr(self, dst: int, addr: int, operands: bytes, attr: int, byte_en: int | None = None) -> None:
+        """The operation of ReqAttr ``attr`` without a result (AtomicNR)."""
+        enables = (1 << len(operands)) - 1 if byte_en is None else byte_en
+        await self._perform(
+            self._request(dst, "atomic_nr", addr, len(operands), data=operands, byte_en=enables, attr=attr)
+        )
 
     def _request(self, dst: int, op: str, addr: int, length: int, **more) -> Request:
         check_number(type(self).__name__, "dst", dst, 0, LAST_ID)

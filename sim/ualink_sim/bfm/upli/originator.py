@@ -1,15 +1,15 @@
 """A UPLI Originator as a bus model: issues Requests with tags, collects Responses (UALink_200 §2.4, §2.7)."""
 
 from collections import deque
-from collections.abc import Callable
 
 from cocotb.triggers import Event, First, Timer
 
 from ..common.agent import BusModel, ModelTimeoutError
-from ..common.arguments import PORTS, check_beat, check_choice, check_credits, check_function, check_number
+from ..common.arguments import check_beat, check_number
 from .bus import UPLIBus
 from .channel import Beat
-from .connection import Connection
+from .connection import Connection, Handshake
+from .options import OriginatorOptions
 from .receiver import ChannelReceiver
 from .responses import ResponseCollector
 from .sender import ChannelSender
@@ -18,7 +18,6 @@ from .transaction import Transaction
 
 __all__ = ["ResetError", "Transaction", "UPLIOriginator"]
 
-TAGS = 2048
 SHOWN = 8
 """Requests that a time-out names; of the others it gives the number."""
 
@@ -32,75 +31,31 @@ class UPLIOriginator(BusModel):
 
     Attributes
     ----------
-    ports : 1, 2 or 4.
-    rd_rsp_pool, wr_rsp_pool, rd_rsp_vc, wr_rsp_vc : credits released per port, in the Pool and for each VC.
-    outstanding : bound on the Requests in flight per port, at most the 2,048 tags that a port has.
-    hold : called per received beat, cycles for which its credit is kept back.
-    gap : called per issued Request, cycles for which its port issues none.
-    request_delay, acknowledge_delay : cycles before OrigClkReq and OrigClkAck rise.
-    time_out : ModelTimeoutError after so many cycles in which something waits or is in flight and nothing is issued or
-        completes; 0: never.
+    options : how it asks; others than before take effect with ``reset``, but for those that are functions.
     issued : the transactions in order of issue, for whoever wants to empty it.
     """
 
-    def __init__(
-        self,
-        bus: UPLIBus,
-        *,
-        ports: int = 1,
-        rd_rsp_pool: int = 64,
-        wr_rsp_pool: int = 64,
-        rd_rsp_vc: tuple[int, int, int, int] = (0, 0, 0, 0),
-        wr_rsp_vc: tuple[int, int, int, int] = (0, 0, 0, 0),
-        outstanding: int = TAGS,
-        hold: Callable[[], int] = lambda: 0,
-        gap: Callable[[], int] = lambda: 0,
-        request_delay: int = 0,
-        acknowledge_delay: int = 0,
-        time_out: int = 100_000,
-    ):
-        me = type(self).__name__
-        check_choice(me, "ports", ports, PORTS)
-        check_credits(me, "rd_rsp", rd_rsp_pool, rd_rsp_vc)
-        check_credits(me, "wr_rsp", wr_rsp_pool, wr_rsp_vc)
-        check_number(me, "outstanding", outstanding, 1, TAGS)
-        check_function(me, "hold", hold, "cycles")
-        check_function(me, "gap", gap, "cycles")
-        for name, cycles in (("request_delay", request_delay), ("acknowledge_delay", acknowledge_delay)):
-            check_number(me, name, cycles, 0)
-        check_number(me, "time_out", time_out, 0)
+    def __init__(self, bus: UPLIBus, options: OriginatorOptions | None = None):
         self.bus = bus
-        self.ports = ports
-        self.outstanding = outstanding
-        self.time_out = time_out
-        self.hold = hold
-        self.gap = gap
-        self._credits = {"rd_rsp": (rd_rsp_pool, rd_rsp_vc), "wr_rsp": (wr_rsp_pool, wr_rsp_vc)}
-        self.request_delay = request_delay
-        self.acknowledge_delay = acknowledge_delay
+        self.options = options or OriginatorOptions()
         self._start()
 
     def _start(self) -> None:
-        bus, ports = self.bus, self.ports
+        bus, options = self.bus, self.options
+        self.ports = ports = options.ports
         self.req = ChannelSender(bus.req, ports)
         self.orig_data = ChannelSender(bus.orig_data, ports)
         self.rd_rsp, self.wr_rsp = (
-            ChannelReceiver(getattr(bus, name), Slots(ports), pool=pool, vc=vc, hold=lambda: self.hold())
-            for name, (pool, vc) in self._credits.items()
+            ChannelReceiver(getattr(bus, name), Slots(ports), pool=pool, vc=vc, hold=lambda: self.options.hold())
+            for name, (pool, vc) in options.credits.items()
         )
-        self.connection = Connection(
-            bus.orig_clk_req,
-            bus.comp_clk_ack,
-            bus.comp_clk_req,
-            bus.orig_clk_ack,
-            request_delay=self.request_delay,
-            acknowledge_delay=self.acknowledge_delay,
-        )
+        handshake = Handshake(bus.orig_clk_req, bus.comp_clk_ack, bus.comp_clk_req, bus.orig_clk_ack)
+        self.connection = Connection(handshake, options.request_delay, options.acknowledge_delay)
         self.responses = ResponseCollector(ports)
         self.cycle = 0
         self._progress = 0
         self.issued: list[Transaction] = []
-        self._tags = [deque(range(self.outstanding)) for _ in range(ports)]
+        self._tags = [deque(range(options.outstanding)) for _ in range(ports)]
         self._waiting: list[deque[Transaction]] = [deque() for _ in range(ports)]
         self._burst: list[deque[Beat]] = [deque() for _ in range(ports)]
         self._next_issue = [0] * ports
@@ -172,9 +127,15 @@ class UPLIOriginator(BusModel):
         self._connect()
         if completed or self.idle:
             self._progress = cycle
-        elif self.time_out and cycle - self._progress > self.time_out:
-            raise ModelTimeoutError(f"{type(self).__name__}: nothing for {self.time_out:,} cycles; {self.pending()}")
+        else:
+            self._check_progress()
         return completed
+
+    def _check_progress(self) -> None:
+        """Nothing was issued or completed since ``_progress``, though something waits."""
+        limit = self.options.time_out
+        if limit and self.cycle - self._progress > limit:
+            raise ModelTimeoutError(f"{type(self).__name__}: nothing for {limit:,} cycles; {self.pending()}")
 
     def pending(self) -> str:
         """The Requests that are outstanding, those that wait, and what they may wait for."""
@@ -231,7 +192,7 @@ class UPLIOriginator(BusModel):
         transaction.request = {**transaction.request, "tag": tag, "port_id": slot}
         transaction.issued = self.cycle
         self._progress = self.cycle
-        self._next_issue[slot] = self.cycle + 1 + self.gap()
+        self._next_issue[slot] = self.cycle + 1 + self.options.gap()
         self.issued.append(transaction)
         self.responses.add(transaction)
         self.req.drive(transaction.request)

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .batch_fields import Array, Credits, Fields, fields_of, parse, recall, returned_by, spread
+from .batch_fields import WHOLE_CACHE, Array, CacheShape, Credits, Fields, fields_of, parse, recall, returned_by, spread
 from .batch_walk import Walk
 from .credits import BUCKETS
 from .sequence import MAX_TAGS
 
-__all__ = ["Beats", "Credits", "Fields", "Stream", "decode", "excess", "outstanding", "spent"]
+__all__ = ["Beats", "CacheShape", "Credits", "Fields", "Stream", "decode", "excess", "outstanding", "spent"]
 
 
 @dataclass
@@ -82,9 +82,7 @@ def decode(
     *,
     authentication: bool = False,
     uwm_has_byte_enables: bool = True,
-    row_member: str = "dst_acc_id",
-    rows: int = 1024,
-    ways: int = 4,
+    cache: CacheShape = WHOLE_CACHE,
 ) -> Stream:
     """Decode a stream of ``sectors`` (flits x 16, 32 bits each) with ``message`` bits; arguments as of the model."""
     sectors = np.ascontiguousarray(sectors, dtype="<u4")
@@ -111,7 +109,7 @@ def decode(
         problems.append((int(halves[struck[0]]) // 2, "a poison message stands in the place of byte enables"))
     is_request = (table.ftype == 1) | (table.ftype == 3)
     requests = table.take(is_request)
-    missing = recall(requests, row_member, rows, ways)
+    missing = recall(requests, cache)
     if missing is not None:
         problems.append((int(requests.row[missing]), "an entry of the address cache was never loaded"))
     return Stream(

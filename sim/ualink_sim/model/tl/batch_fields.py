@@ -8,7 +8,19 @@ from .compression import REGION_BITS
 from .credits import BUCKETS, CLASSES
 from .fields import READ, UPLI_WRITE_MESSAGE, WRITE, WRITE_FULL, FlowControl
 
-__all__ = ["Array", "Credits", "Fields", "Parsed", "fields_of", "parse", "recall", "returned_by", "spread"]
+__all__ = [
+    "WHOLE_CACHE",
+    "Array",
+    "CacheShape",
+    "Credits",
+    "Fields",
+    "Parsed",
+    "fields_of",
+    "parse",
+    "recall",
+    "returned_by",
+    "spread",
+]
 
 Array = np.ndarray
 
@@ -16,6 +28,18 @@ SECTORS_OF = np.array([1, 4, 2, 2, 1, 1] + [0] * 10)
 """Sectors of each FTYPE, 0 where there is none."""
 COMMAND_OF = np.array([READ, 0, 0, 0, WRITE, 0, WRITE_FULL, 0])
 COUNT_BITS = tuple(FlowControl.COUNT_BITS[kind] for kind in CLASSES)
+
+
+@dataclass(frozen=True)
+class CacheShape:
+    """An address cache of the receiver: the field that chooses the row, and its rows and ways."""
+
+    row_member: str = "dst_acc_id"
+    rows: int = 1024
+    ways: int = 4
+
+
+WHOLE_CACHE = CacheShape()
 
 
 @dataclass
@@ -198,20 +222,20 @@ def fields_of(sectors: Array, parsed: Parsed, here: Array) -> Fields:
     )
 
 
-def recall(requests: Fields, row_member: str, rows: int, ways: int) -> int | None:
+def recall(requests: Fields, cache: CacheShape) -> int | None:
     """Complete the addresses of Compressed Requests from those loaded before; the first for which there is none."""
-    cache: dict[tuple[int, int], int] = {}
+    loaded: dict[tuple[int, int], int] = {}
     short = requests.ftype == 3
     touching = np.flatnonzero(short | (requests.cload == 1))
-    columns = (touching, short[touching], getattr(requests, row_member)[touching], requests.cway[touching])
+    columns = (touching, short[touching], getattr(requests, cache.row_member)[touching], requests.cway[touching])
     regions = requests.addr[touching] >> REGION_BITS
     for n, (number, reads, row, way) in enumerate(zip(*(column.tolist() for column in columns))):
-        if row >= rows or way >= ways or (reads and (row, way) not in cache):
+        if row >= cache.rows or way >= cache.ways or (reads and (row, way) not in loaded):
             return number
         if reads:
-            regions[n] = cache[row, way]
+            regions[n] = loaded[row, way]
         else:
-            cache[row, way] = int(regions[n])
+            loaded[row, way] = int(regions[n])
     requests.addr[touching] = regions << REGION_BITS | requests.addr[touching] & ((1 << REGION_BITS) - 1)
     return None
 

@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ualink.lib.forward import forward
 from ualink.phy.interface import BLOCKS_LAYOUT
+from ualink.phy.pcs.config import PCSConfig
 from ualink.phy.pcs.pcs import PCS
 from ualink.phy.pcs.receive import ReceiveLaneStatus
 from ualink.phy.serdes.interface import LaneWordsSignature
@@ -27,7 +28,7 @@ class BenchPort(wiring.Component):
     def __init__(self, lanes: int, rate_matching: bool = False):
         width = WIDTHS[lanes]
         self._rate_matching = rate_matching
-        self._dut = PCS(lanes=lanes, width=width, **FRAMING, rate_matching=rate_matching)
+        self._dut = PCS(PCSConfig(lanes=lanes, width=width, **FRAMING), rate_matching=rate_matching)
         super().__init__(
             {
                 "sent": In(BLOCKS_LAYOUT.size),
