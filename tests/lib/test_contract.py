@@ -1,14 +1,14 @@
 """A broken contract ends a simulation and a proof; hardware has none."""
 
 import pytest
-from amaranth.hdl import Elaboratable, EnableInserter, Module, ResetInserter, Signal
-from amaranth.lib import wiring
+from amaranth.hdl import Cat, Elaboratable, EnableInserter, Module, ResetInserter, Signal
+from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
 
 from support.formal import prove
 from ualink.emit.verilog import to_rtlil, to_verilog
-from ualink.lib.contract import contract
+from ualink.lib.contract import contract, stays_on_offer
 from ualink.lib.interleave import Interleaver
 
 
@@ -113,3 +113,35 @@ def test_a_reset_takes_no_contract_away():
     m.submodules.dut = ResetInserter(clear)(dut)
     m.d.comb += clear.eq(dut.count == 2)
     run(m, dut.step, [1] * 9)
+
+
+class Source(wiring.Component):
+    """A stream out of hand: what is set on it."""
+
+    def __init__(self):
+        super().__init__({"output": Out(stream.Signature(4))})
+
+    def elaborate(self, platform):
+        m = Module()
+        contract(m, stays_on_offer(self.output), "what is on offer stays")
+        return m
+
+
+@pytest.mark.parametrize(
+    ("offers", "stays"),
+    [
+        (((0, 1, 0), (1, 2, 0), (1, 2, 0), (1, 2, 1), (1, 3, 0), (1, 3, 1), (0, 0, 0)), True),
+        (((1, 2, 1), (1, 3, 1), (0, 0, 1), (0, 0, 0)), True),
+        (((1, 2, 0), (1, 3, 1), (0, 0, 0)), False),
+        (((1, 2, 0), (0, 2, 1), (0, 0, 0)), False),
+    ],
+)
+def test_what_is_on_offer_stays(offers, stays):
+    dut = Source()
+    offer = Cat(dut.output.valid, dut.output.payload, dut.output.ready)
+    told = [valid | payload << 1 | ready << 5 for valid, payload, ready in offers]
+    if stays:
+        run(dut, offer, told)
+    else:
+        with pytest.raises(AssertionError, match="what is on offer stays"):
+            run(dut, offer, told)

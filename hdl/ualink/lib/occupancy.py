@@ -2,6 +2,8 @@
 
 from amaranth.hdl import Signal
 
+from ualink.lib.contract import contract
+
 __all__ = ["Occupancy"]
 
 
@@ -18,7 +20,9 @@ class Occupancy:
         self.some, self.full = Signal(name=f"{name}_some"), Signal(name=f"{name}_full")
 
     def count(self, m, added, taken) -> None:
-        """One is ``added``, not when ``full``; one is ``taken``, not without ``some``."""
+        """One is ``added``, when ``full`` only as one is taken; one is ``taken``, not without ``some``."""
+        contract(m, ~(added & self.full) | taken, f"{self.level.name}: nothing more is added when full")
+        contract(m, ~taken | self.some, f"{self.level.name}: nothing is taken when empty")
         with m.If(added & ~taken):
             m.d.sync += [self.level.eq(self.level + 1), self.some.eq(1), self.full.eq(self.level == self._depth - 1)]
         with m.Elif(taken & ~added):

@@ -5,6 +5,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.config import PhyConfig
+from ualink.lib.contract import contract
 from ualink.phy.blocks import BLOCKS_PER_BEAT, IDLE_BLOCK, REMOTE_FAULT_BLOCK, START_BLOCK, data_blocks
 from ualink.phy.interface import BEATS_PER_FLIT, BLOCKS_LAYOUT, TX_BEAT_LAYOUT, TxKind
 from ualink.phy.link_fault import LinkFault
@@ -111,6 +112,7 @@ class RSTransmit(wiring.Component):
             self.sent_marker.eq(slot_end & schedule.marker),
             self.starved.eq(slot_end & starved),
         ]
+        contract(m, first | ~flit | self.beat.valid, "the DL has every beat of a flit that it has begun")
         with m.If(step):
             m.d.sync += [
                 beat.eq(Mux(last, 0, beat + 1)),

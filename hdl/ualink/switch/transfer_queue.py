@@ -5,6 +5,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.checks import check_integer
+from ualink.lib.contract import contract
 from ualink.lib.queue import Queue
 from ualink.switch.transfer import MAX_BEATS
 
@@ -39,6 +40,7 @@ class TransferQueue(wiring.Component):
         wiring.connect(m, wiring.flipped(self.input), beats.input)
         entered = self.input.valid & self.input.ready & self.input.payload.end
         left = self.output.valid & self.output.ready & self.output.payload.end
+        contract(m, beats.input.ready | (whole != 0), "no transfer is longer than the queue")
         m.d.sync += whole.eq(whole + entered - left)
         m.d.comb += [
             self.output.payload.eq(beats.output.payload),

@@ -4,6 +4,8 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from ualink.lib.contract import contract
+
 __all__ = ["BasicExchange"]
 
 MOST_OWED = 15
@@ -24,7 +26,7 @@ class BasicExchange(wiring.Component):
     request_received, ack_received : pulses.
     waiting : something is to be sent.
     request : what is to be sent next is an own Request; otherwise an answer. Counts while ``waiting``.
-    offered : pulse: what is to be sent next is put on offer.
+    offered : pulse: what is to be sent next is put on offer; only while ``waiting``.
     left : pulse: the message on offer, which may be of another type, has been taken.
     answered : an Ack has come after the last Request had left; 0 from the cycle after ``ask`` rises.
     unasked : ``ack_received`` answers nothing.
@@ -69,6 +71,7 @@ class BasicExchange(wiring.Component):
             self.merged.eq(self.request_received & (owed == MOST_OWED) & ~answer_offered),
         ]
 
+        contract(m, ~self.offered | self.waiting, "only what waits is put on offer")
         m.d.sync += [
             asked.eq(self.ask),
             owed.eq(owed + (self.request_received & ~self.merged) - answer_offered),

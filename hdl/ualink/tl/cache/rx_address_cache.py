@@ -4,6 +4,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
+from ualink.lib.contract import contract
 from ualink.lib.memory_marks import NEVER_MEET
 
 from .address_entry import REGION_BITS, check_geometry, entry_layout, has_mismatch, make_entry
@@ -30,7 +31,7 @@ class RxAddressCache(wiring.Component):
     Attributes
     ----------
     following_row : row that is used in the next cycle.
-    row, way : the entry that is used in this cycle; ``way`` is below ``ways``.
+    row, way : the entry that is used in this cycle; with ``load``, ``way`` is below ``ways``.
     region : combinational, what it holds, if it is ``known``.
     known : it has been loaded.
     mismatch : its parity is wrong; ``known`` and ``region`` have no meaning.
@@ -74,6 +75,9 @@ class RxAddressCache(wiring.Component):
         sweep_row = self.sweep_row
         loaded = Signal(self.entry_layout)
         entry, upset = Signal(self.entry_layout), Signal(self.ways)
+
+        contract(m, ~self.load | self.ready, "nothing is loaded before the cache is ready")
+        contract(m, ~self.load | (self.way < self.ways), "the way that is loaded is one of the cache")
 
         m.d.comb += [
             read.addr.eq(self.following_row),
