@@ -76,7 +76,7 @@ NAMES = [
         for kind in ("write_full", "read")
         for size in ("64", "256")
     ),
-    *silicon_names("dl1", "tl_tx", "tl_rx"),
+    *silicon_names("dl1", "tl_tx", "tl_rx", "originator", "completer"),
 ]
 
 

@@ -110,7 +110,7 @@ def library(tmp_path):
 
 
 def test_blocks_are_named_after_silicon_and_slow_ones_only_so():
-    assert blocks_of("silicon") == ["dl1", "tl_tx", "tl_rx"]
+    assert blocks_of("silicon") == ["dl1", "tl_tx", "tl_rx", "originator", "completer"]
     assert blocks_of("silicon", "station4", "dl1") == ["dl1", "station4"]
     assert blocks_of("silicon.dl4") == ["dl4"]
     assert [row.name for row in select(["silicon.tl_rx.registers"], Options())[0].rows] == ["silicon.tl_rx.registers"]

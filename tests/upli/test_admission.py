@@ -61,6 +61,7 @@ class Bench:
         self.models = {side: Admission(channels, ports) for side, channels in SIDES.items()}
         self.home = {(channel, port): [] for channel in CHANNEL_LAYOUTS for port in range(ports)}
         self.upsets = 0
+        self.before = {}, set()
 
     def flips(self, channel):
         """Bits to flip of a beat, or of none: with wrong parity, or with its parity flipped along."""
@@ -88,16 +89,20 @@ class Bench:
                     self.upsets += 1
                     for name, bits in self.flips(channel).items():
                         ctx.set(pair.faults[channel, name], bits)
-            beats, wrong = on_the_wire(ctx, pair.upli)
-            for side, channels in SIDES.items():
-                mine = {channel: beat for channel, beat in beats.items() if channel in channels}
-                self.models[side].step(mine, wrong & set(channels), bool(dropping[side]))
+            self.judge(ctx, dropping)
             self.credits(ctx)
             await traffic.finish(ctx)
             for side, channels in SIDES.items():
                 events = getattr(pair, side).events
                 seen = {(kind, c) for kind in ("control", "protocol") for c in channels if ctx.get(events[kind][c])}
                 assert seen == self.models[side].events
+
+    def judge(self, ctx, dropping):
+        """The agents judge in each cycle what was on the wire in the cycle before."""
+        (beats, wrong), self.before = self.before, on_the_wire(ctx, self.pair.upli)
+        for side, channels in SIDES.items():
+            mine = {channel: beat for channel, beat in beats.items() if channel in channels}
+            self.models[side].step(mine, wrong & set(channels), bool(dropping[side]))
 
     def ready(self, ctx, channel):
         return ctx.get(getattr(self.pair.upli, channel).credit.init_done) != 0
@@ -158,12 +163,10 @@ def test_a_bad_first_beat_sets_no_phase(channel):
             test.traffic.drive(ctx)
             hit = bool(ctx.get(getattr(pair.upli, channel).vld))
             ctx.set(pair.faults[channel, "port_id"], hit)
-            beats, wrong = on_the_wire(ctx, pair.upli)
-            for side, channels in SIDES.items():
-                mine = {name: beat for name, beat in beats.items() if name in channels}
-                test.models[side].step(mine, wrong & set(channels))
+            test.judge(ctx, dict.fromkeys(SIDES, 0))
             test.credits(ctx)
             await test.traffic.finish(ctx)
+        await test.run(ctx, 1)
         assert ctx.get(agent.control_event) and not ctx.get(agent.protocol_event)
         await test.run(ctx, 150)
         test.check(complete=False)
@@ -211,7 +214,7 @@ def test_events_and_what_is_kept():
 
     async def bench(ctx):
         await test.run(ctx, 20)
-        for flip, clear, event, kept in (
+        steps = (
             (1, 0, 1, 1),
             (0, 0, 0, 1),
             (1, 0, 1, 1),
@@ -221,7 +224,11 @@ def test_events_and_what_is_kept():
             (0, 0, 0, 1),
             (0, 1, 0, 0),
             (0, 0, 0, 0),
-        ):
+        )
+        # What is on the wire is judged in the next cycle, which is that of the clear.
+        ctx.set(pair.faults[path], steps[0][0])
+        await ctx.tick()
+        for (_, clear, event, kept), (flip, *_) in zip(steps, (*steps[1:], (0,))):
             ctx.set(pair.faults[path], flip)
             ctx.set(agent.clear_errors, clear)
             await ctx.tick()

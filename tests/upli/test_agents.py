@@ -282,6 +282,7 @@ def test_beat_in_a_foreign_slot(channel):
         await traffic.run(ctx, 1)
         ctx.set(pair.faults[channel, "port_id"], 0)
         ctx.set(pair.faults[channel, "parity"], 0)
+        await traffic.run(ctx, 1)
         assert ctx.get(errors.protocol[channel]) and not ctx.get(errors.control.as_value())
         assert ctx.get(getattr(pair, agent).protocol_error)
 

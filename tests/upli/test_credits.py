@@ -56,6 +56,7 @@ def test_sender_accounts(ports):
             ctx.set(dut.port, port)
             assert not ctx.get(dut.available)
         await ctx.tick().repeat(2)
+        coming = {}
         for cycle in range(400):
             returns = {port: some() for port in range(4) if rng.random() < (0.5 if cycle < 100 else 0.1)}
             drive_return(ctx, dut.credit, returns, some)
@@ -71,9 +72,11 @@ def test_sender_accounts(ports):
             assert not ctx.get(dut.control_error) and not ctx.get(dut.overflow)
             if spend:
                 held[port, "pool" if held[port, "pool"] else vc] -= 1
-            for returned, (pool, at, number) in returns.items():
+            # Returns are counted one cycle after they came.
+            for returned, (pool, at, number) in coming.items():
                 if returned < ports:
                     held[returned, "pool" if pool else at] += number
+            coming = returns
             await ctx.tick()
         counts = [ctx.get(account) for accounts in dut.accounts for account in accounts]
         assert counts == [held[port, kind] for port in range(ports) for kind in ("pool", 0, 1, 2, 3)]
@@ -93,6 +96,7 @@ def test_qualification(qualification):
         drive_return(ctx, dut.credit, {0: (1, 0, 3), 1: (1, 0, 2)})
         await ctx.tick()
         drive_return(ctx, dut.credit, {})
+        await ctx.tick()
         for _ in range(3):
             ctx.set(dut.credit.init_done, 1)
             for _ in range(qualification - 1):
@@ -125,12 +129,16 @@ def test_wrong_or_early_returns_do_not_count():
         await ctx.tick()
         assert not any(ctx.get(a) for a in dut.accounts[0])
         ctx.set(dut.credit.parity, ~ctx.get(dut.credit.parity) & 1)
-        assert not ctx.get(dut.control_error)
-        ctx.set(dut.listen, 1)
-        assert ctx.get(dut.control_error)
         await ctx.tick()
         assert not any(ctx.get(a) for a in dut.accounts[0])
+        assert not ctx.get(dut.control_error)
+        ctx.set(dut.listen, 1)
+        await ctx.tick()
+        assert ctx.get(dut.control_error)
         drive_return(ctx, dut.credit, {0: (1, 0, 4)})
+        await ctx.tick()
+        assert not ctx.get(dut.control_error)
+        assert not any(ctx.get(a) for a in dut.accounts[0])
         await ctx.tick()
         assert ctx.get(dut.accounts[0][0]) == 4
         # A partner that returns what it never got cannot make the account wrap.
@@ -248,7 +256,7 @@ class AccountBench(wiring.Component):
         held = dut.accounts[self.watched_port][self.watched]
         is_pool = self.watched == 0
         released, in_use = Signal(8), Signal(8)
-        returned = Signal(3)
+        coming, returned = Signal(3), Signal(3)
         matches = (
             self.pool[self.watched_port] if is_pool else (~self.pool[self.watched_port] & (self.vc == self.watched - 1))
         )
@@ -258,7 +266,8 @@ class AccountBench(wiring.Component):
             & (dut.pool if is_pool else ~dut.pool & (self.spend_vc == self.watched - 1))
         )
         with m.If(self.vld[self.watched_port] & matches):
-            m.d.comb += returned.eq(self.num + 1)
+            m.d.comb += coming.eq(self.num + 1)
+        m.d.sync += returned.eq(coming)
         # A return is either of what is in use or, up to 200 in all, a first release.
         fresh = Signal()
         m.d.comb += fresh.eq(returned > in_use)

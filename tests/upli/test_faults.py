@@ -22,7 +22,7 @@ DATA = {"orig_data": ("data", "data_parity", "byte_en", "byte_en_parity"), "rd_r
 
 def inject(cases, *, go_on=False):
     """For each of ``cases`` (path, bit, when), after a reset each: flip one bit of ``path`` in one cycle in which
-    ``when(ctx, pair)``. Gives per case the errors of both agents right after it, as (class, channel), and, with
+    ``when(ctx, pair)``. Gives per case the errors of both agents two cycles later, as (class, channel), and, with
     ``go_on``, what was sent and what had arrived when all was quiet."""
     pair = Pair(CONFIG, 1, {path: None for path, _, _ in cases})
     traffic = Traffic(pair, CONFIG, f"{cases[0][0]}", judge=False, offer=0.9, take=0.9)
@@ -39,6 +39,8 @@ def inject(cases, *, go_on=False):
                 ctx.set(pair.faults[path], 1 << bit if hit else 0)
                 await traffic.finish(ctx)
             ctx.set(pair.faults[path], 0)
+            # It is judged in the next cycle.
+            await traffic.run(ctx, 1)
             result = {side: _errors(ctx, getattr(pair, side)) for side in ("originator", "completer")}
             if go_on:
                 await traffic.run(ctx, 10)

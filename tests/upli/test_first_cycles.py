@@ -120,11 +120,13 @@ def test_the_first_cycle_of_an_acknowledge_counts(side):
                     ctx.set(credit.parity, 1)
                     ctx.set(credit.init_done, 0b1111)
                 await ctx.tick()
-                assert ctx.get(agent.control_event) == (upset and cycle)
+                assert not ctx.get(agent.control_event)
             for channel in sends:
                 credit = getattr(agent.upli, channel).credit
                 ctx.set(credit.vld, 0)
                 ctx.set(credit.vld_parity, 0)
+            await ctx.tick()
+            assert ctx.get(agent.control_event) == upset
             ctx.set(agent.connect, 1)
             ctx.set(bench.of_upli(f"{bench.peer}_clk_ack"), 1)
             # One beat for each credit, two of port 2, and no more.
@@ -140,6 +142,61 @@ def test_the_first_cycle_of_an_acknowledge_counts(side):
                 await ctx.tick()
             for channel, counts in sent.items():
                 assert counts == ([0] * 4 if upset else [1, 1, 2, 1]), channel
+
+    simulate(bench.module, body)
+
+
+@pytest.mark.req("RST-015", "RST-048")
+@pytest.mark.parametrize("side", AGENTS)
+@pytest.mark.parametrize("wrong", [0, 1])
+@pytest.mark.parametrize("wait", [None, 0, 1])
+def test_a_reset_forgets_what_is_still_to_be_judged(side, wrong, wait):
+    """A beat and a return of each channel stand on the wire in one cycle, and so many cycles later comes a reset, or
+    none: what is judged in the cycle after it was on the wire, and shown in the one behind, does not outlive it."""
+    bench = Alone(side, 1)
+    agent = bench.agent
+
+    def drive(ctx, value):
+        for path, signal in bench.inputs.items():
+            if path[-1] in ("vld", "pool"):
+                ctx.set(signal, value)
+            elif path[-1] in ("vld_parity", "parity"):
+                # The parity of a return covers its class; a beat that is 0 throughout but for its valid has parity 0.
+                covers = path[-1] == "vld_parity" or "credit" in path
+                ctx.set(signal, value & (covers ^ wrong))
+
+    async def body(ctx):
+        await bench.open(ctx)
+        drive(ctx, 1)
+        if side == "originator":
+            ctx.set(agent.upli.rd_rsp.last, 1)
+            ctx.set(agent.upli.rd_rsp.parity, 1 ^ wrong)
+        await ctx.tick()
+        drive(ctx, 0)
+        if wait is not None:
+            for _ in range(wait):
+                await ctx.tick()
+            ctx.set(bench.reset, 1)
+            await ctx.tick()
+            ctx.set(bench.reset, 0)
+        events, beats, sent = 0, set(), set()
+        for signal in (bench.of_upli(f"{bench.peer}_clk_req"), bench.of_upli(f"{bench.peer}_clk_ack")):
+            ctx.set(signal, 1)
+        for channel in agent.sends:
+            ctx.set(getattr(agent.upli, channel).credit.init_done, 1)
+            ctx.set(getattr(agent, channel)[0].valid, 1)
+        for _ in range(12):
+            events |= ctx.get(agent.control_event)
+            beats |= {channel for channel in agent.receives if ctx.get(getattr(agent, channel)[0].valid)}
+            sent |= {channel for channel in agent.sends if ctx.get(getattr(agent.upli, channel).vld)}
+            await ctx.tick()
+        forgotten = wait is not None
+        assert (events, ctx.get(agent.control_error)) == ((0, 0) if forgotten else (wrong, wrong))
+        if forgotten or wrong:
+            assert not beats and not sent
+        else:
+            assert beats >= {"completer": {"req"}, "originator": {"rd_rsp", "wr_rsp"}}[side]
+            assert sent >= {"completer": {"rd_rsp", "wr_rsp"}, "originator": {"req"}}[side]
 
     simulate(bench.module, body)
 

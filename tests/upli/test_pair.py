@@ -61,7 +61,7 @@ def test_random_traffic(ports, credits):
     simulate(pair, bench)
 
 
-@pytest.mark.parametrize(("prompt", "buffers"), [(True, 8), (False, 10)])
+@pytest.mark.parametrize(("prompt", "buffers"), [(True, 10), (False, 12)])
 def test_few_buffers_keep_up_with_a_beat_in_every_cycle(prompt, buffers):
     """Data buffers that are not prompt return credits two cycles later: there must be two more."""
     config = UPLIConfig(orig_data=Credits(pool=buffers), prompt_data=prompt)

@@ -1,6 +1,6 @@
 """The multi-beat transfers of one channel, seen by its receiver: which beats are kept (UALink_200 §2.7.8, §3.1.4.2)."""
 
-from amaranth.hdl import Array, Module, Mux, Signal
+from amaranth.hdl import Array, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -68,27 +68,28 @@ class BurstCheck(wiring.Component):
         spoilt = Array(Signal(name=f"port{port}_spoilt") for port in range(self.ports))
         lost = Array(Signal(name=f"port{port}_lost") for port in range(self.ports))
         port = self.slot if self.ports > 1 else 0
-        left, right = Signal(range(5)), Signal()
+        # What this cycle's beat has to be, if it goes on with a transfer or begins one: both are made out at once.
+        due, first = Signal(), Signal()
         m.d.comb += [
             self.busy.eq(self.known & (to_come[port] != 0)),
             self.lost.eq(lost[port]),
-            left.eq(Mux(self.busy, to_come[port], self.num_beats + 1)),
-            self.due_offset.eq(Mux(self.busy, offsets[port], 0)),
-            self.due_last.eq(left == 1),
-            right.eq(self.vld & (self.offset == self.due_offset) & (self.last == self.due_last)),
-            self.begins.eq(self.known & self.start & ~self.busy & right & ~self.refuse),
-            self.fill.eq(self.busy & (spoilt[port] | ~right)),
-            self.keep.eq(self.begins | (self.busy & ~self.fill)),
-            self.error.eq(
-                self.known & ((self.busy & ~spoilt[port] & ~right) | (self.start & (self.busy | ~right))),
-            ),
+            self.due_offset.eq(offsets[port]),
+            self.due_last.eq(to_come[port] == 1),
+            due.eq(self.vld & (self.offset == self.due_offset) & (self.last == self.due_last)),
+            first.eq(self.vld & (self.offset == 0) & (self.last == (self.num_beats == 0))),
+            self.begins.eq(self.known & self.start & ~self.busy & first & ~self.refuse),
+            self.fill.eq(self.busy & (spoilt[port] | ~due)),
+            self.keep.eq(self.begins | (self.busy & ~spoilt[port] & due)),
+            self.error.eq(self.known & ((self.busy & ~spoilt[port] & ~due) | (self.start & (self.busy | ~first)))),
         ]
-        with m.If(self.busy | self.begins):
+        with m.If(self.busy):
             m.d.sync += [
-                to_come[port].eq(left - 1),
-                offsets[port].eq(self.due_offset + 1),
+                to_come[port].eq(to_come[port] - 1),
+                offsets[port].eq(offsets[port] + 1),
                 spoilt[port].eq(self.fill),
             ]
+        with m.Elif(self.begins):
+            m.d.sync += [to_come[port].eq(self.num_beats), offsets[port].eq(1), spoilt[port].eq(0)]
         with m.If(self.upset & ~self.known):
             m.d.sync += [flag.eq(1) for flag in lost]
         with m.Elif(self.known & (self.upset | (self.start & ~self.begins))):

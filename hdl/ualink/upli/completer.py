@@ -17,7 +17,7 @@ class Completer(Agent):
     The first beat of a Read Response of ``num_beats`` + 1 beats is accepted, in a slot of its port, when credits for
     all its beats are there; the others go in the port's next slots. A Response of ``num_beats`` 0 is one beat (that
     includes each beat in Single Beat mode). Beats are on the interface one cycle after they are accepted, received
-    ones are offered one cycle after they were on it, so a beat takes two cycles from agent to agent.
+    ones are offered two cycles after they were on it, so a beat takes three cycles from agent to agent.
 
     The k-th Request with data of a port owns that port's next ``num_beats`` + 1 OrigData beats. Whoever offers the
     first beat of a Read Response also offers the others, without a gap from slot to slot of the port.
@@ -60,20 +60,22 @@ class Completer(Agent):
 
     def _admit(self, m, receivers, protocol):
         req, orig_data = receivers["req"], receivers["orig_data"]
-        request, beat = self.upli.req, self.upli.orig_data
+        request, beat = req.beat, orig_data.beat
         # A Request sets the phase of both channels; OrigData cannot come before one.
         m.submodules.calendar = calendar = CalendarCheck(self.ports)
         m.submodules.burst = burst = BurstCheck(self.ports)
-        req_here, data_here, start, fits = Signal(), Signal(), Signal(), Signal()
+        req_here, data_here, start = Signal(), Signal(), Signal()
+        fits, data_fits = Signal(), Signal()
         m.d.comb += [
             calendar.vld.eq(req.good),
-            calendar.port_id.eq(request.port_id),
+            calendar.port_id.eq(req.port_id),
             req.slot.eq(calendar.slot),
             orig_data.slot.eq(calendar.slot),
             req_here.eq(req.good & ~calendar.error),
-            data_here.eq(orig_data.good & calendar.known & (beat.port_id == calendar.slot)),
+            data_here.eq(orig_data.good & calendar.known & (orig_data.port_id == calendar.slot)),
             start.eq(req_here & has_orig_data(request.cmd)),
-            fits.eq((req.free != 0) & (orig_data.free > request.num_beats)),
+            data_fits.eq(orig_data.room.bit_select(request.num_beats, 1)),
+            fits.eq(req.room[0] & data_fits),
             burst.known.eq(calendar.known),
             burst.slot.eq(calendar.slot),
             burst.start.eq(start),
@@ -83,21 +85,19 @@ class Completer(Agent):
             burst.last.eq(beat.last),
             burst.refuse.eq(self.drop | ~fits),
             burst.upset.eq(req.control_error | orig_data.control_error),
-            req.take.eq(req_here & Mux(start, burst.begins, (req.free != 0) & ~self.drop)),
-            req.void.eq(req_here & (req.free != 0) & ~req.take),
+            req.take.eq(req_here & Mux(start, burst.begins, req.room[0] & ~self.drop)),
+            req.void.eq(req_here & req.room[0] & ~req.take),
             orig_data.take.eq(burst.keep),
             orig_data.fill.eq(burst.fill),
-            orig_data.void.eq(data_here & (orig_data.free != 0) & ~orig_data.take & ~orig_data.fill),
+            orig_data.void.eq(data_here & orig_data.room[0] & ~orig_data.take & ~orig_data.fill),
             orig_data.credit.eq(data_here),
             orig_data.due_offset.eq(burst.due_offset),
             orig_data.due_last.eq(burst.due_last),
         ]
         # Data of a Request that was dropped in this cycle go with it, and are no error of their own.
         stray = orig_data.good & ~burst.busy & ~start & ~burst.lost & ~burst.upset
-        misplaced = orig_data.good & calendar.known & (beat.port_id != calendar.slot)
+        misplaced = orig_data.good & calendar.known & (orig_data.port_id != calendar.slot)
         m.d.comb += [
-            protocol.req.eq(calendar.error | (req_here & (req.free == 0))),
-            protocol.orig_data.eq(
-                burst.error | stray | misplaced | (start & ~burst.busy & (orig_data.free <= request.num_beats))
-            ),
+            protocol.req.eq(calendar.error | (req_here & ~req.room[0])),
+            protocol.orig_data.eq(burst.error | stray | misplaced | (start & ~burst.busy & ~data_fits)),
         ]

@@ -28,8 +28,9 @@ LOW = 3
 class SenderCredits(wiring.Component):
     """Counts the credits that the sender of a channel holds, per port, in the Pool and for each VC.
 
-    Returns are counted in every cycle in which the inbound direction is open, for any set of ports, one cycle after
-    which they can be spent; a return and a spend of one account in the same cycle both count. A port is usable when its
+    Returns are taken in every cycle in which the inbound direction is open, for any set of ports, into registers, with
+    what their parity says; one of cycle t is counted in cycle t + 1 and can be spent from cycle t + 2 on. A return that
+    is counted and a spend of one account in the same cycle both count. A port is usable when its
     CreditInitDone has been seen in ``qualification`` consecutive cycles, after which it is no longer looked at
     (ruling A-09 of UPLI). A beat spends a Pool credit when there is one, else one of its VC. A return with
     wrong parity is not counted.
@@ -42,8 +43,8 @@ class SenderCredits(wiring.Component):
     available : 4 bits, bit n: beats of ``vc`` can spend more than n credits of ``port``; 0 while it is not usable.
     pool : 1 bit, class of the credit that ``spend`` takes.
     spend : 1 bit, one credit is spent in this cycle; only with ``available``.
-    control_error : 1 bit, the return of this cycle has wrong parity.
-    overflow : 1 bit, more credits are returned than the account can hold; it stays at its greatest value.
+    control_error : 1 bit, the return of the cycle before had wrong parity.
+    overflow : 1 bit, it brought more credits than the account can hold, which stays at its greatest value.
     """
 
     def __init__(self, ports: int, qualification: int):
@@ -73,7 +74,8 @@ class SenderCredits(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         wrong = Signal()
-        m.d.comb += [wrong.eq(credit_mismatch(self.credit)), self.control_error.eq(self.listen & wrong)]
+        m.d.comb += wrong.eq(credit_mismatch(self.credit))
+        m.d.sync += self.control_error.eq(self.listen & wrong)
         overflows = []
         for port in range(self.ports):
             here = Signal(name=f"port{port}_here")
@@ -97,7 +99,8 @@ class SenderCredits(wiring.Component):
             for n, (account, more) in enumerate(accounts):
                 matches = is_pool if n == 0 else ~is_pool & (self.credit.port_vc[port] == n - 1)
                 spends = spent & pool[0] if n == 0 else spent & ~pool[0] & (self.vc == n - 1) & more[0]
-                returned = [here_valid & matches & (number == k) for k in range(4)]
+                returned = Signal(MOST_ASKED, name=f"{account.name}_returned")
+                m.d.sync += returned.eq(Cat(here_valid & matches & (number == k) for k in range(MOST_ASKED)))
                 overflows.append(_account(m, account, more, returned, spends))
         m.d.comb += self.overflow.eq(Cat(overflows).any())
         return m
@@ -210,9 +213,9 @@ def _together(one, other, count):
 
 
 def _account(m, account, more, returned, spent):
-    """Register ``account`` gains n + 1 with bit n of ``returned`` and loses one with ``spent``, never below 0 and never
-    above what it can hold; ``more`` beside it. What is gained and lost is known late, so all sums stand ready."""
-    nothing = ~Cat(returned).any()
+    """Register ``account`` gains n + 1 with bit n of the register ``returned``, loses one with ``spent``, never below
+    0 and never above what it can hold; ``more`` beside it. What is lost is known late, so all sums stand ready."""
+    nothing = ~returned.any()
     gains = [nothing, *returned]
     changes = [nothing & spent, *((gain & ~spent) | (one_more & spent) for gain, one_more in pairwise(gains))]
     changes.append(returned[-1] & ~spent)

@@ -17,7 +17,7 @@ class Originator(Agent):
     A Request and its first OrigData beat are accepted in the same cycle, a slot of their port, when the credits for the
     Request and for all its OrigData beats are there; the other beats go in the port's next slots. While they do, a
     Request without data may pass and one with data waits. Beats are on the interface one cycle after they are accepted,
-    received ones are offered one cycle after they were on it, so a beat takes two cycles from agent to agent.
+    received ones are offered two cycles after they were on it, so a beat takes three cycles from agent to agent.
 
     Whoever offers a Request with data also offers its OrigData beats, without a gap from slot to slot of the port.
 
@@ -70,18 +70,18 @@ class Originator(Agent):
         for name, receiver in receivers.items():
             m.submodules[f"{name}_calendar"] = calendar = CalendarCheck(self.ports)
             calendars[name], here[name] = calendar, Signal(name=f"{name}_here")
-            port_id = receiver.upli.port_id
             m.d.comb += [
                 calendar.vld.eq(receiver.good),
-                calendar.port_id.eq(port_id),
+                calendar.port_id.eq(receiver.port_id),
                 receiver.slot.eq(calendar.slot),
                 here[name].eq(receiver.good & ~calendar.error),
             ]
 
-        rd_rsp, beat = receivers["rd_rsp"], self.upli.rd_rsp
-        multi, rest, single = Signal(), Signal(), Signal()
+        rd_rsp, beat = receivers["rd_rsp"], receivers["rd_rsp"].beat
+        multi, rest, single, fits = Signal(), Signal(), Signal(), Signal()
         m.submodules.rd_rsp_burst = burst = BurstCheck(self.ports)
         m.d.comb += [
+            fits.eq(rd_rsp.room.bit_select(beat.num_beats, 1)),
             multi.eq(here["rd_rsp"] & (beat.num_beats != 0) & ~burst.busy),
             rest.eq(multi & burst.lost & (beat.offset != 0)),
             single.eq(here["rd_rsp"] & (beat.num_beats == 0) & ~burst.busy),
@@ -93,25 +93,22 @@ class Originator(Agent):
             burst.vld.eq(here["rd_rsp"]),
             burst.offset.eq(beat.offset),
             burst.last.eq(beat.last),
-            burst.refuse.eq(self.drop | (rd_rsp.free <= beat.num_beats)),
+            burst.refuse.eq(self.drop | ~fits),
             burst.upset.eq(rd_rsp.control_error),
-            rd_rsp.take.eq(burst.keep | (single & (rd_rsp.free != 0) & ~self.drop)),
+            rd_rsp.take.eq(burst.keep | (single & rd_rsp.room[0] & ~self.drop)),
             rd_rsp.fill.eq(burst.fill),
-            rd_rsp.void.eq(here["rd_rsp"] & (rd_rsp.free != 0) & ~rd_rsp.take & ~rd_rsp.fill),
+            rd_rsp.void.eq(here["rd_rsp"] & rd_rsp.room[0] & ~rd_rsp.take & ~rd_rsp.fill),
             rd_rsp.credit.eq(here["rd_rsp"]),
             rd_rsp.due_offset.eq(burst.due_offset),
             rd_rsp.due_last.eq(burst.due_last),
             protocol.rd_rsp.eq(
-                calendars["rd_rsp"].error
-                | burst.error
-                | (single & (rd_rsp.free == 0))
-                | (burst.start & (rd_rsp.free <= beat.num_beats))
+                calendars["rd_rsp"].error | burst.error | (single & ~rd_rsp.room[0]) | (burst.start & ~fits)
             ),
         ]
 
         wr_rsp = receivers["wr_rsp"]
         m.d.comb += [
-            wr_rsp.take.eq(here["wr_rsp"] & (wr_rsp.free != 0) & ~self.drop),
-            wr_rsp.void.eq(here["wr_rsp"] & (wr_rsp.free != 0) & self.drop),
-            protocol.wr_rsp.eq(calendars["wr_rsp"].error | (here["wr_rsp"] & (wr_rsp.free == 0))),
+            wr_rsp.take.eq(here["wr_rsp"] & wr_rsp.room[0] & ~self.drop),
+            wr_rsp.void.eq(here["wr_rsp"] & wr_rsp.room[0] & self.drop),
+            protocol.wr_rsp.eq(calendars["wr_rsp"].error | (here["wr_rsp"] & ~wr_rsp.room[0])),
         ]

@@ -1,6 +1,6 @@
 """The receiving side of one channel (UALink_200 §2.6, §3.1.2)."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -18,17 +18,22 @@ __all__ = ["Receiver"]
 OF_BEAT = ("data", "byte_en", "offset", "last", *POISON.values())
 """Fields that differ between the beats of one transfer."""
 
+ROOM = 4
+"""Entries that are asked for at once: of the beats of a transfer."""
+
 
 class Receiver(wiring.Component):
     """Takes the beats of one channel into the queue of their port; what leaves it returns its credit.
 
-    A beat on the interface in cycle t is offered on ``beats`` in cycle t + 1 when the queue was empty, or in cycle
-    t + 3 where data are not ``prompt_data``. With it everything but data comes out of registers, because decisions are
-    made of it; without, to save logic, out of a memory. A beat with wrong control parity is dropped here: it is not
-    ``good``, nothing of it is stored and its credit stays where it is, because neither its VC nor its Pool can be
-    trusted (UALink_200 §3.1.4.2, ruling A-25 of RAS). What becomes of a good one, its user says: ``take``, ``void`` or
-    neither. A beat whose data or byte enables have wrong parity is poisoned; parity is generated anew by the next
-    sender (UALink_200 §3.1.4.1).
+    Everything on the interface goes into registers together with what its parity says: a beat on the interface in cycle
+    t is judged in cycle t + 1, as ``beat``, and offered on ``beats`` in cycle t + 2 when the queue was empty, or in
+    cycle t + 4 where data are not ``prompt_data``. With it everything but data comes out of registers, because
+    decisions are made of it; without, to save logic, out of a memory.
+
+    A beat with wrong control parity is dropped here: it is not ``good``, nothing of it is stored and its credit stays
+    where it is, because neither its VC nor its Pool can be trusted (UALink_200 §3.1.4.2, ruling A-25 of RAS). What
+    becomes of a good one, its user says: ``take``, ``void`` or neither. A beat whose data or byte enables have wrong
+    parity is poisoned; parity is generated anew by the next sender (UALink_200 §3.1.4.1).
 
     Parameters
     ----------
@@ -41,11 +46,12 @@ class Receiver(wiring.Component):
     ----------
     upli : the channel.
     open : 1 bit, credits may be sent; ``listen``: the other direction is open, so that beats and parity count.
-    good : 1 bit, a beat with good control parity.
-    slot : the port that this cycle belongs to on the channel.
-    free : entries free in the queue of the port of ``slot``; 0 before its CreditInitDone.
+    beat, port_id : what was on the interface in the cycle before; ``good`` : 1 bit, a beat with good control parity.
+    slot : the port that this cycle belongs to on the channel, one cycle behind the interface.
+    room : 4 bits, bit n: more than n entries are free in the queue of the port of ``slot``; 0 before its
+        CreditInitDone.
     take, void : 1 bit, the good beat of this cycle is stored for the port of ``slot``; with ``void`` it will not be
-        offered, it only returns its credit when its turn comes. Only with ``free``.
+        offered, it only returns its credit when its turn comes. Only with ``room``.
     fill : 1 bit, a poisoned beat with ``due_offset`` and ``due_last`` is stored in place of this cycle's, the rest as
         in the beat taken last. It returns the credit of this cycle's beat if there is ``credit`` to return.
     credit : 1 bit, with ``fill``: the beat of this cycle is good and of the port of ``slot``.
@@ -63,9 +69,11 @@ class Receiver(wiring.Component):
                 "upli": In(CHANNEL_SIGNATURES[channel]()),
                 "open": In(1),
                 "listen": In(1),
+                "beat": Out(CHANNEL_LAYOUTS[channel]),
+                "port_id": Out(2),
                 "good": Out(1),
                 "slot": In(2),
-                "free": Out(range(credits.total + 1)),
+                "room": Out(ROOM),
                 "take": In(1),
                 "void": In(1),
                 "fill": In(1),
@@ -81,17 +89,26 @@ class Receiver(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         upli = self.upli
+        layout = CHANNEL_LAYOUTS[self.channel]
+        beat, port_id = Signal(layout, reset_less=True), Signal(2, reset_less=True)
+        pool = Signal(reset_less=True)
         m.submodules.credits = credits = ReceiverCredits(self.credits, self.ports)
         wiring.connect(m, credits.credit, wiring.flipped(upli.credit))
         wrong = Signal()
         m.d.comb += [
             credits.open.eq(self.open),
             wrong.eq(control_mismatch(self.channel, upli)),
+            self.beat.eq(beat),
+            self.port_id.eq(port_id),
+        ]
+        m.d.sync += [
+            *(beat[name].eq(getattr(upli, name)) for name, _ in layout),
+            port_id.eq(upli.port_id),
+            pool.eq(upli.pool),
             self.good.eq(self.listen & upli.vld & ~wrong),
             self.control_error.eq(self.listen & wrong),
             self.data_error.eq(self.listen & upli.vld & data_mismatch(self.channel, upli)),
         ]
-        layout = CHANNEL_LAYOUTS[self.channel]
         stored = data.StructLayout({"beat": layout, "pool": 1, "void": 1, "credit": 1})
         poisons = self.channel in POISON
         for port in range(self.ports):
@@ -102,14 +119,14 @@ class Receiver(wiring.Component):
             m.submodules[f"queue_{port}"] = queue
             incoming, outgoing = queue.input.payload, queue.output.payload
             m.d.comb += [
-                *(incoming.beat[name].eq(getattr(upli, name)) for name, _ in layout),
-                incoming.pool.eq(upli.pool),
+                incoming.beat.eq(beat),
+                incoming.pool.eq(pool),
                 incoming.void.eq(self.void),
                 incoming.credit.eq(1),
             ]
             if poisons:
                 poison = POISON[self.channel]
-                m.d.comb += incoming.beat[poison].eq(getattr(upli, poison) | self.data_error)
+                m.d.comb += incoming.beat[poison].eq(beat[poison] | self.data_error)
                 self._fill(m, port, incoming)
             m.d.comb += [
                 self.beats[port].valid.eq(queue.output.valid & ~outgoing.void),
@@ -121,7 +138,7 @@ class Receiver(wiring.Component):
             ]
             with m.If((self.slot == port if self.ports > 1 else 1) & upli.credit.init_done[port]):
                 m.d.comb += [
-                    self.free.eq(self.credits.total - queue.level),
+                    self.room.eq(Cat(queue.level < max(self.credits.total - n, 0) for n in range(ROOM))),
                     queue.input.valid.eq(self.take | self.void | (self.fill if poisons else 0)),
                 ]
         return m
@@ -131,13 +148,13 @@ class Receiver(wiring.Component):
         same = [name for name, _ in layout if name not in OF_BEAT]
         kept = Signal(data.StructLayout({name: layout[name].shape for name in same}), reset_less=True)
         with m.If(self.take & (self.slot == port if self.ports > 1 else 1)):
-            m.d.sync += [kept[name].eq(getattr(self.upli, name)) for name in same]
+            m.d.sync += [kept[name].eq(self.beat[name]) for name in same]
         with m.If(self.fill):
             m.d.comb += [incoming.beat[name].eq(kept[name]) for name in same if name != "vc"]
             m.d.comb += [incoming.beat[name].eq(0) for name in ("data", "byte_en") if name in layout.members]
             m.d.comb += [
                 # A credit goes home to the VC of the beat that spent it.
-                incoming.beat.vc.eq(Mux(self.credit, self.upli.vc, kept.vc)),
+                incoming.beat.vc.eq(Mux(self.credit, self.beat.vc, kept.vc)),
                 incoming.beat.offset.eq(self.due_offset),
                 incoming.beat.last.eq(self.due_last),
                 incoming.beat[POISON[self.channel]].eq(1),

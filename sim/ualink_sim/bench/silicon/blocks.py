@@ -5,10 +5,12 @@ from functools import partial
 
 from amaranth.lib import wiring
 
-from ualink.config import StationConfig, TLConfig
+from ualink.config import StationConfig, TLConfig, UPLIConfig
 from ualink.station import Station
 from ualink.tl.receive import Receive
 from ualink.tl.transmit import Transmit
+from ualink.upli.completer import Completer
+from ualink.upli.originator import Originator
 
 from ..data_links import DataLinks
 
@@ -18,11 +20,13 @@ BLOCKS: dict[str, tuple[str, Callable[[], wiring.Component]]] = {
     "dl1": ("data link of a station with 1 port", partial(DataLinks, 1)),
     "tl_tx": ("transmit half of the transaction layer", lambda: Transmit(TLConfig())),
     "tl_rx": ("receive half of the transaction layer", lambda: Receive(TLConfig())),
+    "originator": ("UPLI Originator of a station with 1 port", lambda: Originator(UPLIConfig(), 1)),
+    "completer": ("UPLI Completer of a station with 1 port", lambda: Completer(UPLIConfig(), 1)),
     "dl4": ("data link of a station with 4 ports", partial(DataLinks, 4)),
     "station1": ("station with 1 port", lambda: Station(StationConfig(ports=1))),
     "station4": ("station with 4 ports", lambda: Station(StationConfig(ports=4))),
 }
 """What each block is, and what makes it."""
 
-FAST = ("dl1", "tl_tx", "tl_rx")
+FAST = ("dl1", "tl_tx", "tl_rx", "originator", "completer")
 """Those that take minutes each; the others take up to half an hour and have to be named."""
