@@ -4,7 +4,9 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from .stack import LAYOUTS, PAIRS, REGIONS, RESPONSES_IN_SIGHT, STACKS_LAYOUT
+from ualink.lib.select import select_one
+
+from .stack import FITS_LAYOUT, LAYOUTS, PAIRS, REGIONS, RESPONSES_IN_SIGHT, STACKS_LAYOUT
 
 __all__ = ["FC_PATIENCE", "REQUESTS_IN_SIGHT", "RESPONSES_IN_SIGHT", "PackerShare"]
 
@@ -39,12 +41,15 @@ class PackerShare(wiring.Component):
     request_compressed, request_eligible, request_allowance : of the Requests in sight, oldest in bit 0, their forms,
         whether they are there and no backoff limit holds them back, and the source rate limit as in
         ``SourceRateLimit``.
-    response_stacks : how the Responses in sight come to stand.
+    response_stacks, response_fits : how the Responses in sight come to stand, and whether those that are
+        ``response_eligible`` and within the allowance have room.
     response_eligible, response_allowance : as those of Requests.
     fc_waiting, fc_urgent, fc_placed : some FC field waits; it must not wait any more; the first has a sector.
     offered : some Request or Response can go; then one does.
     candidates : bit n: Response n goes if there is a sector for it and for those before it.
     requests, responses : bit n: Request n, Response n goes.
+    left, takes : what Requests leave is n pairs of sectors where bit n of ``left`` is set; then the ``responses`` are
+        ``takes[n]``, which does not wait for it.
     layout : what Requests leave free and where Responses start in it, one-hot by the index in ``LAYOUTS``; 0: nothing.
     responses_turn : it is the Responses' turn; 0 after reset.
     fc_due : an FC field that waits is due even if it is not urgent; 0 after reset.
@@ -62,6 +67,7 @@ class PackerShare(wiring.Component):
                 "request_eligible": In(REQUESTS_IN_SIGHT),
                 "request_allowance": In(REQUESTS_IN_SIGHT),
                 "response_stacks": In(STACKS_LAYOUT),
+                "response_fits": In(FITS_LAYOUT),
                 "response_eligible": In(RESPONSES_IN_SIGHT),
                 "response_allowance": In(RESPONSES_IN_SIGHT),
                 "fc_waiting": In(1),
@@ -71,6 +77,8 @@ class PackerShare(wiring.Component):
                 "candidates": Out(RESPONSES_IN_SIGHT),
                 "requests": Out(REQUESTS_IN_SIGHT),
                 "responses": Out(RESPONSES_IN_SIGHT),
+                "left": Out(PAIRS + 1),
+                "takes": Out(RESPONSES_IN_SIGHT).array(PAIRS + 1),
                 "layout": Out(len(LAYOUTS)),
                 "responses_turn": Out(1),
                 "fc_due": Out(1),
@@ -95,21 +103,23 @@ class PackerShare(wiring.Component):
         low, high = (list(start) for start in self.response_stacks)
         fit_low, fit_high = Signal(PAIRS + 1), Signal(PAIRS)
         m.d.comb += [
-            fit_low.eq(Cat(~(held & responses).any() for held in low)),
-            fit_high.eq(Cat(~(held & responses).any() for held in high[1:])),
+            fit_low.eq(self.response_fits.low | Cat(self._fits_fewer(held) | barred for held in low)),
+            fit_high.eq(self.response_fits.high | Cat(self._fits_fewer(held) | barred for held in high[1:])),
         ]
 
         # For each number of pairs it is known how the Responses would use them before the Requests are chosen.
         regions = self._share(m, requests, due, Mux(due, Cat(0, fit_high), fit_low))
-        layout, room = [], Const(0, RESPONSES_IN_SIGHT)
+        layout = []
         for region, (_, pairs) in zip(regions, REGIONS):
             leave_two = fit_low[pairs - 1] if pairs > 1 else Const(0)
             leave_one = ~leave_two & (due | fit_high[pairs - 1])
             leave_none = ~leave_two & ~due & ~fit_high[pairs - 1]
             layout += [region & leave_none, region & leave_one, *([region & leave_two] if pairs > 1 else [])]
-            if_so = Mux(due | fit_high[pairs - 1], _first(high[pairs]), _first(low[pairs]))
-            room |= region.replicate(RESPONSES_IN_SIGHT) & if_so
-        m.d.comb += [self.layout.eq(Cat(layout)), self.responses.eq(responses & room)]
+        m.d.comb += self.layout.eq(Cat(layout))
+        for pairs in range(1, PAIRS + 1):
+            room = Mux(due | fit_high[pairs - 1], _first(high[pairs]), _first(low[pairs]))
+            m.d.comb += self.takes[pairs].eq(responses & room)
+        m.d.comb += self.responses.eq(select_one(self.left, self.takes))
 
         # The first ones go of either kind.
         more = (self.requests & ~self.responses[:REQUESTS_IN_SIGHT]).any()
@@ -123,6 +133,12 @@ class PackerShare(wiring.Component):
             with m.Elif(passed_over != FC_PATIENCE):
                 m.d.sync += passed_over.eq(passed_over + 1)
         return m
+
+    def _fits_fewer(self, held):
+        """Whether as many Responses as may go beside the Requests because of their tags have room, where so many are
+        ``held``."""
+        asked = self.request_eligible & self.request_allowance
+        return self.authentication & ~(held[0] | held[1] | (held[2] & ~asked[1]) | (held[3] & ~asked[0]))
 
     def _candidates(self, m, may):
         """Which Requests and Responses may go together if there are sectors for them."""
@@ -150,6 +166,15 @@ class PackerShare(wiring.Component):
             self.requests[3].eq(may[3] & first & second & third & fourth & fit[0]),
         ]
         one, two, three = (self.requests[n] & ~self.requests[n + 1] for n in range(3))
+        m.d.comb += self.left.eq(
+            Cat(
+                (two & ~first & ~second) | (three & ~(first & third)) | self.requests[3],
+                (two & (first ^ second)) | (three & first & third),
+                (one & ~first) | (two & first & second),
+                one & first,
+                ~self.requests[0],
+            )
+        )
         regions = Signal(len(REGIONS))
         m.d.comb += regions.eq(
             Cat(
