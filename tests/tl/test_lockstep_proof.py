@@ -129,6 +129,8 @@ class LockstepBench(wiring.Component):
             ]
         m.d.comb += [
             gearbox.request_below.eq(mixed & lower.is_request),
+            gearbox.requests_owe.eq(totals[1] != 0),
+            gearbox.responses_owe.eq(totals[0] != 0),
             own.kind.eq(CONTROL),
             own.type.eq(Mux(self.is_message, MessageType.INITIAL_CREDIT_RELEASE_COMPLETE, 0)),
             own.serial.eq(serial),

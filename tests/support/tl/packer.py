@@ -211,6 +211,8 @@ class PackerBench:
         ctx, dut = self.ctx, self.dut
         self.show(scene, pack)
         counts = ctx.get(dut.counts)
+        owe = ctx.get(dut.requests_owe), ctx.get(dut.responses_owe)
+        assert owe == (counts.request_half_flits > 0, counts.response_half_flits > 0)
         wants = any(scene.can_go()) or scene.complete or (scene.urgent and any(scene.fc))
         assert ctx.get(dut.offered) == bool(wants)
         taken = (*(self._taken(kind) for kind in ("request", "response")), ctx.get(dut.fc_take))

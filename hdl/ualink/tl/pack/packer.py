@@ -62,6 +62,7 @@ class Packer(wiring.Component):
     offered : there is something worth a half-flit; FC fields that are not urgent are not.
     counts : the half-flit as it would leave now; without ``offered`` there is nothing but FC and NOP fields in it.
     requests_go, responses_go : bit n: Request n, Response n is in it.
+    requests_owe, responses_owe : some of these owe data half-flits.
     request_below : Request 0 stands below its Responses; all other Requests stand above them.
     content : the half-flit that was taken last, from the cycle after ``pack`` until the next one.
     """
@@ -100,6 +101,8 @@ class Packer(wiring.Component):
                 "counts": Out(CONTROL_COUNTS_LAYOUT),
                 "requests_go": Out(REQUESTS_IN_SIGHT),
                 "responses_go": Out(RESPONSES_IN_SIGHT),
+                "requests_owe": Out(1),
+                "responses_owe": Out(1),
                 "request_below": Out(1),
                 "content": Out(CONTROL_CONTENT_LAYOUT),
             }
@@ -218,6 +221,8 @@ class Packer(wiring.Component):
             self.counts.response_half_flits.eq(
                 select_one(share.left, [select_one(ways, response_owes) for ways in alternatives])
             ),
+            self.requests_owe.eq(~no_requests),
+            self.responses_owe.eq(~no_responses),
             self.counts.some.eq(~(no_requests & no_responses)),
             self.counts.two.eq((two_of_requests & no_responses) | (no_requests & two_of_responses)),
             self.counts.message.eq(self.complete),

@@ -217,6 +217,8 @@ class Transmit(wiring.Component):
             gearbox.load.eq(sequence.pack),
             gearbox.requests_go.eq(packer.requests_go),
             gearbox.responses_go.eq(packer.responses_go),
+            gearbox.requests_owe.eq(packer.requests_owe),
+            gearbox.responses_owe.eq(packer.responses_owe),
             gearbox.request_below.eq(packer.request_below),
         ]
         for limit, issued in ((request_limit, packer.requests_go), (response_limit, packer.responses_go)):
