@@ -1,6 +1,6 @@
 """Credits that the partner has given to the transmitter (UALink_200 §5.8)."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -296,7 +296,7 @@ def _thermometer(m, count, most):
     bits = most.bit_length()
     at_least = Signal(most)
     # A bit of the count decides between what those below it say: one gate a bit.
-    low = []
+    low: list[Value] = []
     for bit in count[:bits]:
         low = [*(bit | below for below in low), bit, *(bit & below for below in low)]
     more = count[bits:].any()
