@@ -101,7 +101,7 @@ class LockstepBench(wiring.Component):
         m.d.sync += serial.eq(serial + sequence.pack)
         lower, upper = self.fields
         mixed = lower.valid & upper.valid & (lower.is_request != upper.is_request)
-        total = Const(0)
+        totals = [Const(0), Const(0)]
         for n, field in enumerate(self.fields):
             m.d.comb += Assume(field.is_request | ~field.byte_enables)
             half_flits = Signal(4, name=f"half_flits_{n}")
@@ -124,9 +124,13 @@ class LockstepBench(wiring.Component):
                             job.num_beats.eq(field.num_beats),
                             job.byte_enables.eq(field.byte_enables),
                         ]
-            total = total + half_flits
+            totals = [
+                total + Mux(field.is_request == is_request, half_flits, 0) for is_request, total in enumerate(totals)
+            ]
         m.d.comb += [
             gearbox.request_below.eq(mixed & lower.is_request),
+            gearbox.requests_owe.eq(totals[1] != 0),
+            gearbox.responses_owe.eq(totals[0] != 0),
             own.kind.eq(CONTROL),
             own.type.eq(Mux(self.is_message, MessageType.INITIAL_CREDIT_RELEASE_COMPLETE, 0)),
             own.serial.eq(serial),
@@ -136,8 +140,10 @@ class LockstepBench(wiring.Component):
             tags.kind.eq(TAGS),
             tags.serial.eq(serial),
             sequence.offered.eq(self.offered),
-            sequence.counts.half_flits.eq(total),
-            sequence.counts.two.eq(total == 2),
+            sequence.counts.request_half_flits.eq(totals[1]),
+            sequence.counts.response_half_flits.eq(totals[0]),
+            sequence.counts.some.eq(sum(totals) != 0),
+            sequence.counts.two.eq(sum(totals) == 2),
             sequence.counts.message.eq(self.is_message),
             sequence.counts.tagged.eq(self.tagged if self.authentication else 0),
         ]

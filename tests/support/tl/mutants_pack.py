@@ -41,6 +41,14 @@ PACK_MUTANTS = (
         "Cat((n <= 1) | above(limit, n) for",
         "pack/test_packer_limits.py::test_backoff_mode_limits_its_kind",
     ),
+    Mutant(
+        "allowance as it was before a half-flit",
+        "TL-131",
+        "ualink.tl.pack.fields_in_sight",
+        "self._outlook(here & room[gone], stacked[gone])",
+        "self._outlook(here & self.allowance, stacked[gone])",
+        "pack/test_fields_in_sight.py",
+    ),
     Mutant("source rate limit ignored", "TL-131", SHARE, "& self.response_allowance", "", "pack/test_packer_limits.py"),
     Mutant(
         "Flow Control waits for the Responses' turn",
@@ -112,7 +120,7 @@ PACK_MUTANTS = (
         "TL-048",
         SLOTS,
         "with m.Elif(holds & held_tagged):",
-        "with m.Elif(holds & held_tagged & (held == 0)):",
+        "with m.Elif(holds & held_tagged & ~held_some):",
         "pack/test_half_flit_sequence.py::test_grid_of_the_standard",
     ),
     Mutant(
@@ -127,8 +135,8 @@ PACK_MUTANTS = (
         "contents leave with their forms",
         "TL-125",
         "ualink.tl.pack.fields_in_sight",
-        "contents.take.eq(taken)",
-        "contents.take.eq(self.take)",
+        "contents.takes[0].eq(taken)",
+        "contents.takes[0].eq(select_one(self.chosen[1:], self.takes))",
         "pack/test_fields_in_sight.py",
     ),
     Mutant(

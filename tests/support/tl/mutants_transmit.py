@@ -171,7 +171,7 @@ TRANSMIT_MUTANTS = (
         "release said to be complete at once",
         "TL-157",
         RELEASE,
-        "self.enable & ~self.init_sent & ~waiting[0]",
+        "self.enable & ~self.init_sent & ~self.waits",
         "self.enable & ~self.init_sent",
         "credit/test_release.py::test_initial_release",
     ),

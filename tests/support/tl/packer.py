@@ -25,7 +25,7 @@ from ualink.tl.credit.rate_limit import REQUEST_LIMIT, RESPONSE_LIMIT, SourceRat
 from ualink.tl.format.half_flits import FIELD_FORM_LAYOUT
 from ualink.tl.pack.limits import within
 from ualink.tl.pack.packer import Packer
-from ualink.tl.pack.stack import stacks
+from ualink.tl.pack.stack import fits, stacks
 from ualink_sim.model.tl.compression import compress_request, compress_response
 from ualink_sim.model.tl.credits import check_flow_control
 from ualink_sim.model.tl.fields import (
@@ -211,9 +211,11 @@ class PackerBench:
         ctx, dut = self.ctx, self.dut
         self.show(scene, pack)
         counts = ctx.get(dut.counts)
+        owe = ctx.get(dut.requests_owe), ctx.get(dut.responses_owe)
+        assert owe == (counts.request_half_flits > 0, counts.response_half_flits > 0)
         wants = any(scene.can_go()) or scene.complete or (scene.urgent and any(scene.fc))
         assert ctx.get(dut.offered) == bool(wants)
-        taken = tuple(ctx.get(take) for take in (dut.request_take, dut.response_take, dut.fc_take))
+        taken = (*(self._taken(kind) for kind in ("request", "response")), ctx.get(dut.fc_take))
         assert ctx.get(dut.complete_taken) == (pack and scene.complete)
         goes = tuple(ctx.get(value) for value in (dut.requests_go, dut.responses_go, dut.request_below))
         if not pack:
@@ -228,6 +230,12 @@ class PackerBench:
         mask = sum(1 << scene.fc.index(control) for control in formed.fc)
         assert taken == ((1 << len(formed.requests)) - 1, (1 << len(formed.responses)) - 1, mask)
         return formed
+
+    def _taken(self, kind):
+        """What ``FieldsInSight`` is told to give."""
+        chosen = self.ctx.get(getattr(self.dut, f"{kind}_chosen"))
+        assert chosen.bit_count() == 1 and chosen & 1 != self.ctx.get(self.inputs.pack)
+        return 0 if chosen & 1 else self.ctx.get(getattr(self.dut, f"{kind}_takes")[chosen.bit_length() - 2])
 
     async def _content(self):
         """What is made of what is taken in this cycle, while all other inputs are something else."""
@@ -255,7 +263,8 @@ class PackerBench:
 
     def _check_message(self, scene, counts, content, goes):
         assert counts.message and content.message and content.data == 0x01 | scene.shared_data << 8
-        assert not (counts.requests or counts.responses or counts.half_flits or counts.tagged)
+        assert not (counts.requests or counts.responses or counts.some or counts.tagged)
+        assert not (counts.request_half_flits or counts.response_half_flits)
         assert goes[:2] == (0, 0)
         return Formed([], [], [], [])
 
@@ -303,7 +312,9 @@ class PackerBench:
         below = 1 if request_below else 0
         told = [*requests[:below], *responses, *requests[below:]]
         assert [id(control) for control in told] == [id(control) for _, control in self._entries(placed, scene)]
-        assert counts.half_flits == sum(control.half_flits() for _, control in placed)
+        owed = sum(control.half_flits() for _, control in placed)
+        assert counts.request_half_flits + counts.response_half_flits == owed
+        assert (counts.some, counts.two) == (owed > 0, owed == 2)
 
     def _check_tags(self, scene, counts, content, formed):
         fields = list(self._entries(formed.placed, scene))
@@ -353,6 +364,7 @@ def _simulator(config):
             eligible = eligible & within(m, those, inputs.limits[f"{form}_{kind}s"], f"{form}_{kind}s")
         m.d.comb += getattr(dut, f"{kind}_eligible").eq(eligible)
     m.d.comb += dut.response_stacks.eq(stacks(m, short))
+    m.d.comb += dut.response_fits.eq(fits(dut.response_stacks, eligible & inputs.response_allowance))
     m.d.comb += dut.open.eq(~inputs.complete)
     m.d.comb += dut.flow_control_limit.eq(inputs.limits.flow_control)
     # A half-flit taken leaves with a flit in the same cycle.

@@ -52,11 +52,17 @@ class Offer:
 
     def counts(self, authentication):
         """The members of ``counts``."""
+
+        def owe(issues):
+            return sum(2 * issue.field.data_beats() + bool(issue.byte_enables) for issue in issues)
+
         return {
             "message": self.message is not None,
             "requests": self.requests,
             "responses": self.responses,
-            "half_flits": len(self.half_flits),
+            "request_half_flits": owe(issue for issue in self.issues if issue.field.is_request),
+            "response_half_flits": owe(issue for issue in self.issues if not issue.field.is_request),
+            "some": len(self.half_flits) > 0,
             "two": len(self.half_flits) == 2,
             "tagged": authentication and bool(self.tags),
         }

@@ -175,8 +175,11 @@ class ProgressBench(wiring.Component):
             self._share(m, credits, release, accounts["req_data"])
         else:
             kinds |= {"req_data": ["req_data"], "rsp_data": ["rsp_data"]}
+        some_wait = Cat(pending.waits for pending in release.pending.values()).any()
+        m.d.comb += Assert(~(release.waits | release.presses) | some_wait)
         for bucket, least in release.least.items():
             pending = release.pending[bucket]
+            m.d.comb += Assert((release.waits | ~pending.waits) & (release.presses | ~pending.full))
             m.d.comb += [Assert(pending[name] == (pending.count >= count)) for name, count in least.items()]
         done = credits.peer_init_done
         m.d.comb += [Assert(done == release.init_sent), Assert(~credits.protocol_error)]

@@ -1,7 +1,7 @@
 """Proofs on the blocks that give and spend credits: none is lost, made or kept, whatever the environment does."""
 
 import pytest
-from amaranth.hdl import Assert, Assume, Const, Module, Mux, Signal
+from amaranth.hdl import Assert, Assume, Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In
 
@@ -76,8 +76,11 @@ class ReleaseBench(wiring.Component):
             m.d.comb += Assert(dut.valid[n] == (self.enable & (field.as_value() != 0)))
             if n:
                 m.d.comb += Assert(dut.valid[n - 1] | ~dut.valid[n])
+        some_wait = Cat(pending.waits for pending in dut.pending.values()).any()
+        m.d.comb += Assert(~(dut.waits | dut.presses) | some_wait)
         for bucket, least in dut.least.items():
             pending = dut.pending[bucket]
+            m.d.comb += Assert((dut.waits | ~pending.waits) & (dut.presses | ~pending.full))
             m.d.comb += [Assert(pending[name] == (pending.count >= count)) for name, count in least.items()]
         sent = Signal()
         m.d.sync += sent.eq(sent | dut.complete_taken)

@@ -8,7 +8,7 @@ from amaranth.sim import Simulator
 from ualink.tl.format.half_flits import RESPONSE_FIELD_LAYOUT
 from ualink.tl.pack.fields_in_sight import FieldsInSight
 
-DEPTH = 4
+DEPTH, ALTERNATIVES = 4, 3
 
 
 def eligible(forms, limits):
@@ -36,14 +36,14 @@ def run(cycles, *, come, take, seed=1):
 
     Returns the number of forms in sight for each arrival without room, and how many fields have gone.
     """
-    dut = FieldsInSight(RESPONSE_FIELD_LAYOUT, DEPTH, responses=True)
+    dut = FieldsInSight(RESPONSE_FIELD_LAYOUT, DEPTH, responses=True, alternatives=ALTERNATIVES)
     rng = random.Random(f"{seed} {come} {take}")
     refused, gone = [], 0
 
     async def bench(ctx):
         nonlocal gone
         waiting, before = [], []
-        limits = (8, 8)
+        limits, most = (8, 8), DEPTH
         for number in range(cycles):
             new = {"field": rng.getrandbits(64), "compressed": rng.getrandbits(1), "auth_tag": rng.getrandbits(64)}
             new["job"] = {"half_flits": number % 9, "num_beats": number % 4}
@@ -56,20 +56,32 @@ def run(cycles, *, come, take, seed=1):
                 form = ctx.get(form)
                 assert (form.compressed, form.job.half_flits) == (entry["compressed"], entry["job"]["half_flits"])
             forms = [entry["compressed"] for entry in waiting]
-            assert ctx.get(dut.eligible) == (1 << eligible(forms, limits)) - 1
+            may = min(most, eligible(forms, limits))
+            assert ctx.get(dut.eligible) == (1 << may) - 1
             for start in range(2):
                 for pairs in range(start, 5):
                     # Nobody asks what would follow those in sight.
                     stack = ctx.get(dut.stacks[start][pairs])
-                    most = held(forms, start, pairs)
-                    assert stack & ((1 << count) - 1) == (1 << most if most < count else 0)
+                    room = held(forms, start, pairs)
+                    assert stack & ((1 << count) - 1) == (1 << room if room < count else 0)
+                    fit = ctx.get(dut.fits.high[pairs - 1] if start else dut.fits.low[pairs])
+                    assert fit == (room >= may)
             limits = rng.randrange(5), rng.randrange(5)
             ctx.set(dut.limits, {"compressed": limits[1], "uncompressed": limits[0]})
             for content, entry in zip(dut.contents, before):
                 content = ctx.get(content)
                 assert (content.field, content.auth_tag) == (entry["field"], entry["auth_tag"])
-            taken = rng.randint(0, count) if rng.random() < take else 0
-            ctx.set(dut.take, (1 << taken) - 1)
+            packs = rng.random() < take
+            taken = rng.randint(0, count) if packs else 0
+            # What is not chosen may be anything.
+            chosen = rng.randrange(ALTERNATIVES)
+            for n, sink in enumerate(dut.takes):
+                ctx.set(sink, (1 << (taken if n == chosen else rng.randint(0, count))) - 1)
+            ctx.set(dut.chosen, 2 << chosen if packs else 1)
+            allowance, grows = rng.randint(max(1, taken), DEPTH), rng.getrandbits(1)
+            ctx.set(dut.allowance, (1 << allowance) - 1)
+            ctx.set(dut.grows, grows)
+            most = allowance - taken + (packs or grows)
             ready = ctx.get(dut.i.ready)
             if offered and not ready:
                 refused.append(count)

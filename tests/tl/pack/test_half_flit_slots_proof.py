@@ -13,7 +13,8 @@ class SlotsBench(wiring.Component):
     """D half-flits owed, as UALink_200 §5.1.1 counts them, and the Control half-flit that was taken, if any."""
 
     offered: In(1)
-    half_flits: In(7)
+    request_half_flits: In(6)
+    response_half_flits: In(7)
     tagged: In(1)
     outstanding: In(1)
     advance: In(1)
@@ -23,18 +24,25 @@ class SlotsBench(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.dut = dut = HalfFlitSlots()
-        for name in ("offered", "half_flits", "tagged", "outstanding", "advance", "available"):
-            m.d.comb += getattr(dut, name).eq(getattr(self, name))
-        m.d.comb += dut.two.eq(self.half_flits == 2)
+        for name in self.signature.members:
+            if name != "authentication":
+                m.d.comb += getattr(dut, name).eq(getattr(self, name))
+        half_flits = Signal(8)
+        m.d.comb += [
+            half_flits.eq(self.request_half_flits + self.response_half_flits),
+            Assume((self.request_half_flits <= 36) & (self.response_half_flits <= 64)),
+            dut.some.eq(half_flits != 0),
+            dut.two.eq(half_flits == 2),
+        ]
         known, authentication = Signal(), Signal()
         m.d.sync += [known.eq(1), authentication.eq(self.authentication)]
-        flow_control_only = (self.half_flits == 0) & ~self.tagged
+        flow_control_only = (half_flits == 0) & ~self.tagged
         m.d.comb += [
             Assume(~known | (self.authentication == authentication)),
-            Assume((self.half_flits <= 72) & (self.half_flits != 1) & (self.available <= 2)),
+            Assume((half_flits <= 72) & (half_flits != 1) & (self.available <= 2)),
             Assume(self.authentication | ~self.tagged),
             # With authentication fields with data are Requests or Responses, which have tags.
-            Assume(~self.authentication | (self.half_flits == 0) | self.tagged),
+            Assume(~self.authentication | (half_flits == 0) | self.tagged),
             Assume(self.offered | flow_control_only),
             Assume(~(dut.swap_next & self.authentication) | flow_control_only),
         ]
@@ -45,7 +53,9 @@ class SlotsBench(wiring.Component):
             Assert(dut.state.owed == owed),
             Assert(dut.state.many == (owed > 1)),
             Assert(dut.state.holds == taken),
-            Assert(~taken | ((dut.state.held == brings) & (brings != 1) & (dut.state.held_tagged == has_tags))),
+            Assert(~taken | (dut.state.held_by_requests + dut.state.held_by_responses == brings)),
+            Assert(~taken | ((dut.state.held_some == (brings != 0)) & (dut.state.held_two == (brings == 2)))),
+            Assert(~taken | ((brings != 1) & (dut.state.held_tagged == has_tags))),
             Assert(brings <= 72),
             Assert(~has_tags | authentication),
             Assert(~(taken & authentication) | (brings == 0) | has_tags),
@@ -78,6 +88,14 @@ class SlotsBench(wiring.Component):
         with m.Else():
             m.d.comb += Assert(~dut.control)
 
+        # What is foreseen of ``between``, for those who look a cycle ahead.
+        between_next, flit, packed, past = (Signal(name=name) for name in ("between_next", "flit", "packed", "past"))
+        m.d.sync += [between_next.eq(dut.between_next), flit.eq(dut.flit), packed.eq(dut.pack), past.eq(1)]
+        before = Signal()
+        m.d.sync += before.eq(dut.between)
+        m.d.comb += Assert(~past | (dut.between == (between_next | (before & ~flit))))
+        m.d.comb += Assert(~(past & packed) | ~dut.between)
+
         # Nothing is taken twice, dropped or overwritten; only a swap slot, or a flit that pushes others on, takes what
         # is not offered. Between what was taken and what is taken now no other flit stands but one between.
         idle = (owed == 0) & ~taken
@@ -92,7 +110,7 @@ class SlotsBench(wiring.Component):
         with m.If(dut.pack):
             m.d.sync += [
                 taken.eq(1),
-                brings.eq(self.half_flits),
+                brings.eq(half_flits),
                 has_tags.eq(self.tagged),
                 for_swap.eq(dut.swap_next),
             ]

@@ -11,7 +11,7 @@ from ualink.tl.credit.rate_limit import REQUEST_LIMIT, RESPONSE_LIMIT, SourceRat
 from ualink.tl.pack.limits import within
 from ualink.tl.pack.placement import FlowControlPlacement, PackerPlacement, one_stands_below
 from ualink.tl.pack.share import PackerShare
-from ualink.tl.pack.stack import stacks
+from ualink.tl.pack.stack import fits, stacks
 
 INPUTS = {
     "pack": In(1),
@@ -52,6 +52,7 @@ class PackerBench(wiring.Component):
             for form, those in (("compressed", short), ("uncompressed", ~short)):
                 eligible = eligible & within(m, those, self.limits[f"{form}_{kind}s"], f"{form}_{kind}s")
             m.d.comb += getattr(share, f"{kind}_eligible").eq(eligible)
+        m.d.comb += share.response_fits.eq(fits(share.response_stacks, eligible & self.response_allowance))
         m.d.comb += [
             placement.request_compressed.eq(self.request_compressed),
             placement.requests.eq(share.requests),
@@ -101,6 +102,8 @@ def shares_are_kept(m, bench, share, placement):
         Assert(~bench.authentication | (together <= 4)),
         Assert(~((bench.authentication & bench.swap) | bench.message) | (together == 0)),
         Assert(share.offered == (together != 0)),
+        Assert(number(share.left) == 1),
+        *(Assert(~left | (share.responses == take)) for left, take in zip(share.left, share.takes)),
         Assert(share.offered == (leave(bench, "request") | leave(bench, "response"))),
     ]
 

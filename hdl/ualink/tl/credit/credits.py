@@ -1,6 +1,6 @@
 """Credits that the partner has given to the transmitter (UALink_200 §5.8)."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -241,10 +241,10 @@ class TransmitCredits(wiring.Component):
         # takes of them, which comes late.
         flags = self.at_least.req_data.pool
         holds = _thermometer(m, self.gross.req_data.pool, len(flags) + 4 * LARGEST_TRANSFER)
-        for claimed in (req_spent, also_spent):
-            holds = _without(m, holds, Cat(~claimed.any(), claimed))
-        less_req, less_rsp = (_without(m, holds, _exactly(m, beats)) for beats in (req_beats, rsp_beats))
-        less_both = _without(m, less_req, _exactly(m, rsp_beats))
+        holds = _without(m, holds, _together(m, *(Cat(~one.any(), one) for one in (req_spent, also_spent))))
+        req_amount, rsp_amount = (_exactly(m, beats) for beats in (req_beats, rsp_beats))
+        less_req, less_rsp = (_without(m, holds, amount) for amount in (req_amount, rsp_amount))
+        less_both = _without(m, holds, _together(m, req_amount, rsp_amount))
         joint = rsp_taken & shared
         m.d.sync += flags.eq(Mux(req_taken, Mux(joint, less_both, less_req), Mux(joint, less_rsp, holds)))
         holds = _thermometer(m, self.gross.rsp_data.pool, 3 * LARGEST_TRANSFER)
@@ -294,13 +294,25 @@ def _number(spent):
 def _thermometer(m, count, most):
     """Bit n: ``count`` is n + 1 or more."""
     bits = most.bit_length()
-    low = Signal((1 << bits) - 1)
     at_least = Signal(most)
-    m.d.comb += [
-        low.eq(Cat(count[:bits] == n + 1 for n in range(len(low)))),
-        at_least.eq(Cat(count[bits:].any() | low[n:].any() for n in range(most))),
-    ]
+    # A bit of the count decides between what those below it say: one gate a bit.
+    low: list[Value] = []
+    for bit in count[:bits]:
+        low = [*(bit | below for below in low), bit, *(bit & below for below in low)]
+    more = count[bits:].any()
+    m.d.comb += at_least.eq(Cat(more | one for one in low[:most]))
     return at_least
+
+
+def _together(m, one, other):
+    """One-hot: the sum of two one-hot numbers."""
+    total = Signal(len(one) + len(other) - 1)
+    sums = [Const(0)] * len(total)
+    for n, here in enumerate(one):
+        for k, there in enumerate(other):
+            sums[n + k] |= here & there
+    m.d.comb += total.eq(Cat(sums))
+    return total
 
 
 def _without(m, at_least, amount):

@@ -55,11 +55,17 @@ class CreditRelease(wiring.Component):
         # many as ``least`` says: any, more than a field holds, so many that they are urgent.
         self.pending: dict[tuple[str, int], data.View] = {}
         self.least: dict[tuple[str, int], dict[str, int]] = {}
+        waits, presses = False, False
         for credit_class in CREDIT_CLASSES:
             credits: Credits = getattr(config, credit_class)
             for bucket, (count, total) in enumerate(zip((credits.pool, *credits.vc), self._totals(credit_class))):
                 if total:
                     self._make_bucket(credit_class, bucket, count, total)
+                    waits |= count > 0
+                    presses |= count >= self.least[credit_class, bucket]["full"]
+        # Beside them, whether any bucket waits, and whether any is full or its oldest credit overdue.
+        self.waits = Signal(init=waits)
+        self.presses = Signal(init=presses)
         super().__init__(
             {
                 "enable": In(1),
@@ -76,15 +82,17 @@ class CreditRelease(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        waiting, urgent = Const(0, FC_FIELDS), Const(0)
+        waiting, waits, presses = Const(0, FC_FIELDS), Const(0), Const(0)
         for credit_class in CREDIT_CLASSES:
-            class_waiting, class_urgent = self._return_class(m, credit_class)
+            class_waiting, class_waits, class_presses = self._return_class(m, credit_class)
             waiting |= class_waiting
-            urgent |= class_urgent
+            waits |= class_waits
+            presses |= class_presses
+        m.d.sync += [self.waits.eq(waits), self.presses.eq(presses)]
         m.d.comb += [
-            self.valid.eq(waiting & self.enable.replicate(FC_FIELDS)),
-            self.complete.eq(self.enable & ~self.init_sent & ~waiting[0]),
-            self.urgent.eq(self.enable & (urgent | (waiting[0] & ~self.init_sent))),
+            self.valid.eq(Cat(self.waits, waiting[1:]) & self.enable.replicate(FC_FIELDS)),
+            self.complete.eq(self.enable & ~self.init_sent & ~self.waits),
+            self.urgent.eq(self.enable & (self.presses | (self.waits & ~self.init_sent))),
         ]
         with m.If(self.complete_taken):
             m.d.sync += self.init_sent.eq(1)
@@ -108,7 +116,8 @@ class CreditRelease(wiring.Component):
         )
 
     def _return_class(self, m, credit_class):
-        """Fill one class of the FC fields from its buckets; return in which fields it is, and whether it is urgent."""
+        """Fill one class of the FC fields from its buckets; return in which fields it is, and of the next cycle whether
+        any of it waits and any is full or overdue."""
         buckets = [bucket for kind, bucket in self.pending if kind == credit_class]
         pending = [self.pending[credit_class, b] for b in buckets]
         most = _most(credit_class)
@@ -129,7 +138,7 @@ class CreditRelease(wiring.Component):
                     with m.If(self.take[: n + 1].all()):
                         m.d.sync += above.eq((-1 << (i + 1)) & ((1 << len(buckets)) - 1))
 
-        urgent = Const(0)
+        waits, presses = Const(0), Const(0)
         for i, b in enumerate(buckets):
             taken = Const(0)
             for n, choice in enumerate(chosen):
@@ -144,27 +153,32 @@ class CreditRelease(wiring.Component):
                 stay.eq(bucket.count + freed),
                 rest.eq(Mux(bucket.over, bucket.count - most, 0) + freed),
             ]
+            will_wait, will_be_full = Signal(), Signal()
+            emptied = ~bucket.waits | (taken & ~bucket.over)
+            m.d.comb += [
+                will_wait.eq((freed != 0) | Mux(taken, bucket.over, bucket.waits)),
+                will_be_full.eq(Mux(taken, rest >= least["full"], stay >= least["full"])),
+            ]
             m.d.sync += [
                 bucket.count.eq(Mux(taken, rest, stay)),
-                bucket.waits.eq((freed != 0) | Mux(taken, bucket.over, bucket.waits)),
+                bucket.waits.eq(will_wait),
                 bucket.over.eq(Mux(taken, rest >= least["over"], stay >= least["over"])),
-                bucket.full.eq(Mux(taken, rest >= least["full"], stay >= least["full"])),
+                bucket.full.eq(will_be_full),
             ]
-            emptied = ~bucket.waits | (taken & ~bucket.over)
-            urgent |= bucket.full | self._overdue(m, emptied, f"{credit_class}_{b}_age")
-        return Cat(choice.any() for choice in chosen), urgent
+            waits |= will_wait
+            presses |= will_be_full | self._overdue(m, emptied, f"{credit_class}_{b}_age")
+        return Cat(choice.any() for choice in chosen), waits, presses
 
     def _overdue(self, m, emptied, name):
-        """Whether the oldest credit of a bucket has been offered for ``credit_return_delay`` cycles."""
+        """Whether in the next cycle the oldest credit of a bucket will have been offered for ``credit_return_delay``
+        cycles."""
         delay = self.config.credit_return_delay
-        age, overdue = Signal(range(delay), name=name), Signal(name=f"{name}_is_due")
+        age = Signal(range(delay), name=name)
         with m.If(emptied):
-            m.d.sync += [age.eq(0), overdue.eq(0)]
+            m.d.sync += age.eq(0)
         with m.Elif(age < delay - 1):
             m.d.sync += age.eq(age + 1)
-        with m.Else():
-            m.d.sync += overdue.eq(1)
-        return overdue
+        return ~emptied & (age >= delay - 1)
 
     def _choose(self, m, waits, above, credit_class):
         """For each FC field one bucket or none, one-hot, in round robin order."""

@@ -54,14 +54,16 @@ CONTROL_COUNTS_LAYOUT = data.StructLayout(
         "message": 1,
         "requests": range(5),
         "responses": range(9),
-        "half_flits": range(73),
+        "request_half_flits": range(37),
+        "response_half_flits": range(65),
+        "some": 1,
         "two": 1,
         "tagged": 1,
     }
 )
-"""The number of Requests and Responses in a Control half-flit and the data half-flits they owe together, or, with
-``message``, a Message half-flit that takes the place of one. With ``tagged`` an AuthTags half-flit belongs to it
-(UALink_200 §5.1.1)."""
+"""The number of Requests and Responses in a Control half-flit and the data half-flits that they owe, whether these are
+``some`` or ``two`` together, or, with ``message``, a Message half-flit that takes the place of one. With ``tagged`` an
+AuthTags half-flit belongs to it (UALink_200 §5.1.1)."""
 
 CONTROL_CONTENT_LAYOUT = data.StructLayout({"data": 256, "message": 1, "tags": 256})
 """The same half-flit as it stands in the flit, and its AuthTags half-flit."""

@@ -31,6 +31,7 @@ class DataGearbox(wiring.Component):
     load : take over the jobs of the fields that go; only when no job is pending.
     requests, requests_go, responses, responses_go : jobs of the fields in sight, and which of these go: the first ones.
         Those of Requests are about ``orig_data``, those of Responses about ``rd_data``, whatever their ``source``.
+    requests_owe, responses_owe : some of these owe any data.
     request_below : Request 0 stands below the Responses; all other Requests stand above them.
     orig_data, rd_data : beats, in the order of the Requests and of the Read Responses.
     window, available : the next two half-flits owed, and how many of them are there.
@@ -46,6 +47,8 @@ class DataGearbox(wiring.Component):
                 "requests_go": In(REQUESTS_IN_SIGHT),
                 "responses": In(DATA_JOB_LAYOUT).array(RESPONSES_IN_SIGHT),
                 "responses_go": In(RESPONSES_IN_SIGHT),
+                "requests_owe": In(1),
+                "responses_owe": In(1),
                 "request_below": In(1),
                 "orig_data": In(stream.Signature(ORIG_DATA_BEAT_LAYOUT)),
                 "rd_data": In(stream.Signature(READ_DATA_BEAT_LAYOUT)),
@@ -60,9 +63,9 @@ class DataGearbox(wiring.Component):
         m = Module()
         pop, last = Signal(), Signal()
         beat = Signal(2)
-        heads, first, from_rd_rsp = self._select_job(m, pop & last)
+        heads, some, from_rd_rsp = self._select_job(m, pop & last)
         request, response = heads["request"], heads["response"]
-        head_valid = first["request"].any() | first["response"].any()
+        head_valid = some["request"] | some["response"]
         # Which of the two kinds it is comes a little later than the rest.
         m.d.comb += last.eq(Mux(from_rd_rsp, beat == response.num_beats, beat == request.num_beats))
         m.d.sync += beat.eq(Mux(pop, Mux(last, 0, beat + 1), beat))
@@ -109,7 +112,7 @@ class DataGearbox(wiring.Component):
 
     def _select_job(self, m, done):
         """Show the pending job of each kind that comes next, and drop that of the lower sector when ``done``. Return
-        them, which they are of the kind, and whether the Response's is the lower one."""
+        them, whether there are any of the kind, and whether the Response's is the lower one."""
         # In the order of their sectors: Request 0 if it stands below, the Responses, the Requests. Of each kind the
         # lowest job that owes anything is known before it is known how many go.
         below, is_response = Signal(), Signal()
@@ -117,14 +120,15 @@ class DataGearbox(wiring.Component):
         heads = {kind: Signal(DATA_JOB_LAYOUT, name=f"{kind}_head", reset_less=True) for kind in most}
         pending, first = ({kind: Signal(most[kind], name=f"{kind}s_{name}") for kind in most} for name in _PENDING)
         below_goes = self.requests_go[0] & self.request_below & (self.requests[0].half_flits != 0)
-        m.d.comb += is_response.eq(~below & first["response"].any())
+        some = {kind: Signal(name=f"some_{kind}s") for kind in most}
+        m.d.comb += is_response.eq(~below & some["response"])
         with m.If(self.load):
             m.d.sync += below.eq(below_goes)
         with m.Elif(done):
             m.d.sync += below.eq(0)
-        for kind, sources, goes, leaves in (
-            ("request", self.requests, self.requests_go, done & ~is_response),
-            ("response", self.responses, self.responses_go, done & is_response),
+        for kind, sources, goes, owe, leaves in (
+            ("request", self.requests, self.requests_go, self.requests_owe, done & ~is_response),
+            ("response", self.responses, self.responses_go, self.responses_owe, done & is_response),
         ):
             jobs = [Signal(DATA_JOB_LAYOUT, name=f"{kind}_{n}", reset_less=True) for n in range(most[kind])]
             owing, lowest, rest, following = (Signal(most[kind], name=f"{kind}s_{name}") for name in _ORDER)
@@ -136,12 +140,12 @@ class DataGearbox(wiring.Component):
             ]
             with m.If(self.load):
                 m.d.sync += [stored.eq(new) for stored, new in zip(jobs, sources, strict=True)]
-                m.d.sync += [pending[kind].eq(goes & owing), first[kind].eq(goes & lowest)]
+                m.d.sync += [pending[kind].eq(goes & owing), first[kind].eq(goes & lowest), some[kind].eq(owe)]
                 m.d.sync += heads[kind].eq(select_one(lowest, sources))
             with m.Elif(leaves):
-                m.d.sync += [pending[kind].eq(rest), first[kind].eq(following)]
+                m.d.sync += [pending[kind].eq(rest), first[kind].eq(following), some[kind].eq(rest.any())]
                 m.d.sync += heads[kind].eq(select_one(following, jobs))
-        return heads, first, is_response
+        return heads, some, is_response
 
     def _byte_enables(self, m, job, beat):
         """The byte-enable half-flit of the Request that comes next as far as the beat in sight."""

@@ -32,6 +32,7 @@ class HalfFlitSequence(wiring.Component):
     swap_next : what is taken now leaves in a swap slot.
     between : in front of it a flit without Control half-flit is still to leave; no more than this one, if it is taken
         now. ``flit_between``: that flit leaves in this cycle.
+    between_next : a flit leaves in this cycle, and ``between`` is set in the next one.
     window, available, wanted, go : data half-flits, as in ``DataGearbox``.
     tx_flit : flits to the DL.
     """
@@ -48,6 +49,7 @@ class HalfFlitSequence(wiring.Component):
                 "swap_next": Out(1),
                 "between": Out(1),
                 "flit_between": Out(1),
+                "between_next": Out(1),
                 "window": In(HALF_FLIT_LAYOUT).array(2),
                 "available": In(range(3)),
                 "wanted": Out(range(3)),
@@ -63,7 +65,9 @@ class HalfFlitSequence(wiring.Component):
         room = ~self.tx_flit.valid | self.tx_flit.ready
         m.d.comb += [
             slots.offered.eq(self.offered),
-            slots.half_flits.eq(self.counts.half_flits),
+            slots.request_half_flits.eq(self.counts.request_half_flits),
+            slots.response_half_flits.eq(self.counts.response_half_flits),
+            slots.some.eq(self.counts.some),
             slots.two.eq(self.counts.two),
             slots.tagged.eq(self.counts.tagged),
             slots.outstanding.eq(self.outstanding),
@@ -74,6 +78,7 @@ class HalfFlitSequence(wiring.Component):
             self.swap_next.eq(slots.swap_next),
             self.between.eq(slots.between),
             self.flit_between.eq(slots.flit & slots.between),
+            self.between_next.eq(slots.between_next),
             self.wanted.eq(slots.wanted),
             self.go.eq(slots.flit),
         ]

@@ -10,10 +10,20 @@ MOST_HALF_FLITS = 72
 """Data half-flits that the fields of one Control half-flit can owe: eight fields of nine."""
 
 SEQUENCE_STATE_LAYOUT = data.StructLayout(
-    {"owed": range(MOST_HALF_FLITS + 1), "many": 1, "holds": 1, "held": range(MOST_HALF_FLITS + 1), "held_tagged": 1}
+    {
+        "owed": range(MOST_HALF_FLITS + 1),
+        "many": 1,
+        "holds": 1,
+        "held_by_requests": range(37),
+        "held_by_responses": range(65),
+        "held_some": 1,
+        "held_two": 1,
+        "held_tagged": 1,
+    }
 )
 """Data half-flits ``owed`` by fields that have left, ``many`` if two or more; with ``holds`` a Control half-flit was
-taken and has not left, which will owe ``held`` of them, and which has tags or not."""
+taken and has not left, which will owe those held by its Requests and Responses, ``some`` or ``two`` together, and which
+has tags or not."""
 
 
 class LowerSlot(enum.Enum, shape=1):
@@ -47,13 +57,14 @@ class HalfFlitSlots(wiring.Component):
 
     Attributes
     ----------
-    offered, half_flits, two, tagged : of the Control half-flit that would be taken now, which may depend on
-        ``swap_next`` and ``between``; ``two``: ``half_flits`` is 2. Without ``offered`` it has no data and no tags, and
-        for a swap slot no tags.
+    offered, request_half_flits, response_half_flits, some, two, tagged : of the Control half-flit that would be taken
+        now, which may depend on ``swap_next`` and ``between``; ``some``, ``two``: so many half-flits together. Without
+        ``offered`` it has no data and no tags, and for a swap slot no tags.
     outstanding : the partner's catch buffers need a flit to move on (``SourceRateLimit``).
     pack : it is taken in this cycle, and those before it have left or leave now.
     swap_next : it would leave in a swap slot.
     between : a flit without Control half-flit stands between the one taken last and this one: that of this cycle.
+    between_next : a flit leaves in this cycle, and ``between`` is set in the next one.
     advance : a flit may leave in this cycle.
     available, wanted : data half-flits as in ``DataGearbox``, those that leave with the flit. ``wanted`` depends on
         registers only.
@@ -66,13 +77,16 @@ class HalfFlitSlots(wiring.Component):
         super().__init__(
             {
                 "offered": In(1),
-                "half_flits": In(range(MOST_HALF_FLITS + 1)),
+                "request_half_flits": In(range(37)),
+                "response_half_flits": In(range(65)),
+                "some": In(1),
                 "two": In(1),
                 "tagged": In(1),
                 "outstanding": In(1),
                 "pack": Out(1),
                 "swap_next": Out(1),
                 "between": Out(1),
+                "between_next": Out(1),
                 "advance": In(1),
                 "available": In(range(3)),
                 "wanted": Out(range(3)),
@@ -87,16 +101,17 @@ class HalfFlitSlots(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         owed, holds = self.state.owed, self.state.holds
-        held, held_tagged = self.state.held, self.state.held_tagged
-
-        after = Signal(range(MOST_HALF_FLITS + 1))
+        held_some, held_tagged = self.state.held_some, self.state.held_tagged
+        # The sum is behind the registers: who packs is late.
+        held, after = Signal(range(MOST_HALF_FLITS + 1)), Signal(range(MOST_HALF_FLITS + 1))
+        m.d.comb += held.eq(self.state.held_by_requests + self.state.held_by_responses)
         with m.If(self.between):
             m.d.comb += [self.wanted.eq(2), self.upper.eq(UpperSlot.DATA), after.eq(owed - 2)]
-        with m.Elif(owed == 1):
+        with m.Elif(owed[0]):
             m.d.comb += [self.wanted.eq(1), self.upper.eq(UpperSlot.DATA), after.eq(held)]
         with m.Elif(holds & held_tagged):
             m.d.comb += [self.upper.eq(UpperSlot.TAGS), after.eq(held)]
-        with m.Elif(holds & (held != 0)):
+        with m.Elif(holds & held_some):
             m.d.comb += [self.wanted.eq(1), self.upper.eq(UpperSlot.DATA), after.eq(held - 1)]
 
         busy, wished, none_after = Signal(), Signal(), Signal()
@@ -107,14 +122,24 @@ class HalfFlitSlots(wiring.Component):
             self.flit.eq(self.advance & (self.available >= self.wanted) & busy),
             self.control.eq(self.flit & ~self.between),
             # ``after`` is 0: no Control half-flit owes a single one.
-            none_after.eq(Mux(self.between, owed == 2, held == 0)),
+            none_after.eq(Mux(self.between, owed == 2, ~held_some)),
             wished.eq(self.offered | self.outstanding),
             self.pack.eq(Mux(busy, self.flit & (self.swap_next | none_after & wished), wished)),
         ]
+        m.d.comb += self.between_next.eq(self.flit & (after > 1))
         with m.If(self.flit):
             m.d.sync += [owed.eq(after), self.state.many.eq(after > 1)]
+        # Without ``holds`` they do not matter: only what has been taken stays.
+        with m.If(~busy | self.flit):
+            m.d.sync += [
+                self.state.held_by_requests.eq(self.request_half_flits),
+                self.state.held_by_responses.eq(self.response_half_flits),
+                held_some.eq(self.some),
+                self.state.held_two.eq(self.two),
+                held_tagged.eq(self.tagged),
+            ]
         with m.If(self.pack):
-            m.d.sync += [holds.eq(1), held.eq(self.half_flits), held_tagged.eq(self.tagged)]
+            m.d.sync += holds.eq(1)
         with m.Elif(self.control):
             m.d.sync += holds.eq(0)
 
@@ -124,7 +149,7 @@ class HalfFlitSlots(wiring.Component):
         m.d.comb += [
             three.eq(Mux(self.flit, after == 3, owed == 3)),
             none.eq(Mux(self.flit, after == 0, owed == 0)),
-            two_held.eq(holds & ~self.control & (held == 2) & ~held_tagged),
+            two_held.eq(holds & ~self.control & self.state.held_two & ~held_tagged),
         ]
         m.d.sync += self.swap_next.eq(three | (none & Mux(self.pack, self.two & ~self.tagged, two_held)))
         return m

@@ -21,18 +21,23 @@ def exactly(bits):
 class LookAheadQueue(wiring.Component):
     """Queue of ``depth`` entries of ``shape``; one enters and up to all of them leave per cycle.
 
-    An entry accepted in one cycle is visible in the next; ``i.ready`` is a register. ``take`` may come late in a cycle:
-    what each number of entries that leave would make of the queue waits for it.
+    An entry accepted in one cycle is visible in the next; ``i.ready`` is a register. ``chosen`` may come late in a
+    cycle: what each number of entries that leave would make of the queue waits for it.
+
+    Parameters
+    ----------
+    alternatives : how many may leave is known in so many ways.
 
     Attributes
     ----------
     i : entries in; also without ``i.ready`` in a cycle in which an entry leaves, but then only if the giver knows so.
     entries : entry 0 is the oldest; one whose bit of ``valid`` is 0 has no meaning.
     valid : bit n: entry n is there; the first ones are. 0 after reset.
-    take : bit n: entry n leaves in this cycle; the first ones do, only valid ones.
+    chosen : one bit is set: bit 0, nothing leaves in this cycle, or bit n + 1, what ``takes[n]`` says.
+    takes : bit n: entry n leaves; the first ones do, only valid ones.
     """
 
-    def __init__(self, shape, depth: int):
+    def __init__(self, shape, depth: int, alternatives: int = 1):
         if depth < 1:
             raise ConfigError(f"look-ahead queue of depth {depth!r}; it must be 1 or more")
         self.depth = depth
@@ -41,7 +46,8 @@ class LookAheadQueue(wiring.Component):
                 "i": In(stream.Signature(shape)),
                 "entries": Out(shape).array(depth),
                 "valid": Out(depth),
-                "take": In(depth),
+                "chosen": In(alternatives + 1),
+                "takes": In(depth).array(alternatives),
             }
         )
 
@@ -49,21 +55,30 @@ class LookAheadQueue(wiring.Component):
         m = Module()
         new = Value.cast(self.i.payload)
         stored = [Signal(len(new), name=f"entry_{n}", reset_less=True) for n in range(self.depth)]
-        # By the number of entries that leave: an entry behind the last valid one takes what comes in.
-        ways = Signal(self.depth + 1)
-        kept = Signal(self.depth)
+        # An entry behind the last valid one takes what comes in.
         filled = [Signal(len(new), name=f"filled_{n}") for n in range(self.depth)]
-        m.d.comb += ways.eq(Cat(exactly(self.take)))
         m.d.comb += [sink.eq(Mux(valid, entry, new)) for sink, valid, entry in zip(filled, self.valid, stored)]
-        for n, entry in enumerate(stored):
-            near = self.depth - n
-            m.d.comb += kept[n].eq(_any(ways[k] & self.valid[n + k] for k in range(near)))
-            m.d.sync += entry.eq(select_one(ways[:near], filled[n:]) | Mux(ways[near:].any(), new, 0))
+        following = [Cat(filled, self._with_new(self.valid))]
+        # By the number of entries that leave.
+        for alternative, take in enumerate(self.takes):
+            ways = Signal(self.depth + 1, name=f"ways_{alternative}")
+            m.d.comb += ways.eq(Cat(exactly(take)))
+            entries, kept = [], []
+            for n in range(self.depth):
+                near = self.depth - n
+                kept.append(_any(ways[k] & self.valid[n + k] for k in range(near)))
+                entries.append(select_one(ways[:near], filled[n:]) | Mux(ways[near:].any(), new, 0))
+            left = Signal(self.depth, name=f"left_{alternative}")
+            m.d.comb += left.eq(Cat(kept))
+            following.append(Cat(entries, self._with_new(left)))
         m.d.comb += self.i.ready.eq(~self.valid[-1])
-        m.d.sync += self.valid.eq(kept | Mux(self.i.valid, Cat(1, kept[:-1]), 0))
+        m.d.sync += Cat(stored, self.valid).eq(select_one(self.chosen, following))
         for n, entry in enumerate(stored):
             m.d.comb += Value.cast(self.entries[n]).eq(entry)
         return m
+
+    def _with_new(self, kept):
+        return kept | Mux(self.i.valid, Cat(1, kept[:-1]), 0)
 
 
 def _any(terms):

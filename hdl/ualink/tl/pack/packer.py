@@ -24,9 +24,12 @@ from .limits import above
 from .look_ahead import exactly
 from .placement import FlowControlPlacement, one_stands_below
 from .share import FC_PATIENCE, REQUESTS_IN_SIGHT, RESPONSES_IN_SIGHT, PackerShare
-from .stack import STACKS_LAYOUT
+from .stack import FITS_LAYOUT, PAIRS, STACKS_LAYOUT
 
-__all__ = ["FC_PATIENCE", "REQUESTS_IN_SIGHT", "RESPONSES_IN_SIGHT", "Packer"]
+__all__ = ["FC_PATIENCE", "REQUESTS_IN_SIGHT", "RESPONSES_IN_SIGHT", "RESPONSE_ALTERNATIVES", "Packer"]
+
+RESPONSE_ALTERNATIVES = PAIRS + 1
+"""How many Responses leave is known for each number of pairs of sectors that Requests leave."""
 
 
 class Packer(wiring.Component):
@@ -47,8 +50,9 @@ class Packer(wiring.Component):
     authentication : AuthTags half-flits are sent; ignored if ``config`` does not build their path.
     flow_control_limit : most FC fields; 0 counts as 1.
     shared_data : announce Shared Data Buffer mode with Initial Credit Release Complete.
-    requests, request_eligible, request_take : forms of fields with their credits in hand, as in ``FieldsInSight``.
-    responses, response_eligible, response_stacks, response_take : the same of Responses.
+    requests, request_eligible : forms of fields with their credits in hand, as in ``FieldsInSight``.
+    responses, response_eligible, response_stacks, response_fits : the same of Responses.
+    request_chosen, request_takes, response_chosen, response_takes : what leaves, as in ``FieldsInSight``.
     request_contents, response_contents : as in ``FieldsInSight``; they matter in the cycle after ``pack`` only.
     request_allowance, response_allowance : source rate limits for this half-flit, as in ``SourceRateLimit``.
     fc, fc_valid, fc_take : FC fields, any of which may share a half-flit.
@@ -58,6 +62,7 @@ class Packer(wiring.Component):
     offered : there is something worth a half-flit; FC fields that are not urgent are not.
     counts : the half-flit as it would leave now; without ``offered`` there is nothing but FC and NOP fields in it.
     requests_go, responses_go : bit n: Request n, Response n is in it.
+    requests_owe, responses_owe : some of these owe data half-flits.
     request_below : Request 0 stands below its Responses; all other Requests stand above them.
     content : the half-flit that was taken last, from the cycle after ``pack`` until the next one.
     """
@@ -74,13 +79,16 @@ class Packer(wiring.Component):
                 "requests": In(FIELD_FORM_LAYOUT).array(REQUESTS_IN_SIGHT),
                 "request_contents": In(content_layout(REQUEST_FIELD_LAYOUT)).array(REQUESTS_IN_SIGHT),
                 "request_eligible": In(REQUESTS_IN_SIGHT),
-                "request_take": Out(REQUESTS_IN_SIGHT),
+                "request_chosen": Out(2),
+                "request_takes": Out(REQUESTS_IN_SIGHT).array(1),
                 "request_allowance": In(REQUESTS_IN_SIGHT),
                 "responses": In(FIELD_FORM_LAYOUT).array(RESPONSES_IN_SIGHT),
                 "response_contents": In(content_layout(RESPONSE_FIELD_LAYOUT)).array(RESPONSES_IN_SIGHT),
                 "response_eligible": In(RESPONSES_IN_SIGHT),
                 "response_stacks": In(STACKS_LAYOUT),
-                "response_take": Out(RESPONSES_IN_SIGHT),
+                "response_fits": In(FITS_LAYOUT),
+                "response_chosen": Out(RESPONSE_ALTERNATIVES + 1),
+                "response_takes": Out(RESPONSES_IN_SIGHT).array(RESPONSE_ALTERNATIVES),
                 "response_allowance": In(RESPONSES_IN_SIGHT),
                 "fc": In(FLOW_CONTROL).array(FC_FIELDS),
                 "fc_valid": In(FC_FIELDS),
@@ -93,6 +101,8 @@ class Packer(wiring.Component):
                 "counts": Out(CONTROL_COUNTS_LAYOUT),
                 "requests_go": Out(REQUESTS_IN_SIGHT),
                 "responses_go": Out(RESPONSES_IN_SIGHT),
+                "requests_owe": Out(1),
+                "responses_owe": Out(1),
                 "request_below": Out(1),
                 "content": Out(CONTROL_CONTENT_LAYOUT),
             }
@@ -115,6 +125,7 @@ class Packer(wiring.Component):
             share.request_eligible.eq(self.request_eligible),
             share.request_allowance.eq(self.request_allowance),
             share.response_stacks.eq(self.response_stacks),
+            share.response_fits.eq(self.response_fits),
             share.response_eligible.eq(self.response_eligible),
             share.response_allowance.eq(self.response_allowance),
             share.fc_waiting.eq(self.fc_valid.any()),
@@ -136,10 +147,14 @@ class Packer(wiring.Component):
         with m.If(self.pack):
             m.d.comb += [
                 self.complete_taken.eq(self.complete),
-                self.request_take.eq(share.requests),
-                self.response_take.eq(share.responses),
                 self.fc_take.eq(placed),
             ]
+        m.d.comb += [
+            self.request_chosen.eq(Cat(~self.pack, self.pack)),
+            self.request_takes[0].eq(share.requests),
+            self.response_chosen.eq(Cat(~self.pack, share.left & self.pack.replicate(len(share.left)))),
+        ]
+        m.d.comb += [sink.eq(source) for sink, source in zip(self.response_takes, share.takes, strict=True)]
 
         # In the cycle after ``pack``, and only then, this matters.
         choice = Signal(CHOICE_LAYOUT, reset_less=True)
@@ -188,26 +203,41 @@ class Packer(wiring.Component):
         return ranked, placed
 
     def _count(self, m, share):
-        """Fields that go and the half-flits that they owe, added up for every mix before it is known which they are."""
+        """Fields that go and the half-flits that they owe, added up for each number before it is known which it is."""
         requests, responses = exactly(share.requests), exactly(share.responses)
         request_owes = _totals(m, [request.job.half_flits for request in self.requests], "request")
         response_owes = _totals(m, [response.job.half_flits for response in self.responses], "response")
-        owed, twos = [], []
-        for n, more in enumerate(response_owes):
-            mixes = []
-            for k in range(min(REQUESTS_IN_SIGHT, (SECTORS - n) // 2) + 1):
-                total = Signal.like(self.counts.half_flits, name=f"owed_{k}_{n}")
-                m.d.comb += total.eq(request_owes[k] + more)
-                mixes.append(total)
-            owed.append(select_one(requests, mixes))
-            twos.append(select_one(requests, [total == 2 for total in mixes]))
+        # Responses by what Requests leave, so that this alone is late.
+        alternatives = [exactly(take) for take in share.takes]
+        no_requests, two_of_requests = (select_one(requests, those) for those in _none_and_two(self.requests))
+        none_and_two = _none_and_two(self.responses)
+        no_responses, two_of_responses = (
+            select_one(share.left, [select_one(ways, those) for ways in alternatives]) for those in none_and_two
+        )
         m.d.comb += [
             self.counts.requests.eq(select_one(requests, range(REQUESTS_IN_SIGHT + 1))),
             self.counts.responses.eq(select_one(responses, range(RESPONSES_IN_SIGHT + 1))),
-            self.counts.half_flits.eq(select_one(responses, owed)),
-            self.counts.two.eq(select_one(responses, twos)),
+            self.counts.request_half_flits.eq(select_one(requests, request_owes)),
+            self.counts.response_half_flits.eq(
+                select_one(share.left, [select_one(ways, response_owes) for ways in alternatives])
+            ),
+            self.requests_owe.eq(~no_requests),
+            self.responses_owe.eq(~no_responses),
+            self.counts.some.eq(~(no_requests & no_responses)),
+            self.counts.two.eq((two_of_requests & no_responses) | (no_requests & two_of_responses)),
             self.counts.message.eq(self.complete),
         ]
+
+
+def _none_and_two(fields):
+    """For 0 to all of ``fields``, whether so many of them, from the first on, owe no half-flit, and two of them."""
+    none, two = [Const(1)], [Const(0)]
+    nothing = [field.job.half_flits == 0 for field in fields]
+    pair = [field.job.half_flits == 2 for field in fields]
+    for number in range(1, len(nothing) + 1):
+        none.append(Cat(nothing[:number]).all())
+        two.append(Cat(pair[n] & Cat(nothing[k] for k in range(number) if k != n).all() for n in range(number)).any())
+    return none, two
 
 
 def _totals(m, values, name):

@@ -1,7 +1,7 @@
 """Which sector of a Control half-flit holds what (UALink_200 §5.1.1)."""
 
 from amaranth.hdl import Cat, Const, Module, Signal
-from amaranth.lib import wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.tl.credit.release import FC_FIELDS
@@ -9,7 +9,7 @@ from ualink.tl.format.half_flits import SECTORS
 
 from .look_ahead import exactly
 from .share import REQUESTS_IN_SIGHT
-from .stack import LAYOUTS, PAIRS, RESPONSES_IN_SIGHT, STACKS_LAYOUT, stack
+from .stack import LAYOUTS, PAIRS, RESPONSES_IN_SIGHT, STACKS_LAYOUT, stacks_from
 
 __all__ = ["TAGS", "FlowControlPlacement", "PackerPlacement", "one_stands_below"]
 
@@ -91,7 +91,8 @@ class PackerPlacement(wiring.Component):
         """Candidates have their sectors for each start; those go whose sectors are in the region. So little is left
         to do when the layout is known."""
         short = self.response_compressed
-        stacks = [_stack(short, stack(m, short, start), start) for start in (0, 1)]
+        held = data.View(STACKS_LAYOUT, stacks_from(m, short, 1)[0])
+        stacks = [_stack(short, list(held[start]), start) for start in (0, 1)]
         for sector, words in enumerate(_words_of_sectors(m, stacks, self.candidates, self.layout)):
             low, high = Const(0, RESPONSES_IN_SIGHT), Const(0, RESPONSES_IN_SIGHT)
             for chosen, here in words:

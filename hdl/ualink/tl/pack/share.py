@@ -4,7 +4,9 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from .stack import LAYOUTS, PAIRS, REGIONS, RESPONSES_IN_SIGHT, STACKS_LAYOUT
+from ualink.lib.select import select_one
+
+from .stack import FITS_LAYOUT, LAYOUTS, PAIRS, REGIONS, RESPONSES_IN_SIGHT, STACKS_LAYOUT
 
 __all__ = ["FC_PATIENCE", "REQUESTS_IN_SIGHT", "RESPONSES_IN_SIGHT", "PackerShare"]
 
@@ -39,12 +41,15 @@ class PackerShare(wiring.Component):
     request_compressed, request_eligible, request_allowance : of the Requests in sight, oldest in bit 0, their forms,
         whether they are there and no backoff limit holds them back, and the source rate limit as in
         ``SourceRateLimit``.
-    response_stacks : how the Responses in sight come to stand.
+    response_stacks, response_fits : how the Responses in sight come to stand, and whether those that are
+        ``response_eligible`` and within the allowance have room.
     response_eligible, response_allowance : as those of Requests.
     fc_waiting, fc_urgent, fc_placed : some FC field waits; it must not wait any more; the first has a sector.
     offered : some Request or Response can go; then one does.
     candidates : bit n: Response n goes if there is a sector for it and for those before it.
     requests, responses : bit n: Request n, Response n goes.
+    left, takes : what Requests leave is n pairs of sectors where bit n of ``left`` is set; then the ``responses`` are
+        ``takes[n]``, which does not wait for it.
     layout : what Requests leave free and where Responses start in it, one-hot by the index in ``LAYOUTS``; 0: nothing.
     responses_turn : it is the Responses' turn; 0 after reset.
     fc_due : an FC field that waits is due even if it is not urgent; 0 after reset.
@@ -62,6 +67,7 @@ class PackerShare(wiring.Component):
                 "request_eligible": In(REQUESTS_IN_SIGHT),
                 "request_allowance": In(REQUESTS_IN_SIGHT),
                 "response_stacks": In(STACKS_LAYOUT),
+                "response_fits": In(FITS_LAYOUT),
                 "response_eligible": In(RESPONSES_IN_SIGHT),
                 "response_allowance": In(RESPONSES_IN_SIGHT),
                 "fc_waiting": In(1),
@@ -71,6 +77,8 @@ class PackerShare(wiring.Component):
                 "candidates": Out(RESPONSES_IN_SIGHT),
                 "requests": Out(REQUESTS_IN_SIGHT),
                 "responses": Out(RESPONSES_IN_SIGHT),
+                "left": Out(PAIRS + 1),
+                "takes": Out(RESPONSES_IN_SIGHT).array(PAIRS + 1),
                 "layout": Out(len(LAYOUTS)),
                 "responses_turn": Out(1),
                 "fc_due": Out(1),
@@ -79,10 +87,14 @@ class PackerShare(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
+        # Whether anything may go holds up nothing: it decides last.
         barred = Signal()
         m.d.comb += barred.eq(~self.open | self.swap & self.authentication)
-        requests, responses = self._candidates(m, ~barred)
-        m.d.comb += [self.offered.eq(requests[0] | responses[0]), self.candidates.eq(responses)]
+        requests, responses = self._candidates(m)
+        m.d.comb += [
+            self.offered.eq((requests[0] | responses[0]) & ~barred),
+            self.candidates.eq(Mux(barred, 0, responses)),
+        ]
 
         passed_over = Signal(range(FC_PATIENCE + 1))
         due = Signal()
@@ -95,21 +107,27 @@ class PackerShare(wiring.Component):
         low, high = (list(start) for start in self.response_stacks)
         fit_low, fit_high = Signal(PAIRS + 1), Signal(PAIRS)
         m.d.comb += [
-            fit_low.eq(Cat(~(held & responses).any() for held in low)),
-            fit_high.eq(Cat(~(held & responses).any() for held in high[1:])),
+            fit_low.eq(self.response_fits.low | Cat(self._fits_fewer(held) for held in low)),
+            fit_high.eq(self.response_fits.high | Cat(self._fits_fewer(held) for held in high[1:])),
         ]
 
         # For each number of pairs it is known how the Responses would use them before the Requests are chosen.
-        regions = self._share(m, requests, due, Mux(due, Cat(0, fit_high), fit_low))
-        layout, room = [], Const(0, RESPONSES_IN_SIGHT)
+        wanted, left, regions = self._share(m, requests, due, Mux(due, Cat(0, fit_high), fit_low))
+        m.d.comb += [
+            self.requests.eq(Mux(barred, 0, wanted)),
+            self.left.eq(Mux(barred, 1, left)),
+        ]
+        layout = []
         for region, (_, pairs) in zip(regions, REGIONS):
             leave_two = fit_low[pairs - 1] if pairs > 1 else Const(0)
             leave_one = ~leave_two & (due | fit_high[pairs - 1])
             leave_none = ~leave_two & ~due & ~fit_high[pairs - 1]
             layout += [region & leave_none, region & leave_one, *([region & leave_two] if pairs > 1 else [])]
-            if_so = Mux(due | fit_high[pairs - 1], _first(high[pairs]), _first(low[pairs]))
-            room |= region.replicate(RESPONSES_IN_SIGHT) & if_so
-        m.d.comb += [self.layout.eq(Cat(layout)), self.responses.eq(responses & room)]
+        m.d.comb += self.layout.eq(Mux(barred, 1 << LAYOUTS.index((0, PAIRS, 2)), Cat(layout)))
+        for pairs in range(1, PAIRS + 1):
+            room = Mux(due | fit_high[pairs - 1], _first(high[pairs]), _first(low[pairs]))
+            m.d.comb += self.takes[pairs].eq(responses & room)
+        m.d.comb += self.responses.eq(select_one(self.left, self.takes))
 
         # The first ones go of either kind.
         more = (self.requests & ~self.responses[:REQUESTS_IN_SIGHT]).any()
@@ -124,10 +142,16 @@ class PackerShare(wiring.Component):
                 m.d.sync += passed_over.eq(passed_over + 1)
         return m
 
-    def _candidates(self, m, may):
+    def _fits_fewer(self, held):
+        """Whether as many Responses as may go beside the Requests because of their tags have room, where so many are
+        ``held``."""
+        asked = self.request_eligible & self.request_allowance
+        return self.authentication & ~(held[0] | held[1] | (held[2] & ~asked[1]) | (held[3] & ~asked[0]))
+
+    def _candidates(self, m):
         """Which Requests and Responses may go together if there are sectors for them."""
-        asked = self.request_eligible & self.request_allowance & may.replicate(REQUESTS_IN_SIGHT)
-        answers = self.response_eligible & self.response_allowance & may.replicate(RESPONSES_IN_SIGHT)
+        asked = self.request_eligible & self.request_allowance
+        answers = self.response_eligible & self.response_allowance
         requests, responses = Signal(REQUESTS_IN_SIGHT), Signal(RESPONSES_IN_SIGHT)
         tagged = self.authentication
         m.d.comb += [
@@ -137,23 +161,33 @@ class PackerShare(wiring.Component):
         return requests, responses
 
     def _share(self, m, may, due, fit):
-        """Decide which of the Requests that ``may`` go do, and return what they leave, one-hot by the index in
-        ``REGIONS``; ``fit``: the Responses and a due FC field have room in so many pairs."""
+        """Decide which of the Requests that ``may`` go do, and return them and what they leave, one-hot by pairs and by
+        the index in ``REGIONS``; ``fit``: the Responses and a due FC field have room in so many pairs."""
         first, second, third, fourth = self.request_compressed
         six, eight = Signal(), Signal()
+        wanted, left = Signal(REQUESTS_IN_SIGHT), Signal(PAIRS + 1)
         m.d.comb += [
             six.eq(~self.responses_turn | fit[1]),
             eight.eq(~self.responses_turn & ~due),
-            self.requests[0].eq(may[0]),
-            self.requests[1].eq(may[1] & Mux(first, second | six, Mux(second, six, eight | fit[0]))),
-            self.requests[2].eq(may[2] & second & Mux(first & third, six, (first | third) & fit[0])),
-            self.requests[3].eq(may[3] & first & second & third & fourth & fit[0]),
+            wanted[0].eq(may[0]),
+            wanted[1].eq(may[1] & Mux(first, second | six, Mux(second, six, eight | fit[0]))),
+            wanted[2].eq(may[2] & second & Mux(first & third, six, (first | third) & fit[0])),
+            wanted[3].eq(may[3] & first & second & third & fourth & fit[0]),
         ]
-        one, two, three = (self.requests[n] & ~self.requests[n + 1] for n in range(3))
+        one, two, three = (wanted[n] & ~wanted[n + 1] for n in range(3))
+        m.d.comb += left.eq(
+            Cat(
+                (two & ~first & ~second) | (three & ~(first & third)) | wanted[3],
+                (two & (first ^ second)) | (three & first & third),
+                (one & ~first) | (two & first & second),
+                one & first,
+                ~wanted[0],
+            )
+        )
         regions = Signal(len(REGIONS))
         m.d.comb += regions.eq(
             Cat(
-                ~self.requests[0],
+                ~wanted[0],
                 one & first,
                 (one & ~first) | (two & first & second),
                 two & first & ~second,
@@ -161,7 +195,7 @@ class PackerShare(wiring.Component):
                 two & ~first & second,
             )
         )
-        return regions
+        return wanted, left, regions
 
 
 def _first(number):

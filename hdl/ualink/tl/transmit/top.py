@@ -21,7 +21,7 @@ from ualink.tl.internal import ReceiveStatusSignature
 from ualink.tl.pack.data_gearbox import DataGearbox
 from ualink.tl.pack.fields_in_sight import FieldsInSight
 from ualink.tl.pack.half_flit_sequence import HalfFlitSequence
-from ualink.tl.pack.packer import REQUESTS_IN_SIGHT, RESPONSES_IN_SIGHT, Packer
+from ualink.tl.pack.packer import REQUESTS_IN_SIGHT, RESPONSE_ALTERNATIVES, RESPONSES_IN_SIGHT, Packer
 from ualink.tl.session.residue import ResidueDrain
 from ualink.upli.channels import ORIG_DATA_LAYOUT, RD_RSP_LAYOUT, beat_stream
 
@@ -95,7 +95,9 @@ class Transmit(wiring.Component):
         compression = RequestCompression(config)
         response_intake = ResponseIntake()
         requests = FieldsInSight(REQUEST_FIELD_LAYOUT, config.requests_in_sight)
-        responses = FieldsInSight(RESPONSE_FIELD_LAYOUT, config.responses_in_sight, responses=True)
+        responses = FieldsInSight(
+            RESPONSE_FIELD_LAYOUT, config.responses_in_sight, responses=True, alternatives=RESPONSE_ALTERNATIVES
+        )
         orig_data = Queue(ORIG_DATA_BEAT_LAYOUT, ORIG_DATA_BEATS)
         rd_data = Queue(READ_DATA_BEAT_LAYOUT, READ_DATA_BEATS)
         credits = TransmitCredits(config)
@@ -194,12 +196,18 @@ class Transmit(wiring.Component):
             sequence.content.eq(packer.content),
             sequence.outstanding.eq(request_limit.outstanding | response_limit.outstanding),
             packer.request_eligible.eq(requests.eligible),
-            requests.take.eq(packer.request_take),
-            packer.request_allowance.eq(request_limit.allowance),
+            requests.chosen.eq(packer.request_chosen),
+            requests.allowance.eq(request_limit.allowance),
+            requests.grows.eq(sequence.between_next),
             packer.response_eligible.eq(responses.eligible),
             packer.response_stacks.eq(responses.stacks),
-            responses.take.eq(packer.response_take),
-            packer.response_allowance.eq(response_limit.allowance),
+            packer.response_fits.eq(responses.fits),
+            responses.chosen.eq(packer.response_chosen),
+            responses.allowance.eq(response_limit.allowance),
+            responses.grows.eq(sequence.between_next),
+            # Who is eligible is within the allowance.
+            packer.request_allowance.eq(-1),
+            packer.response_allowance.eq(-1),
             packer.fc_valid.eq(release.valid),
             packer.fc_urgent.eq(release.urgent),
             release.take.eq(packer.fc_take),
@@ -209,6 +217,8 @@ class Transmit(wiring.Component):
             gearbox.load.eq(sequence.pack),
             gearbox.requests_go.eq(packer.requests_go),
             gearbox.responses_go.eq(packer.responses_go),
+            gearbox.requests_owe.eq(packer.requests_owe),
+            gearbox.responses_owe.eq(packer.responses_owe),
             gearbox.request_below.eq(packer.request_below),
         ]
         for limit, issued in ((request_limit, packer.requests_go), (response_limit, packer.responses_go)):
@@ -235,6 +245,8 @@ class Transmit(wiring.Component):
             m.d.comb += [sink.eq(source) for sink, source in zip(forms, fields.forms)]
             m.d.comb += [sink.eq(source) for sink, source in zip(contents, fields.contents)]
             m.d.comb += [sink.eq(source.job) for sink, source in zip(jobs, fields.forms)]
+        for fields, takes in ((requests, packer.request_takes), (responses, packer.response_takes)):
+            m.d.comb += [sink.eq(source) for sink, source in zip(fields.takes, takes, strict=True)]
         m.d.comb += [sink.eq(source) for sink, source in zip(packer.fc, release.fields, strict=True)]
 
         # Data half-flits and flits.
