@@ -65,7 +65,7 @@ STATE_LAYOUT = data.StructLayout(
 """Between two beats: the half segment to make, one-hot, and whether it is the first of its segment; of the DL flit in
 hand whether it was accepted, holds something and is spoilt; of the segment in hand the header of its first tick, and
 whether that was full; of the TL flit started last what is still to send, the turn that brings it into the frame to
-come, and its error."""
+come, a message before it included, and its error."""
 
 
 def _tail(sectors: Value, following: Value) -> Value:
@@ -146,7 +146,7 @@ class Packer(wiring.Component):
         ]
         m.d.sync += flushed.eq(self.flush)
 
-        # The frame in which the TL flit started last did so.
+        # The TL flit started last, in the frame in which it did so, but for the message before it.
         tail = Signal(FRAME_BITS, reset_less=True)
 
         # A first half filled by message and tail alone leaves a flit no place before the second, where it counts as the
@@ -244,10 +244,10 @@ class Packer(wiring.Component):
             m.d.comb += Value.cast(state.d.tail).eq(Mux(offers_message, behind, without))
             step = of_half(FRAME_STEP, half)
             with m.If(packing):
-                m.d.comb += state.d.tail_turn.eq(Mux(starts, step, now.tail_turn + step))
+                m.d.comb += state.d.tail_turn.eq(Mux(starts, step + offers_message, now.tail_turn + step))
             with m.If(starts):
                 m.d.comb += state.d.tail_error.eq(flit_error)
-                m.d.sync += tail.eq(Mux(offers_message, moved, flit_rotator.rotated))
+                m.d.sync += tail.eq(flit_rotator.rotated)
 
         # Whether the next flit has a place, when the last beat of this one is made and as long as it is on offer.
         with m.If(Mux(move, last, first)):

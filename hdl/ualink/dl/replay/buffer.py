@@ -23,7 +23,8 @@ class ReplayBuffer(wiring.Component):
 
     Which flits are held follows from the last Ack and ``tx_last_seq`` alone: there is no second count that could
     disagree. An Ack is a register here first, and beside that register stands what it means for a replay. ``replay``,
-    or an Ack that overtakes the replay, moves the pointer; where it moves to is known two cycles later. Until then a replay goes on as if nothing had happened, so whenever ``tx_replay`` is 1 there is a flit to
+    or an Ack that overtakes the replay, moves the pointer; where it moves to is known two cycles
+    later. Until then a replay goes on as if nothing had happened, so whenever ``tx_replay`` is 1 there is a flit to
     replay, and never a reason to send a new one (UALink_200 §6.6.6.5-6).
 
     Parameters
