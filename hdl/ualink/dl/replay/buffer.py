@@ -208,7 +208,8 @@ class ReplayBuffer(wiring.Component):
         self._pointer(m, state, pointer, jump, rx_last_ack)
 
         m.d.comb += [
-            reading.load.eq(self.read),
+            # Without a read the row is any; the first read of a flit sets it.
+            reading.load.eq(self.moves),
             reading.d.row.eq(Mux(self.read_first, pointer.q.row, reading.q.following)),
             reading.d.following.eq(Mux(self.read_first, pointer.q.row + 1, reading.q.following + 1)),
             # Reading a row again keeps its data on show. The memory does not wait for what the next slot carries.
@@ -298,13 +299,13 @@ class ReplayBuffer(wiring.Component):
         jump, which must have been the same in the cycle before."""
         now, then, last = state.q, state.d, self.newest.q
         replay_seq = pointer.q.replay_seq
-        follower = Mux(now.started, next_seq(replay_seq), replay_seq)
+        held, next_held = Signal(), Signal()
         m.d.comb += [
+            held.eq(follows(replay_seq, self.rx_last_ack, last.tx_last_seq)),
+            # The number after this one, without that number.
+            next_held.eq((held | (replay_seq == self.rx_last_ack)) & (replay_seq != last.tx_last_seq)),
             then.empty.eq((self.rx_last_ack == last.tx_last_seq) & ~self.store),
             then.jump_held.eq(follows(jump_seq, self.rx_last_ack, last.tx_last_seq)),
             # What is stored is held, and the pointer that awaits it points to it.
-            then.held.eq(
-                Mux(jumps, then.jump_held, follows(follower, self.rx_last_ack, last.tx_last_seq))
-                | (self.store & now.awaits)
-            ),
+            then.held.eq(Mux(jumps, then.jump_held, Mux(now.started, next_held, held)) | (self.store & now.awaits)),
         ]
