@@ -16,7 +16,6 @@ from ualink.dl.flit.format import (
 )
 from ualink.dl.flit.half_segment import FRAME_BITS, frame_dword, one_of
 from ualink.lib.parity import PROTECTED_BYTE_BITS
-from ualink.lib.select import select_one
 from ualink.phy.interface import BEATS_PER_FLIT
 
 __all__ = ["BeatReader"]
@@ -72,10 +71,13 @@ class BeatReader(wiring.Component):
             halves: dict[tuple[int, int], list[int]] = {}
             for half in range(BEATS_PER_FLIT):
                 halves.setdefault(sources[half].get(byte, (0, byte)), []).append(half)
-            words = [beats[later].word_select(n, PROTECTED_BYTE_BITS) for later, n in halves]
-            here = [one_of(where, self.half) for where in halves.values()]
-            target = self.frame.word_select(byte, PROTECTED_BYTE_BITS)
-            m.d.comb += target.eq(select_one(here, words) if len(words) > 1 else words[0])
+            # Where most half segments have it, unless this one has it elsewhere.
+            (later, n), *others = sorted(halves, key=lambda source: -len(halves[source]))
+            word = beats[later].word_select(n, PROTECTED_BYTE_BITS)
+            for later, n in others:
+                elsewhere = beats[later].word_select(n, PROTECTED_BYTE_BITS)
+                word = Mux(one_of(halves[later, n], self.half), elsewhere, word)
+            m.d.comb += self.frame.word_select(byte, PROTECTED_BYTE_BITS).eq(word)
 
         # The header comes with the second beat of its segment.
         m.d.comb += [
