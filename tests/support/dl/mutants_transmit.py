@@ -155,8 +155,8 @@ TRANSMIT_MUTANTS = (
         "beats in one place",
         "DL-119",
         BUFFER,
-        "Mux(slot_begins, last.tail_row + 1, writing.q.row + 1)",
-        "Mux(slot_begins, last.tail_row, writing.q.row)",
+        "Mux(in_first_rows, last.tail_row + 2, writing.q.row + 1)",
+        "Mux(in_first_rows, last.tail_row, writing.q.row)",
     ),
     # Slots
     Mutant("full buffer takes one more", "DL-157", BUFFER, "self.held < self.depth,", "self.held < self.depth + 1,"),

@@ -151,7 +151,10 @@ class ReplayBuffer(wiring.Component):
         room = Signal()
         rx_last_ack = Signal(SEQ_BITS, init=RESET_SEQ)
         held = Signal(SEQ_BITS)
-        slot_begins = Signal()
+        slot_begins, in_first_rows = Signal(), Signal()
+        # Where beats 0 and 1 go, but for a verdict to come; rows of a beat 0 are even, if flits have an even length.
+        odd = self.write_beat[0]
+        first_rows = Cat(odd, last.tail_row[1:]) if self._beats % 2 == 0 else last.tail_row + odd
         # Looked at twice, as these have no parity: an upset that makes room makes it for one cycle.
         free = Signal(2, init=0b11)
         free_before = Signal(2, init=0b11)
@@ -181,16 +184,16 @@ class ReplayBuffer(wiring.Component):
             # In a full buffer the place behind the newest flit is that of the oldest, which a replay may still send
             # after an Ack has freed it in mid-slot.
             slot_begins.eq(self.write_beat == 0),
+            in_first_rows.eq(self.write_beat[1:] == 0),
             room.eq(Mux(slot_begins, Mux(ended.any(), self.room_for_two, self.room_for_one), now.room)),
             then.room.eq(room),
             write.en.eq(self.write & room),
             # The verdict on the flit before comes with beat 0, if not before it.
-            write.addr.eq(Mux(self.store, last.following_row, Mux(slot_begins, last.tail_row, writing.q.row))),
+            write.addr.eq(Mux(self.store, last.following_row, Mux(in_first_rows, first_rows, writing.q.row))),
             write.data.eq(self.write_data),
             writing.load.eq(self.write),
-            writing.d.row.eq(
-                Mux(self.store, last.following_row + 1, Mux(slot_begins, last.tail_row + 1, writing.q.row + 1))
-            ),
+            # From beat 1 on the tail is where this flit is, so no verdict is in the way of what follows.
+            writing.d.row.eq(Mux(in_first_rows, last.tail_row + 2, writing.q.row + 1)),
         ]
         m.d.comb += [
             newest.load.eq(self.store),
