@@ -21,6 +21,7 @@ CONTROL = {
     ("transmit", "buffer", "pointer", "q"): "egress",
     ("transmit", "buffer", "jump", "q"): "egress",
     ("transmit", "buffer", "reading", "q"): "egress",
+    ("transmit", "buffer", "writing", "q"): "egress",
     ("receive_buffer", "state", "q"): "ingress",
     ("unpacker", "state", "q"): "ingress",
     ("unpacker", "state", "parity"): "ingress",
