@@ -14,9 +14,10 @@ from support.formal import prove
 from ualink.config import ConfigError
 from ualink.lib.headed_queue import HeadedQueue
 from ualink.lib.queue import Queue
+from ualink.lib.shift_queue import ShiftQueue
 
 SLOW = partial(Queue, prompt=False)
-KINDS = pytest.mark.parametrize("kind", [Queue, HeadedQueue])
+KINDS = pytest.mark.parametrize("kind", [Queue, HeadedQueue, ShiftQueue])
 
 
 @pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
@@ -28,7 +29,9 @@ def test_refuses_depth(kind, depth):
 
 
 @pytest.mark.parametrize(
-    ("kind", "cycles"), [(Queue, 1), (HeadedQueue, 1), (SLOW, 3)], ids=["Queue", "HeadedQueue", "SLOW"]
+    ("kind", "cycles"),
+    [(Queue, 1), (HeadedQueue, 1), (ShiftQueue, 1), (SLOW, 3)],
+    ids=["Queue", "HeadedQueue", "ShiftQueue", "SLOW"],
 )
 @pytest.mark.parametrize("depth", [1, 2, 3, 5, 8, 17])
 @pytest.mark.parametrize(("push", "pop"), [(1.0, 1.0), (0.9, 0.3), (0.3, 0.9), (0.5, 0.5)])
@@ -135,7 +138,18 @@ class OrderBench(wiring.Component):
 
 
 @pytest.mark.parametrize(
-    ("kind", "depth"), [(Queue, 1), (Queue, 2), (Queue, 3), (SLOW, 1), (SLOW, 3), (HeadedQueue, 2), (HeadedQueue, 5)]
+    ("kind", "depth"),
+    [
+        (Queue, 1),
+        (Queue, 2),
+        (Queue, 3),
+        (SLOW, 1),
+        (SLOW, 3),
+        (HeadedQueue, 2),
+        (HeadedQueue, 5),
+        (ShiftQueue, 1),
+        (ShiftQueue, 4),
+    ],
 )
 def test_order_from_reset(kind, depth):
     prove(OrderBench(kind, depth), mode="bmc", depth=10)

@@ -110,17 +110,20 @@ class MessageService(wiring.Component):
         connect(m, flipped(self.uart_tx), uart.tx)
         connect(m, uart.rx, flipped(self.uart_rx))
 
+        # A message of channel 0 waits in the register.
         negotiates_0 = Signal()
         with m.If(self.message.valid):
             m.d.sync += self.message.valid.eq(~self.message.ready)
+            with m.If(self.message.ready):
+                m.d.sync += negotiates_0.eq(0)
         with m.Else():
             m.d.sync += [
                 self.message.valid.eq(arbiter.message.valid),
                 self.message.payload.eq(arbiter.message.payload),
-                negotiates_0.eq(control.message.ready & control.is_of_0),
+                negotiates_0.eq(arbiter.message.valid & control.message.ready & control.is_of_0),
             ]
         with m.If(self.flush):
-            m.d.sync += self.message.valid.eq(0)
+            m.d.sync += [self.message.valid.eq(0), negotiates_0.eq(0)]
 
         config = self.config
         m.d.comb += [
@@ -136,7 +139,7 @@ class MessageService(wiring.Component):
             control.time_out_flits.eq(config.channel_time_out),
             control.slot_end.eq(self.slot_end),
             arbiter.message.ready.eq(~self.message.valid),
-            self.transmit.eq(control.transmit_0 & ~(self.message.valid & negotiates_0)),
+            self.transmit.eq(control.transmit_0 & ~negotiates_0),
             self.receive.eq(control.receive_0),
             arbiter.uart_may_start.eq(control.transmit_4),
             uart.channel_transmit.eq(control.transmit_4),

@@ -21,6 +21,7 @@ CONTROL = {
     ("transmit", "buffer", "pointer", "q"): "egress",
     ("transmit", "buffer", "jump", "q"): "egress",
     ("transmit", "buffer", "reading", "q"): "egress",
+    ("transmit", "buffer", "writing", "q"): "egress",
     ("receive_buffer", "state", "q"): "ingress",
     ("unpacker", "state", "q"): "ingress",
     ("unpacker", "state", "parity"): "ingress",
@@ -59,7 +60,7 @@ def test_control_state(path):
 @pytest.mark.parametrize("path", DATA, ids=".".join)
 def test_data(path):
     rng = random.Random(".".join(path))
-    for _ in range(12):
+    for _ in range(150):
         outcome = bench().run(rng, strike_at(rng, bench().find(*path)), replays=())
         assert not getattr(outcome, "egress" if DATA[path] == "ingress" else "ingress"), outcome.where
         if getattr(outcome, DATA[path]):

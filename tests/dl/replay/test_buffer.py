@@ -71,7 +71,7 @@ class Slots(wiring.Component):
             Assume(~self.replay | (self.replay_from != 0)),
             Assume(~self.replay | is_held(distance(rx_last_ack, self.replay_from), held)),
             Assume(~self.payload | room | (not self._careful)),
-            buffer.rx_last_ack.eq(rx_last_ack),
+            buffer.rx_last_ack.eq(self.ack),
             # A slot that is neither a new flit nor a replayed one carries none.
             buffer.write.eq(taken & offered.is_new),
             buffer.write_beat.eq(offered.beat),
@@ -135,7 +135,7 @@ class Replay:
         self.awaits = False
         self.boundary = [True]
         self._coming: int | None = None
-        self._due = 0
+        self._due = self._said = self.compared_late = 0
 
     @property
     def held(self) -> int:
@@ -143,7 +143,7 @@ class Replay:
 
     def ask(self, cycle: int, number: int) -> None:
         self.at(cycle + 1)
-        self._coming, self._due = number, cycle + 3
+        self._coming, self._due, self._said = number, cycle + 3, cycle
 
     def ack(self, cycle: int, number: int) -> None:
         self.at(cycle)
@@ -152,7 +152,15 @@ class Replay:
         if not self.held:
             self.pointer = self._coming = None
         elif follows is not None and not 1 <= seq_distance(number, follows) <= self.held:
-            self._coming, self._due = seq_advance(number, 1), cycle + 3
+            # Where the pointer goes is compared from the second cycle on after it has been said; the Ack of that cycle
+            # says where it goes instead.
+            if self._coming is not None and cycle <= self._said:
+                self._coming = seq_advance(number, 1)
+                return
+            if self._coming is not None and cycle == self._said + 1:
+                self.compared_late += 1
+                cycle += 1
+            self._coming, self._due, self._said = seq_advance(number, 1), cycle + 3, cycle
 
     def at(self, cycle: int) -> int | None:
         """The flit that a replay goes on with if a slot ends in ``cycle``; None: there is no replay."""
@@ -183,13 +191,13 @@ def test_random(depth, seed):
     dut = ReplayBuffer(depth, beats=6, data_bits=16)
     rng = random.Random(seed)
     events = {"continued": 0, "jumped": 0, "one new flit more": 0, "awaited": 0}
+    replay = Replay()
 
     async def bench(ctx):
-        replay = Replay()
         contents: dict[int, list[int]] = {}
         beat, reading, room, draft = 0, None, True, [0] * 6
-        held, written, ending, judged = 0, None, None, None
-        for cycle in range(2500):
+        held, written, ending, judged, acked = 0, None, None, None, None
+        for cycle in range(4000):
             moved = rng.random() < 0.8
             end = moved and beat == 5
             boundary = end or beat == 0 or (written is not None and written[0] == 0)
@@ -222,19 +230,24 @@ def test_random(depth, seed):
             ctx.set(dut.moves, moved)
             ctx.set(dut.read, start or (moved and not end and reading is not None))
             ctx.set(dut.read_first, beat == 5)
-            asks = replay.held and rng.random() < 0.04
-            ctx.set(dut.replay, bool(asks))
             if start:
                 replay.started(storing)
                 events["awaited"] += storing and replay.awaits
+            # An Ack counts a cycle after it has come; it names what was held when it came.
+            if acked is not None:
+                replay.ack(cycle, acked)
+            asks = replay.held and rng.random() < 0.04
+            ctx.set(dut.replay, bool(asks))
             if asks:
                 number = seq_advance(replay.last_ack, rng.randint(1, replay.held))
                 ctx.set(dut.replay_from, number)
                 replay.ask(cycle, number)
                 events["one new flit more"] += end and not start
-            elif replay.held and rng.random() < 0.06:
-                replay.ack(cycle, seq_advance(replay.last_ack, rng.randint(1, replay.held)))
-                ctx.set(dut.rx_last_ack, replay.last_ack)
+            again = asks or acked is not None
+            acked = None
+            if replay.held and rng.random() < (0.2 if again else 0.05):
+                acked = seq_advance(replay.last_ack, rng.randint(1, replay.held))
+                ctx.set(dut.rx_last_ack, acked)
             held = replay.held
             if judged is not None:
                 replay.verdict(cycle, good)
@@ -252,3 +265,4 @@ def test_random(depth, seed):
     sim.add_testbench(bench)
     sim.run()
     assert min(events.values()) > 3, events
+    assert replay.compared_late > 1

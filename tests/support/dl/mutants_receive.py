@@ -110,8 +110,8 @@ RECEIVE_MUTANTS = (
         "the limit never strikes",
         "DL-155",
         RECEIVE,
-        "with m.If(unexpected_count >= self.rx_replay_limit)",
-        "with m.If(unexpected_count >= 256)",
+        "too_many.eq(unexpected_count >= self.rx_replay_limit)",
+        "too_many.eq(unexpected_count >= 256)",
     ),
     Mutant(
         "count goes on after the limit",

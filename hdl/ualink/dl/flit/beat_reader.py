@@ -1,6 +1,6 @@
 """Collects the sectors of half segments from beats (UALink_200 §6.3.1, Figure 6-4)."""
 
-from amaranth.hdl import Module
+from amaranth.hdl import Module, Mux
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -16,7 +16,6 @@ from ualink.dl.flit.format import (
 )
 from ualink.dl.flit.half_segment import FRAME_BITS, frame_dword, one_of
 from ualink.lib.parity import PROTECTED_BYTE_BITS
-from ualink.lib.select import select_one
 from ualink.phy.interface import BEATS_PER_FLIT
 
 __all__ = ["BeatReader"]
@@ -46,6 +45,7 @@ class BeatReader(wiring.Component):
         half segment needs no ``next_beat``.
     frame : 16 dwords, turned as ``half_segment`` says; dwords without a sector have no meaning.
     header : segment header of the segment of ``half``, with its parity in bit 8.
+    header_of_first, header_of_second : the same if ``half`` is the first half of its segment, or the second.
     """
 
     def __init__(self):
@@ -57,6 +57,8 @@ class BeatReader(wiring.Component):
                 "next_beat": In(FRAME_BITS),
                 "frame": Out(FRAME_BITS),
                 "header": Out(PROTECTED_BYTE_BITS),
+                "header_of_first": Out(PROTECTED_BYTE_BITS),
+                "header_of_second": Out(PROTECTED_BYTE_BITS),
             }
         )
 
@@ -69,15 +71,19 @@ class BeatReader(wiring.Component):
             halves: dict[tuple[int, int], list[int]] = {}
             for half in range(BEATS_PER_FLIT):
                 halves.setdefault(sources[half].get(byte, (0, byte)), []).append(half)
-            words = [beats[later].word_select(n, PROTECTED_BYTE_BITS) for later, n in halves]
-            here = [one_of(where, self.half) for where in halves.values()]
-            target = self.frame.word_select(byte, PROTECTED_BYTE_BITS)
-            m.d.comb += target.eq(select_one(here, words) if len(words) > 1 else words[0])
+            # Where most half segments have it, unless this one has it elsewhere.
+            (later, n), *others = sorted(halves, key=lambda source: -len(halves[source]))
+            word = beats[later].word_select(n, PROTECTED_BYTE_BITS)
+            for later, n in others:
+                elsewhere = beats[later].word_select(n, PROTECTED_BYTE_BITS)
+                word = Mux(one_of(halves[later, n], self.half), elsewhere, word)
+            m.d.comb += self.frame.word_select(byte, PROTECTED_BYTE_BITS).eq(word)
 
         # The header comes with the second beat of its segment.
-        with m.If(self.first_half):
-            m.d.comb += self.header.eq(self.next_beat.word_select(SEGMENT_HEADER_BYTE, PROTECTED_BYTE_BITS))
-        with m.Else():
-            m.d.comb += self.header.eq(self.beat.word_select(SEGMENT_HEADER_BYTE, PROTECTED_BYTE_BITS))
+        m.d.comb += [
+            self.header_of_first.eq(self.next_beat.word_select(SEGMENT_HEADER_BYTE, PROTECTED_BYTE_BITS)),
+            self.header_of_second.eq(self.beat.word_select(SEGMENT_HEADER_BYTE, PROTECTED_BYTE_BITS)),
+            self.header.eq(Mux(self.first_half, self.header_of_first, self.header_of_second)),
+        ]
 
         return m

@@ -63,7 +63,7 @@ def accumulator_latency(stages: int) -> int:
 class CrcAccumulator(wiring.Component):
     """512th root of the CRC register over the beats of DL flits, before the final complement.
 
-    Latency: ``latency`` enabled cycles from a beat to ``root``. The last of them XORs at most three bits. Flits may
+    Latency: ``latency`` enabled cycles from a beat to ``root``. The last of them XORs at most four bits. Flits may
     follow each other without a gap; cycles without ``valid`` change nothing.
 
     Parameters
@@ -102,28 +102,32 @@ class CrcAccumulator(wiring.Component):
         valid, first, parts = self.valid, self.first, self._parts(m)
         if self._latency == 3:
             valid, first, parts = self._register(m, "chunk", valid, first, parts)
-        part = reduce(xor, parts)
+        # The last part has waited for ``last``, so it is not added to the others at once.
+        parts = [reduce(xor, parts[:-1]), parts[-1]]
         if self._latency >= 2:
-            valid, first, (part,) = self._register(m, "beat", valid, first, [part])
+            valid, first, parts = self._register(m, "beat", valid, first, parts)
         before = Mux(first, _ROOT_STEP(_ROOT_PRESET), _ROOT_STEP.emit(m, self.root))
         with m.If(self.enable & valid):
-            m.d.sync += self.root.eq(before ^ part)
+            m.d.sync += self.root.eq(reduce(xor, parts, before))
         return m
 
     def _parts(self, m):
-        """What the beat adds, as several values to XOR.
+        """What the beat adds, as several values to XOR; the last one is out of the bytes of the CRC field.
 
         With a register behind them each is out of eight bytes: these can be near to each other. All 64 bytes at once
         take fewer XORs, so tied to each other that an ECP5 has not the wires for them.
         """
-        size = _CHUNK_BITS if self._latency == 3 else _BEAT_BITS
-        parts = [
-            _BEAT_INPUT.slice(start, start + size).emit(m, self.data[start : start + size])
-            for start in range(0, _BEAT_BITS, size)
-        ]
         field_start = _BEAT_BITS - CRC_BITS
-        field = self.data[field_start:] & self.last.replicate(CRC_BITS)
-        parts[-1] ^= (self._field + _BEAT_INPUT.slice(field_start, _BEAT_BITS)).emit(m, field)
+        size = _CHUNK_BITS if self._latency == 3 else field_start
+        parts = [
+            _BEAT_INPUT.slice(start, min(start + size, field_start)).emit(
+                m, self.data[start : min(start + size, field_start)]
+            )
+            for start in range(0, field_start, size)
+        ]
+        field = self.data[field_start:]
+        received = self._field.emit(m, field)
+        parts.append(Mux(self.last, received, _BEAT_INPUT.slice(field_start, _BEAT_BITS).emit(m, field)))
         return parts
 
     def _register(self, m, name, valid, first, parts):

@@ -21,7 +21,6 @@ from ualink.dl.flit.format import (
     Place,
 )
 from ualink.lib.parity import PROTECTED_BYTE_BITS
-from ualink.lib.select import select_one
 from ualink.phy.interface import BEATS_PER_FLIT
 
 __all__ = [
@@ -70,15 +69,21 @@ def of_half(values: Sequence[int], half: Value) -> Value:
 
 
 def one_of(numbers: Sequence[int], half: Value) -> Value:
-    """Is ``half``, one-hot, one of ``numbers``?"""
+    """Is ``half``, one-hot, one of ``numbers``? Or none of the others, if these are fewer."""
+    others = set(range(BEATS_PER_FLIT)).difference(numbers)
+    if len(others) < len(numbers):
+        return ~one_of(sorted(others), half)
     return reduce(or_, (half[n] for n in numbers), Const(0, 1))
 
 
 def fits(sectors: Value, spare: int, half: Value) -> Value:
     """Does ``half``, one-hot, have room for ``sectors`` and ``spare`` more?"""
-    rooms = sorted(set(HALF_SEGMENT_SECTORS))
-    here = [one_of([n for n, room in enumerate(HALF_SEGMENT_SECTORS) if room == this], half) for this in rooms]
-    return select_one(here, (sectors <= room - spare for room in rooms))
+    most = max(HALF_SEGMENT_SECTORS)
+    answer = sectors <= most - spare
+    for room in sorted(set(HALF_SEGMENT_SECTORS) - {most}):
+        here = one_of([n for n, this in enumerate(HALF_SEGMENT_SECTORS) if this == room], half)
+        answer = Mux(here, sectors <= room - spare, answer)
+    return answer
 
 
 def frame_dword(half: int, sector: int) -> int:

@@ -1,6 +1,6 @@
 """Packs TL flits and DL messages into DL flits, on the fly (UALink_200 §6.3.3-6.3.5, Figure 6-5)."""
 
-from amaranth.hdl import Cat, Module, Mux, ResetInserter, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, ResetInserter, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -65,7 +65,7 @@ STATE_LAYOUT = data.StructLayout(
 """Between two beats: the half segment to make, one-hot, and whether it is the first of its segment; of the DL flit in
 hand whether it was accepted, holds something and is spoilt; of the segment in hand the header of its first tick, and
 whether that was full; of the TL flit started last what is still to send, the turn that brings it into the frame to
-come, and its error."""
+come, a message before it included, and its error."""
 
 
 def _tail(sectors: Value, following: Value) -> Value:
@@ -142,11 +142,12 @@ class Packer(wiring.Component):
             following.eq(half.rotate_left(1)),
             halted.eq(self.flush | flushed),
             free.eq(~self.beat.valid | self.beat.ready),
-            move.eq(free & ~halted),
+            # Ready comes late: all else waits for it.
+            move.eq((~self.beat.valid & ~halted) | (self.beat.ready & ~halted)),
         ]
         m.d.sync += flushed.eq(self.flush)
 
-        # The frame in which the TL flit started last did so.
+        # The TL flit started last, in the frame in which it did so, but for the message before it.
         tail = Signal(FRAME_BITS, reset_less=True)
 
         # A first half filled by message and tail alone leaves a flit no place before the second, where it counts as the
@@ -156,6 +157,7 @@ class Packer(wiring.Component):
         has_message = Signal()
         may_start = Signal()
         starts = Signal()
+        offers_flit = Signal()
         m.d.comb += [
             offers_message.eq(first_half & self.message.valid),
             has_message.eq(packing & offers_message),
@@ -163,46 +165,43 @@ class Packer(wiring.Component):
                 packing & self.channel_online & Mux(offers_message, now.tail.fits_after_message, now.tail.fits)
             ),
             starts.eq(may_start & self.flit.valid),
+            offers_flit.eq(packing & self.channel_online & self.flit.valid),
             self.flit.ready.eq(may_start & move),
             self.message.ready.eq(packing & first_half & move),
         ]
 
-        # A message moves all behind it by a sector, in a step of its own: the others are known before it.
+        # A message moves all behind it by a sector. Every dword is made without one and with one, and chosen last.
         turn = of_half(FRAME_TURN, half)
-        moved = Signal(FRAME_BITS)
-        tail_frame = Signal(FRAME_BITS)
         m.d.comb += [
             flit_rotator.sectors.eq(join_parity(self.flit.p.data, self.flit.p.parity)),
             flit_rotator.amount.eq(now.tail.place),
-            moved.eq(flit_rotator.rotated.rotate_left(FRAME_SECTOR_BITS)),
             tail_rotator.sectors.eq(tail),
             tail_rotator.amount.eq(now.tail_turn),
-            tail_frame.eq(
-                Mux(offers_message, tail_rotator.rotated.rotate_left(FRAME_SECTOR_BITS), tail_rotator.rotated)
-            ),
         ]
+        message = join_parity(self.message.payload, byte_parity(self.message.payload))
         # Dwords of the frame in which message and tail are; with a turn, dword 0 is the last of them.
         before = [n < now.tail.place for n in range(SECTORS_PER_TL_FLIT)]
-        taken = Signal(SECTORS_PER_TL_FLIT)
-        m.d.comb += taken.eq(
-            Cat(
-                Mux(turn, now.tail.place[4] & offers_message, before[0] | offers_message),
-                *(before[n] | (before[n - 1] & offers_message) for n in range(1, SECTORS_PER_TL_FLIT)),
-            )
-        )
-        message = join_parity(self.message.payload, byte_parity(self.message.payload))
         for n in range(SECTORS_PER_TL_FLIT):
-            sources = [
-                (packing & taken[n], tail_frame.word_select(n, FRAME_SECTOR_BITS)),
-                (starts & ~taken[n] & ~offers_message, flit_rotator.rotated.word_select(n, FRAME_SECTOR_BITS)),
-                (starts & ~taken[n] & offers_message, moved.word_select(n, FRAME_SECTOR_BITS)),
-            ]
-            if n in FRAME_TURN[::2]:
-                # The message is in front of the tail.
-                here = has_message & (turn == n)
-                sources[0] = packing & taken[n] & ~here, sources[0][1]
-                sources.append((here, message))
-            m.d.comb += writer.frame.word_select(n, FRAME_SECTOR_BITS).eq(select_one(*zip(*sources)))
+            if n:
+                taken, taken_by_both = before[n], before[n] | before[n - 1]
+            else:
+                taken, taken_by_both = ~turn & before[0], ~turn | now.tail.place[4]
+            # The message is in front of the tail.
+            here = turn == n if n in FRAME_TURN[::2] else Const(0, 1)
+            # What stands a dword lower without a message.
+            lower = (n - 1) % SECTORS_PER_TL_FLIT
+            flit, flit_behind = (flit_rotator.rotated.word_select(k, FRAME_SECTOR_BITS) for k in (n, lower))
+            rest, rest_behind = (tail_rotator.rotated.word_select(k, FRAME_SECTOR_BITS) for k in (n, lower))
+            without = select_one((packing & taken, offers_flit & now.tail.fits & ~taken), (rest, flit))
+            behind = select_one(
+                (
+                    packing & taken_by_both & ~here,
+                    packing & here,
+                    offers_flit & now.tail.fits_after_message & ~taken_by_both,
+                ),
+                (rest_behind, message, flit_behind),
+            )
+            m.d.comb += writer.frame.word_select(n, FRAME_SECTOR_BITS).eq(Mux(offers_message, behind, without))
 
         # The segment header goes into the second beat of its segment.
         header = Signal(SEGMENT_HEADER_LAYOUT)
@@ -244,10 +243,10 @@ class Packer(wiring.Component):
             m.d.comb += Value.cast(state.d.tail).eq(Mux(offers_message, behind, without))
             step = of_half(FRAME_STEP, half)
             with m.If(packing):
-                m.d.comb += state.d.tail_turn.eq(Mux(starts, step, now.tail_turn + step))
+                m.d.comb += state.d.tail_turn.eq(Mux(starts, step + offers_message, now.tail_turn + step))
             with m.If(starts):
                 m.d.comb += state.d.tail_error.eq(flit_error)
-                m.d.sync += tail.eq(Mux(offers_message, moved, flit_rotator.rotated))
+                m.d.sync += tail.eq(flit_rotator.rotated)
 
         # Whether the next flit has a place, when the last beat of this one is made and as long as it is on offer.
         with m.If(Mux(move, last, first)):

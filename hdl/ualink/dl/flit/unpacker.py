@@ -161,22 +161,26 @@ class Unpacker(wiring.Component):
         # The TL flit in hand: its first 16 - ``missing`` sectors have come.
         part = Signal(FRAME_BITS, reset_less=True)
 
-        header = Signal(SEGMENT_HEADER_LAYOUT)
+        # Each header says what it says to a half segment of its own kind, whichever this one is.
+        of_first, of_second = Signal(SEGMENT_HEADER_LAYOUT), Signal(SEGMENT_HEADER_LAYOUT)
         has_message = Signal()
-        full = Signal()
-        promised = Signal()
+        room_in_first = Signal()
+        second_promised = Signal()
         starts = Signal()
         m.d.comb += [
-            header.eq(reader.header[:8]),
-            has_message.eq(first_half & header.alternative_sector),
-            full.eq(~Mux(has_message, now.missing.fits_after_message, now.missing.fits)),
-            promised.eq(
-                Mux(first_half, header.tl_flit_0 & ~full, header.tl_flit_1 | (header.tl_flit_0 & now.first_half_full))
-            ),
-            starts.eq(promised & ~full),
+            of_first.eq(reader.header_of_first[:8]),
+            of_second.eq(reader.header_of_second[:8]),
+            has_message.eq(first_half & of_first.alternative_sector),
+            room_in_first.eq(Mux(of_first.alternative_sector, now.missing.fits_after_message, now.missing.fits)),
+            second_promised.eq(of_second.tl_flit_1 | (of_second.tl_flit_0 & now.first_half_full)),
+            starts.eq(Mux(first_half, of_first.tl_flit_0 & room_in_first, second_promised & now.missing.fits)),
         ]
-        too_many = header.tl_flit_0 & header.tl_flit_1 & now.first_half_full
-        message_bits = Mux(header.tl_flit_0 & (first_half | now.first_half_full), header.message_0, header.message_1)
+        too_many = of_second.tl_flit_0 & of_second.tl_flit_1 & now.first_half_full
+        message_bits = Mux(
+            first_half,
+            Mux(of_first.tl_flit_0, of_first.message_0, of_first.message_1),
+            Mux(of_second.tl_flit_0 & now.first_half_full, of_second.message_0, of_second.message_1),
+        )
 
         # The place of the first new sector in the frame becomes the start of a TL flit; sectors that were missing,
         # which stand before it, come out at its end.
@@ -218,7 +222,7 @@ class Unpacker(wiring.Component):
         with m.If(step):
             m.d.sync += [flit_message.eq(new_message), flit_control_parity.eq(even_parity(new_message))]
             m.d.comb += [
-                state.d.first_half_full.eq(first_half & full),
+                state.d.first_half_full.eq(first_half & ~room_in_first),
             ]
             with m.If(starts):
                 m.d.comb += state.d.part_message.eq(message_bits)
@@ -241,6 +245,6 @@ class Unpacker(wiring.Component):
         ]
         m.d.sync += [
             header_bad.eq(step & even_parity(reader.header) & ~self.flush),
-            self.format_error.eq(step & ~first_half & ((promised & full) | too_many) & ~self.flush),
+            self.format_error.eq(step & ~first_half & ((second_promised & ~now.missing.fits) | too_many) & ~self.flush),
         ]
         return m

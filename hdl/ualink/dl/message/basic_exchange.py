@@ -1,6 +1,6 @@
 """Requests and answers of one type of Basic messages (UALink_200 §6.4.2.1)."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -74,7 +74,14 @@ class BasicExchange(wiring.Component):
         contract(m, ~self.offered | self.waiting, "only what waits is put on offer")
         m.d.sync += [
             asked.eq(self.ask),
-            owed.eq(owed + (self.request_received & ~self.merged) - answer_offered),
+            # One less or not: known last.
+            owed.eq(
+                Mux(
+                    answer_offered,
+                    Mux(self.request_received, owed, owed - 1),
+                    owed + (self.request_received & (owed != MOST_OWED)),
+                )
+            ),
             owes.eq(self.request_received | (owes & ~answer_offered) | (owed > 1)),
         ]
         with m.If(rises):

@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from ualink.checks import check_choice
 from ualink.dl.message.flit_timer import FlitTimer
 from ualink.dl.message.format import ControlType, MessageClass
-from ualink.lib.headed_queue import HeadedQueue
+from ualink.lib.shift_queue import ShiftQueue
 
 __all__ = [
     "ANSWERS",
@@ -132,7 +132,7 @@ class Channel(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.answers = answers = HeadedQueue(ANSWER_LAYOUT, ANSWERS)
+        m.submodules.answers = answers = ShiftQueue(ANSWER_LAYOUT, ANSWERS)
         state, online = self.state, self.online
         heard = data.View(CHANNEL_MESSAGE_LAYOUT, self.received.payload)
 

@@ -7,8 +7,8 @@ from amaranth.lib.wiring import In, Out
 from ualink.dl.interface import MESSAGE_DWORD_LAYOUT
 from ualink.dl.message.channel import ANSWERS, CHANNEL_MESSAGE_LAYOUT, Channel, ChannelCommand
 from ualink.dl.message.format import ControlType, MessageClass
-from ualink.lib.headed_queue import HeadedQueue
 from ualink.lib.round_robin import RoundRobinArbiter
+from ualink.lib.shift_queue import ShiftQueue
 
 __all__ = ["ControlMessages"]
 
@@ -69,7 +69,7 @@ class ControlMessages(wiring.Component):
         channel_0, channel_4 = self.channel_0, self.channel_4
         m.submodules.channel_0, m.submodules.channel_4 = channel_0, channel_4
         m.submodules.turns = turns = RoundRobinArbiter(2)
-        m.submodules.order = order = HeadedQueue(1, 2 * ANSWERS)
+        m.submodules.order = order = ShiftQueue(1, 2 * ANSWERS)
         heard = data.View(CHANNEL_MESSAGE_LAYOUT, self.received.payload)
 
         negotiation = Signal()

@@ -33,6 +33,7 @@ class FlitTimer(wiring.Component):
         m.d.comb += self.count.eq(Mux(self.restarted, 0, counted))
         m.d.sync += [
             self.restarted.eq(self.restart),
-            counted.eq(Mux(self.slot_end & ~self.count.all(), self.count + 1, self.count)),
+            # Every number that may follow is there before it is known which does.
+            counted.eq(Mux(self.restarted, self.slot_end, Mux(self.slot_end & ~counted.all(), counted + 1, counted))),
         ]
         return m

@@ -21,8 +21,9 @@ class ReplayBuffer(wiring.Component):
     says of the slot what ``store`` says of the verdict, which comes while beat 0 of the next flit is written: a replay
     that ends with the newest flit meanwhile goes on with the one to come, if that is stored.
 
-    Which flits are held follows from ``rx_last_ack`` and ``tx_last_seq`` alone: there is no second count that could
-    disagree. ``replay``, or an Ack that overtakes the replay, moves the pointer; where it moves to is known two cycles
+    Which flits are held follows from the last Ack and ``tx_last_seq`` alone: there is no second count that could
+    disagree. An Ack is a register here first, and beside that register stands what it means for a replay. ``replay``,
+    or an Ack that overtakes the replay, moves the pointer; where it moves to is known two cycles
     later. Until then a replay goes on as if nothing had happened, so whenever ``tx_replay`` is 1 there is a flit to
     replay, and never a reason to send a new one (UALink_200 §6.6.6.5-6).
 
@@ -37,11 +38,13 @@ class ReplayBuffer(wiring.Component):
     storing : pulse: the slot of a new payload flit ends; its ``ended`` comes after its last ``write``, with beat 0 of
         the next flit or before, and before another slot ends.
     ended, store : the verdict on it; ``store``: it gets number ``tx_last_seq`` + 1 and stays. Needs room.
-    rx_last_ack : newest number that the partner acknowledged; the flits up to it are free.
+    rx_last_ack : newest number that the partner acknowledged, one that was held or the one before; the flits up to it
+        are free from the next cycle on. One that comes with ``replay``, or a cycle after an Ack that overtook the
+        replay, is compared with where the pointer goes a cycle later than another would be.
     tx_last_seq : newest number given out; reset value 511.
-    held : unacknowledged flits inside, one cycle late.
-    room_for_one, room_for_two : so many more may be stored; late by two cycles when there is more room, by three when
-        there is less.
+    held : unacknowledged flits inside, one cycle late, Acks two.
+    room_for_one, room_for_two : so many more may be stored; 1 four cycles after the Ack that makes room, 0 three
+        cycles after the ``store`` that takes it.
     replay, replay_from : pulse: restart the transmission with number ``replay_from``, which must be held.
     boundary : a slot ends, or its first beat is not written yet: the pointer does not jump.
     tx_replay : a replay is going on: flits are left to start. Rises three cycles after ``replay``, or one cycle
@@ -128,9 +131,12 @@ class ReplayBuffer(wiring.Component):
                 "asked": 1,
                 "located": 1,
                 "place": range(self.depth),
+                "empty": 1,
+                "held": 1,
+                "jump_held": 1,
             }
         )
-        m.submodules.state = state = ProtectedRegister(layout)
+        m.submodules.state = state = ProtectedRegister(layout, {"empty": 1})
         # The flit to replay next, and the one that the pointer jumps to: what they may become is known before whether
         # they do.
         where = data.StructLayout({"replay_seq": SEQ_BITS, "row": range(rows)})
@@ -139,16 +145,23 @@ class ReplayBuffer(wiring.Component):
         m.submodules.reading = reading = ProtectedRegister(
             data.StructLayout({"row": range(rows), "following": range(rows + 1)})
         )
+        m.submodules.writing = writing = ProtectedRegister(data.StructLayout({"row": range(rows + 1)}))
         now, then = state.q, state.d
         last, following = newest.q, newest.d
         room = Signal()
+        rx_last_ack = Signal(SEQ_BITS, init=RESET_SEQ)
         held = Signal(SEQ_BITS)
+        slot_begins, in_first_rows = Signal(), Signal()
+        # Where beats 0 and 1 go, but for a verdict to come; rows of a beat 0 are even, if flits have an even length.
+        odd = self.write_beat[0]
+        first_rows = Cat(odd, last.tail_row[1:]) if self._beats % 2 == 0 else last.tail_row + odd
         # Looked at twice, as these have no parity: an upset that makes room makes it for one cycle.
         free = Signal(2, init=0b11)
         free_before = Signal(2, init=0b11)
         # A flit that was stored lately, for which these are late.
         ended = Signal(3)
         m.d.sync += [
+            rx_last_ack.eq(self.rx_last_ack),
             self.held.eq(held),
             free.eq(Cat(self.held < self.depth, self.held < self.depth - 1)),
             free_before.eq(free),
@@ -156,10 +169,10 @@ class ReplayBuffer(wiring.Component):
         ]
         m.d.comb += [
             ended[0].eq(self.ended),
-            held.eq(seq_distance(self.rx_last_ack, last.tx_last_seq)),
+            held.eq(seq_distance(rx_last_ack, last.tx_last_seq)),
             then.eq(now),
             self.fault.eq(
-                state.mismatch | newest.mismatch | reading.mismatch | pointer.mismatch | jump.mismatch,
+                Cat(register.mismatch for register in (state, newest, reading, writing, pointer, jump)).any()
             ),
             self.tx_last_seq.eq(last.tx_last_seq),
             self.tx_replay.eq(now.tx_replay),
@@ -170,12 +183,17 @@ class ReplayBuffer(wiring.Component):
             self.room_for_two.eq(free[1] & free_before[1]),
             # In a full buffer the place behind the newest flit is that of the oldest, which a replay may still send
             # after an Ack has freed it in mid-slot.
-            room.eq(Mux(self.write_beat == 0, Mux(ended.any(), self.room_for_two, self.room_for_one), now.room)),
+            slot_begins.eq(self.write_beat == 0),
+            in_first_rows.eq(self.write_beat[1:] == 0),
+            room.eq(Mux(slot_begins, Mux(ended.any(), self.room_for_two, self.room_for_one), now.room)),
             then.room.eq(room),
             write.en.eq(self.write & room),
             # The verdict on the flit before comes with beat 0, if not before it.
-            write.addr.eq(Mux(self.store, last.following_row, last.tail_row + self.write_beat)),
+            write.addr.eq(Mux(self.store, last.following_row, Mux(in_first_rows, first_rows, writing.q.row))),
             write.data.eq(self.write_data),
+            writing.load.eq(self.write),
+            # From beat 1 on the tail is where this flit is, so no verdict is in the way of what follows.
+            writing.d.row.eq(Mux(in_first_rows, last.tail_row + 2, writing.q.row + 1)),
         ]
         m.d.comb += [
             newest.load.eq(self.store),
@@ -190,10 +208,11 @@ class ReplayBuffer(wiring.Component):
             following.row_is_last.eq(last.following_row == rows - 2 * self._beats),
         ]
 
-        self._pointer(m, state, pointer, jump)
+        self._pointer(m, state, pointer, jump, rx_last_ack)
 
         m.d.comb += [
-            reading.load.eq(self.read),
+            # Without a read the row is any; the first read of a flit sets it.
+            reading.load.eq(self.moves),
             reading.d.row.eq(Mux(self.read_first, pointer.q.row, reading.q.following)),
             reading.d.following.eq(Mux(self.read_first, pointer.q.row + 1, reading.q.following + 1)),
             # Reading a row again keeps its data on show. The memory does not wait for what the next slot carries.
@@ -202,12 +221,12 @@ class ReplayBuffer(wiring.Component):
         ]
         return m
 
-    def _pointer(self, m, state, pointer, jump):
+    def _pointer(self, m, state, pointer, jump, rx_last_ack):
         """Tx_replay and the flit to replay next."""
         now, then, last = state.q, state.d, self.newest.q
         replay_seq, row, jump_seq = pointer.q.replay_seq, pointer.q.row, jump.q.seq
         goes_on, cancelled = Signal(), Signal()
-        overtaken, jumps = Signal(), Signal()
+        misses, overtaken, jumps = Signal(), Signal(), Signal()
         m.d.comb += [
             then.started.eq(self.read & self.read_first),
             then.storing.eq(self.storing),
@@ -219,13 +238,12 @@ class ReplayBuffer(wiring.Component):
                 m.d.comb += [goes_on.eq(0), then.awaits.eq(now.storing)]
         with m.If(self.ended):
             m.d.comb += then.awaits.eq(0)
+        self._compare(m, state, pointer, jump_seq, jumps)
 
         # The place of a number counts back from the tail, by one less across number 0; its row follows one cycle later.
         across = Signal()
         place = Signal(SEQ_BITS)
         place_around = Signal(SEQ_BITS)
-        held, jump_held = Signal(), Signal()
-        empty = Signal()
         m.d.comb += [
             across.eq(jump_seq > last.tx_last_seq),
             place.eq(Mux(across, last.offset + jump_seq, last.offset + jump_seq - 1)),
@@ -234,14 +252,13 @@ class ReplayBuffer(wiring.Component):
             ),
             then.place.eq(Mux(place[-1], place_around, place)),
             then.located.eq(now.jumping),
-            empty.eq(self.rx_last_ack == last.tx_last_seq),
-            held.eq(follows(replay_seq, self.rx_last_ack, last.tx_last_seq)),
-            jump_held.eq(follows(jump_seq, self.rx_last_ack, last.tx_last_seq)),
-            overtaken.eq(Mux(now.jumping, ~jump_held, now.tx_replay & ~held)),
-            jumps.eq(now.jumping & now.located & ~self.boundary & jump_held),
+            # Whether the number of a jump is held is known as soon as its place.
+            misses.eq(now.located & ~now.jump_held),
+            overtaken.eq(Mux(now.jumping, misses, now.tx_replay & ~now.held)),
+            jumps.eq(now.jumping & now.located & ~self.boundary & now.jump_held),
             # Without a jump under way its number is that of the next, should an Ack overtake the replay now.
-            jump.load.eq(~now.jumping | ~jump_held | self.replay),
-            jump.d.seq.eq(Mux(self.replay, self.replay_from, next_seq(self.rx_last_ack))),
+            jump.load.eq(~now.jumping | misses | self.replay),
+            jump.d.seq.eq(Mux(self.replay, self.replay_from, next_seq(rx_last_ack))),
             # No flit has started when the pointer jumps: that is what ``boundary`` is for.
             pointer.load.eq(now.started | jumps),
         ]
@@ -256,11 +273,12 @@ class ReplayBuffer(wiring.Component):
                 pointer.d.replay_seq.eq(jump_seq),
                 pointer.d.row.eq(sum(now.place << n for n in range(self._beats.bit_length()) if self._beats >> n & 1)),
             ]
-        with m.If(overtaken):
-            # By an Ack: go on with the oldest flit that is still held, if there is one.
+        with m.If(now.empty & (now.jumping | now.tx_replay)):
+            # By an Ack of everything.
+            m.d.comb += [then.jumping.eq(0), then.asked.eq(0), cancelled.eq(1), then.tx_first_replay.eq(0)]
+        with m.Elif(overtaken):
+            # By an Ack: go on with the oldest flit that is still held.
             m.d.comb += [then.jumping.eq(1), then.located.eq(0)]
-            with m.If(empty):
-                m.d.comb += [then.jumping.eq(0), then.asked.eq(0), cancelled.eq(1), then.tx_first_replay.eq(0)]
         with m.Elif(jumps):
             m.d.comb += [
                 then.jumping.eq(0),
@@ -277,4 +295,20 @@ class ReplayBuffer(wiring.Component):
                 then.located.eq(0),
             ]
         # A flit whose slot ended as the last one of the replay began is replayed too.
-        m.d.comb += then.tx_replay.eq(~cancelled & (goes_on | (self.store & now.awaits)))
+        m.d.comb += then.tx_replay.eq((goes_on & ~cancelled) | (self.store & now.awaits))
+
+    def _compare(self, m, state, pointer, jump_seq, jumps):
+        """What will be held when the Ack of this cycle counts: anything at all, the flit of the pointer, that of the
+        jump, which must have been the same in the cycle before."""
+        now, then, last = state.q, state.d, self.newest.q
+        replay_seq = pointer.q.replay_seq
+        held, next_held = Signal(), Signal()
+        m.d.comb += [
+            held.eq(follows(replay_seq, self.rx_last_ack, last.tx_last_seq)),
+            # The number after this one, without that number.
+            next_held.eq((held | (replay_seq == self.rx_last_ack)) & (replay_seq != last.tx_last_seq)),
+            then.empty.eq((self.rx_last_ack == last.tx_last_seq) & ~self.store),
+            then.jump_held.eq(follows(jump_seq, self.rx_last_ack, last.tx_last_seq)),
+            # What is stored is held, and the pointer that awaits it points to it.
+            then.held.eq(Mux(jumps, then.jump_held, Mux(now.started, next_held, held)) | (self.store & now.awaits)),
+        ]

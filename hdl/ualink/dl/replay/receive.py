@@ -68,7 +68,7 @@ class ReplayReceive(wiring.Component):
     ended : a data flit slot has ended; control slots do not count. At most every third cycle: two headers never meet.
     good : valid with ``ended``: FEC and CRC are good. Slots that the RS lost come here as not good (ruling A-06 (DL)).
     header : flit header, 24 bits, two cycles before ``ended``; without meaning unless ``good`` then.
-    rx_replay_limit : flits in replay state after which Replay Requests are sent again.
+    rx_replay_limit : flits in replay state after which Replay Requests are sent again; a change counts a cycle later.
     held : flits in TxReplay.
     accept : combinational with ``ended``: a payload flit in order; deliver it.
     accept_nop : combinational with ``ended``: a NOP flit in order.
@@ -191,6 +191,7 @@ class ReplayReceive(wiring.Component):
         """Order of the flit itself (UALink_200 §6.6.6.2, §6.6.6.4)."""
         explicit, expected, payload = weighed.explicit, weighed.expected, weighed.payload
         accepted = Signal()
+        too_many = Signal()
         unexpected_count = Signal.like(self.rx_unexpected_count)
         bad_crc_count = Signal.like(self.rx_bad_crc_count)
         m.d.comb += [
@@ -200,6 +201,8 @@ class ReplayReceive(wiring.Component):
             self.accept.eq(accepted & payload),
             self.accept_nop.eq(accepted & ~payload),
         ]
+        # Two flits are so far apart that the count can be compared in between.
+        m.d.sync += too_many.eq(unexpected_count >= self.rx_replay_limit)
         with m.If(self.bad):
             m.d.sync += self.rx_bad_crc_count.eq(bad_crc_count)
             with m.If(bad_crc_count >= AMBIGUOUS_BAD_FLITS):
@@ -224,7 +227,7 @@ class ReplayReceive(wiring.Component):
                 # Counted here and for bad flits only, not for explicit flits out of order (ruling A-16 (DL), Figure
                 # 6-20).
                 m.d.sync += self.rx_unexpected_count.eq(unexpected_count)
-                with m.If(unexpected_count >= self.rx_replay_limit):
+                with m.If(too_many):
                     m.d.comb += self.request_replay.eq(1)
                     # Cleared as well, or every further flit would repeat the requests (ruling A-17 (DL)).
                     m.d.sync += [self.rx_unexpected_count.eq(0), self.rx_bad_crc_count.eq(0)]

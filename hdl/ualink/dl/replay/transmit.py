@@ -86,7 +86,7 @@ class ReplayTransmit(wiring.Component):
     flush : forget all flits and all registers of the replay; the packer must be flushed with it.
     slot_end : the last beat of a slot goes to the register behind ``beat``: the next slot begins.
     codeword_group, rx_last_seq_calc, request_replay : as of ``HeaderScheduler``.
-    rx_last_ack, replay, replay_from : as of ``ReplayBuffer``, which hears of them a cycle later.
+    rx_last_ack, replay, replay_from : as of ``ReplayBuffer``, which hears of the latter two a cycle later.
     tx_last_seq, tx_replay, held : newest number given out, replay in progress, unacknowledged flits.
     flit_sent, payload_sent, flit_replayed : pulses, one cycle after the last beat was taken: a DL flit, one with
         payload, one out of TxReplay.
@@ -172,13 +172,12 @@ class ReplayTransmit(wiring.Component):
             with m.If(next_from_buffer):
                 m.d.comb += then.replayed_seq.eq(buffer.replay_seq)
 
-        # Registers between the commands of the partner and the pointers of TxReplay.
-        rx_last_ack = Signal(SEQ_BITS, init=RESET_SEQ)
+        # A register between the Request of the partner and the pointers of TxReplay, which has one for Acks.
         replay = Signal()
         replay_from = Signal(SEQ_BITS, reset_less=True)
-        m.d.sync += [rx_last_ack.eq(self.rx_last_ack), replay.eq(self.replay), replay_from.eq(self.replay_from)]
+        m.d.sync += [replay.eq(self.replay), replay_from.eq(self.replay_from)]
         with m.If(self.flush):
-            m.d.sync += [rx_last_ack.eq(RESET_SEQ), replay.eq(0)]
+            m.d.sync += replay.eq(0)
 
         content, parity = self._offer(m, moved, ready, last)
         wrong, spoilt, verdict = self._verdict(m, content, parity)
@@ -194,7 +193,7 @@ class ReplayTransmit(wiring.Component):
             buffer.ended.eq(ended & verdict.fresh & verdict.payload),
             # A mismatch of the verdict's own is left out: it spoils this flit and all that follow until ``flush``.
             buffer.store.eq(buffer.ended & verdict.is_data & ~wrong),
-            buffer.rx_last_ack.eq(rx_last_ack),
+            buffer.rx_last_ack.eq(self.rx_last_ack),
             buffer.replay.eq(replay),
             buffer.replay_from.eq(replay_from),
             buffer.boundary.eq(self.slot_end | (beat == 0) | (stage.q.valid & (stage.q.beat == 0))),
