@@ -5,6 +5,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.dl.interface import MESSAGE_DWORD_LAYOUT
+from ualink.lib.contract import contract, stays_on_offer
 from ualink.lib.round_robin import RoundRobinArbiter
 
 __all__ = ["MessageArbiter"]
@@ -44,6 +45,8 @@ class MessageArbiter(wiring.Component):
         m.submodules.round_robin = round_robin = RoundRobinArbiter(3)
         classes = (self.basic, self.control, self.uart)
 
+        contract(m, stays_on_offer(self.basic), "a Basic message on offer stays until it is taken")
+        contract(m, stays_on_offer(self.control), "a Control message on offer stays until it is taken")
         chosen = Signal(len(classes))
         under_way = Signal()
         may_go = Signal(len(classes))

@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In, Out
 from ualink.dl.interface import MESSAGE_DWORD_LAYOUT
 from ualink.dl.message.format import TRANSPORT_HEADER_LAYOUT
 from ualink.dl.uart.messages import NO_OP, NO_OPS, candidate_signature
+from ualink.lib.contract import contract
 from ualink.lib.round_robin import RoundRobinArbiter
 from ualink.lib.select import select_one
 
@@ -90,6 +91,11 @@ class UartScheduler(wiring.Component):
         with m.Elif(is_response):
             m.d.comb += offered.eq(self.response.dword)
 
+        contract(
+            m,
+            ~self.payload.ready | self.payload.valid | broken | self.disabled | self.channel_offline,
+            "a Transport Message finds all its dwords",
+        )
         m.d.sync += broken.eq(broken | self.disabled | self.channel_offline)
         with m.If(taken & (left != 0)):
             m.d.sync += [left.eq(left - 1), first.eq(0)]

@@ -4,6 +4,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ualink.lib.contract import contract, stays_on_offer
 from ualink.lib.select import select_one
 
 from .address_entry import REGION_BITS, check_geometry, entry_layout, has_mismatch, make_entry
@@ -104,6 +105,7 @@ class TxAddressCache(wiring.Component):
             self.read.eq(read.data),
             self.error.eq(taken & self.wrong),
         ]
+        contract(m, stays_on_offer(self.answer), "an answer does not change while it waits")
         changed, used = self._answer(m)
         hits, mismatch = self._compare(m, changed, used, enters)
 
