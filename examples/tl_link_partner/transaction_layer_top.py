@@ -44,12 +44,12 @@ class TransactionLayerTop(wiring.Component):
         given, taken = layer.rx_flit, layer.tx_flit
         m.d.comb += [
             given.valid.eq(self.rx_flit.valid),
-            given.payload.data.eq(self.rx_flit.data),
-            given.payload.message.eq(self.rx_flit.message),
-            given.payload.parity.eq(byte_parity(self.rx_flit.data)),
-            given.payload.control_parity.eq(even_parity(self.rx_flit.message)),
+            given.p.data.eq(self.rx_flit.data),
+            given.p.message.eq(self.rx_flit.message),
+            given.p.parity.eq(byte_parity(self.rx_flit.data)),
+            given.p.control_parity.eq(even_parity(self.rx_flit.message)),
             self.tx_flit.valid.eq(taken.valid),
             taken.ready.eq(self.tx_flit.ready),
-            Cat(self.tx_flit.data, self.tx_flit.message).eq(Cat(taken.payload.data, taken.payload.message)),
+            Cat(self.tx_flit.data, self.tx_flit.message).eq(Cat(taken.p.data, taken.p.message)),
         ]
         return m

@@ -200,7 +200,7 @@ class Station(wiring.Component):
             for channel in received:
                 sources, sink = getattr(agent, channel), getattr(tl, f"tx_{channel}")
                 m.d.comb += [
-                    Value.cast(sink.payload).eq(of_now(slot, [source.payload for source in sources])),
+                    Value.cast(sink.p).eq(of_now(slot, [source.p for source in sources])),
                     sink.valid.eq(of_now(slot, [source.valid for source in sources])),
                 ]
                 for number, source in enumerate(sources):
@@ -209,7 +209,7 @@ class Station(wiring.Component):
                 source, sinks = getattr(tl, f"rx_{channel}"), getattr(agent, channel)
                 m.d.comb += source.ready.eq(of_now(slot, [sink.ready for sink in sinks]))
                 for number, sink in enumerate(sinks):
-                    m.d.comb += [sink.payload.eq(source.payload), sink.valid.eq(source.valid & (slot == number))]
+                    m.d.comb += [sink.p.eq(source.p), sink.valid.eq(source.valid & (slot == number))]
 
     def _tell_ports(self, m, domain):
         """What all ports have to hear of, each hears of in its next cycle, before it takes another beat."""

@@ -165,7 +165,7 @@ class RegisterBlock(wiring.Component):
     def _pop(self, m: Module, register: Register, field: Field, read):
         source = self._member(register, field)
         m.d.comb += source.ready.eq(read & self.here)
-        return Mux(source.valid, source.payload, 0), read & ~self.here, read & ~source.valid
+        return Mux(source.valid, source.p, 0), read & ~self.here, read & ~source.valid
 
     def _push(self, m: Module, register: Register, field: Field, write):
         # A word that the queue has not taken yet stands here; it cannot be taken back.
@@ -174,7 +174,7 @@ class RegisterBlock(wiring.Component):
         with m.If(self.here & sink.ready):
             m.d.sync += sink.valid.eq(0)
         with m.If(write & ~full):
-            m.d.sync += [sink.valid.eq(1), sink.payload.eq(self._written(field))]
+            m.d.sync += [sink.valid.eq(1), sink.p.eq(self._written(field))]
         return Const(0, field.width), write & full & ~self.here, write & full
 
 

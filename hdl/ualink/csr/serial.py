@@ -248,8 +248,8 @@ class _Sender:
         with m.Switch(self._number):
             for number, value in enumerate(values):
                 with m.Case(number):
-                    m.d.comb += line.payload.eq(value)
-        m.d.comb += crc.data.eq(line.payload)
+                    m.d.comb += line.p.eq(value)
+        m.d.comb += crc.data.eq(line.p)
         if first:
             m.d.comb += crc.start.eq(self._number == 0)
         m.d.comb += crc.valid.eq(line.ready & ~crc.start)
@@ -258,7 +258,7 @@ class _Sender:
     def send_crc(self):
         """The CRC; what stands inside of ``with`` happens with its last byte."""
         m, line, crc = self._m, self._line, self._crc
-        m.d.comb += [line.valid.eq(1), line.payload.eq(crc.crc.word_select(~self._number[0], 8))]
+        m.d.comb += [line.valid.eq(1), line.p.eq(crc.crc.word_select(~self._number[0], 8))]
         return self._last(2)
 
     def _last(self, count: int):

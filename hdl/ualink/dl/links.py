@@ -72,12 +72,12 @@ class Links(wiring.Component):
             link.own_rate.eq(self.own_rate),
             link.tl_error.eq(self.tl_error),
             self.rs.rx.ready.eq(1),
-            link.rx.payload.eq(self.rs.rx.payload),
-            link.rx.valid.eq(self.rs.rx.valid & (self.rs.rx.payload.port == self.slot)),
+            link.rx.p.eq(self.rs.rx.p),
+            link.rx.valid.eq(self.rs.rx.valid & (self.rs.rx.p.port == self.slot)),
             link.tx.ready.eq(self.rs.tx.ready),
             self.rs.tx.valid.eq(link.tx.valid),
-            self.rs.tx.payload.eq(link.tx.payload),
-            self.rs.tx.payload.port.eq(self.slot),
+            self.rs.tx.p.eq(link.tx.p),
+            self.rs.tx.p.port.eq(self.slot),
             link.local_fault.eq(of_now(self.slot, self.rs.local_fault[: self._ports])),
             link.remote_fault.eq(of_now(self.slot, self.rs.remote_fault[: self._ports])),
         ]
@@ -90,7 +90,7 @@ class Links(wiring.Component):
             m.d.comb += Value.cast(getattr(link.config, name)).eq(of_now(self.slot, settings))
         m.d.comb += [
             link.uart_tx.valid.eq(of_now(self.slot, [tx.valid for tx in self.uart_tx])),
-            link.uart_tx.payload.eq(of_now(self.slot, [tx.payload for tx in self.uart_tx])),
+            link.uart_tx.p.eq(of_now(self.slot, [tx.p for tx in self.uart_tx])),
             link.uart_rx.ready.eq(of_now(self.slot, [rx.ready for rx in self.uart_rx])),
         ]
         for number in range(self._ports):
@@ -98,7 +98,7 @@ class Links(wiring.Component):
             m.d.comb += [
                 self.uart_tx[number].ready.eq(link.uart_tx.ready & here),
                 self.uart_rx[number].valid.eq(link.uart_rx.valid & here),
-                self.uart_rx[number].payload.eq(link.uart_rx.payload),
+                self.uart_rx[number].p.eq(link.uart_rx.p),
             ]
             for name in link.status.signature.members:
                 now = getattr(self.status[number], name).eq(getattr(link.status, name))

@@ -101,7 +101,7 @@ class MessageService(wiring.Component):
         for messages in (basic, control, uart):
             m.d.comb += [
                 messages.received.valid.eq(decoder.message.valid),
-                messages.received.payload.eq(decoder.message.payload),
+                messages.received.p.eq(decoder.message.p),
             ]
         connect(m, decoder.payload, uart.payload)
         connect(m, basic.message, arbiter.basic)
@@ -119,7 +119,7 @@ class MessageService(wiring.Component):
         with m.Else():
             m.d.sync += [
                 self.message.valid.eq(arbiter.message.valid),
-                self.message.payload.eq(arbiter.message.payload),
+                self.message.p.eq(arbiter.message.p),
                 negotiates_0.eq(arbiter.message.valid & control.message.ready & control.is_of_0),
             ]
         with m.If(self.flush):

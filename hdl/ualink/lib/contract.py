@@ -52,7 +52,7 @@ def stays_on_offer(offer) -> Callable[[Module], Value]:
     """What the stream ``offer`` has once offered stays, and stays the same, until it is taken: for ``contract``."""
 
     def holds(m: Module) -> Value:
-        payload = Value.cast(offer.payload)
+        payload = Value.cast(offer.p)
         waits, offered = Signal(), Signal.like(payload)
         m.d.sync += [waits.eq(offer.valid & ~offer.ready), offered.eq(payload)]
         return ~waits | (offer.valid & (payload == offered))

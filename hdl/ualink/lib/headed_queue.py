@@ -32,7 +32,7 @@ class HeadedQueue(Queue):
         m.d.comb += [
             self.input.ready.eq(~inside.full),
             self.output.valid.eq(valid[0]),
-            self.output.payload.eq(heads[0]),
+            self.output.p.eq(heads[0]),
             pushed.eq(self.input.valid & ~inside.full),
             popped.eq(valid[0] & self.output.ready),
             place.eq(popped | ~valid[1]),
@@ -52,14 +52,14 @@ class HeadedQueue(Queue):
         arrives = Signal()
         m.d.comb += arrives.eq(refilled | (place & pushed & ~stored))
         with m.If(first):
-            m.d.sync += [heads[0].eq(Mux(found, behind, self.input.payload)), valid[0].eq(arrives)]
+            m.d.sync += [heads[0].eq(Mux(found, behind, self.input.p)), valid[0].eq(arrives)]
             m.d.sync += valid[1].eq(direct)
         with m.Elif(popped):
             m.d.sync += [heads[0].eq(heads[1]), valid[1].eq(arrives)]
         with m.Elif(~valid[1]):
             m.d.sync += valid[1].eq(arrives)
         with m.If(place):
-            m.d.sync += heads[1].eq(Mux(found & ~first, behind, self.input.payload))
+            m.d.sync += heads[1].eq(Mux(found & ~first, behind, self.input.p))
         inside.count(m, pushed, popped)
         return m
 
@@ -74,7 +74,7 @@ class HeadedQueue(Queue):
         waiting.count(m, written, refilled)
         m.d.comb += [
             write.addr.eq(write_index),
-            write.data.eq(self.input.payload),
+            write.data.eq(self.input.p),
             write.en.eq(written),
             next_read_index.eq(Mux(refilled, successor(read_index, depth - 1), read_index)),
             read.addr.eq(next_read_index),

@@ -23,7 +23,7 @@ def ram_attributes(shape, depth: int) -> dict | None:
 class Queue(wiring.Component):
     """Queue of up to ``depth`` payloads; up to one write and one read in every cycle.
 
-    The output is show-ahead: ``output.payload`` is the oldest payload whenever ``output.valid``, straight from the read
+    The output is show-ahead: ``output.p`` is the oldest payload whenever ``output.valid``, straight from the read
     register of the memory. A payload written in cycle t into an empty queue is offered in cycle t + 1; room made in
     cycle t is offered in cycle t + 1. No path leads within a cycle from the inputs of one side to the outputs of the
     other. A reset of the domain empties the queue.
@@ -74,7 +74,7 @@ class Queue(wiring.Component):
         inside = self.inside
         pushed, popped = Signal(), Signal()
         m.d.comb += [pushed.eq(self.input.valid & ~inside.full), popped.eq(self.output.valid & self.output.ready)]
-        payload, shown, writes, data = self.input.payload, inside.some, pushed, read.data
+        payload, shown, writes, data = self.input.p, inside.some, pushed, read.data
         if not self._prompt:
             payload, shown, writes = self._later(m, pushed, popped)
         elif not through:
@@ -84,7 +84,7 @@ class Queue(wiring.Component):
         m.d.comb += [
             self.input.ready.eq(~inside.full),
             self.output.valid.eq(shown),
-            self.output.payload.eq(data),
+            self.output.p.eq(data),
             write.addr.eq(write_index),
             write.data.eq(payload),
             write.en.eq(writes),
@@ -100,7 +100,7 @@ class Queue(wiring.Component):
     def _around(self, m, alone, read):
         """What is read, or what was written in the cycle before ``alone``."""
         around, kept = Signal(), Signal(self.shape, reset_less=True)
-        m.d.sync += [around.eq(alone), kept.eq(self.input.payload)]
+        m.d.sync += [around.eq(alone), kept.eq(self.input.p)]
         return Mux(around, kept, read)
 
     def _later(self, m, pushed, popped):
@@ -108,7 +108,7 @@ class Queue(wiring.Component):
         payload = Signal(self.shape, reset_less=True)
         writes, written = Signal(), Signal()
         readable = Occupancy(self.depth, name="readable")
-        m.d.sync += [payload.eq(self.input.payload), writes.eq(pushed), written.eq(writes)]
+        m.d.sync += [payload.eq(self.input.p), writes.eq(pushed), written.eq(writes)]
         readable.count(m, written, popped)
         return payload, readable.some, writes
 

@@ -137,7 +137,7 @@ class SerialTransmitter(wiring.Component):
         rest = Signal(FRAME_BITS - 1)
         m.d.comb += [self.bytes.ready.eq((left == 0) | ((left == 1) & clock.tick)), clock.restart.eq(left == 0)]
         with m.If(self.bytes.valid & self.bytes.ready):
-            m.d.sync += [self.line.eq(0), rest.eq(Cat(self.bytes.payload, Const(1, 1))), left.eq(FRAME_BITS)]
+            m.d.sync += [self.line.eq(0), rest.eq(Cat(self.bytes.p, Const(1, 1))), left.eq(FRAME_BITS)]
         with m.Elif(clock.tick & (left != 0)):
             m.d.sync += [self.line.eq(rest[0]), rest.eq(Cat(rest[1:], Const(1, 1))), left.eq(left - 1)]
         return m

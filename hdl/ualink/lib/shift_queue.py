@@ -24,12 +24,12 @@ class ShiftQueue(Queue):
         m.d.comb += [
             self.input.ready.eq(~valid[-1]),
             self.output.valid.eq(valid[0]),
-            self.output.payload.eq(places[0]),
+            self.output.p.eq(places[0]),
             pushed.eq(self.input.valid & ~valid[-1]),
             popped.eq(valid[0] & self.output.ready),
         ]
         # What is pushed stands in all places that are free, and counts in the first of them.
-        new = self.input.payload
+        new = self.input.p
         staying = [Mux(full, place, new) for full, place in zip(valid, places)]
         filled = [full | (pushed & before) for full, before in zip(valid, [1, *valid])]
         for n, place in enumerate(places):

@@ -47,7 +47,7 @@ class RSReceive(wiring.Component):
     """
 
     def __init__(self, config: PhyConfig):
-        self._config = config
+        self.config = config
         super().__init__(
             {
                 "blocks": In(stream.Signature(BLOCKS_LAYOUT, always_ready=True)),
@@ -117,7 +117,7 @@ class RSReceive(wiring.Component):
 
     def _control_flit(self, m):
         """Whether there have been control blocks enough."""
-        enough = self._config.control_flit_blocks // CONTROL_FLITS
+        enough = self.config.control_flit_blocks // CONTROL_FLITS
         run, total = Signal(range(enough)), Signal(range(enough + BLOCKS_PER_BEAT))
         told = Signal()
         m.d.comb += [

@@ -51,7 +51,7 @@ class RequestEgress(wiring.Component):
         m.submodules.bearing_arbiter = bearing_arbiter = RoundRobinArbiter(self.ingresses)
         m.submodules.other_arbiter = other_arbiter = RoundRobinArbiter(self.ingresses)
         valid = Cat(queue.valid for queue in self.queues_req)
-        bears_data = Cat(has_orig_data(queue.payload.cmd) for queue in self.queues_req)
+        bears_data = Cat(has_orig_data(queue.p.cmd) for queue in self.queues_req)
         m.d.comb += [bearing_arbiter.requests.eq(valid & bears_data), other_arbiter.requests.eq(valid & ~bears_data)]
 
         within = Signal()  # a transfer has begun and not ended on the data channel
@@ -67,8 +67,8 @@ class RequestEgress(wiring.Component):
         req = Signal(REQ_LAYOUT, reset_less=True)
         orig_data = Signal(ORIG_DATA_LAYOUT, reset_less=True)
         m.d.comb += [
-            self.req.payload.eq(req),
-            self.orig_data.payload.eq(orig_data),
+            self.req.p.eq(req),
+            self.orig_data.p.eq(orig_data),
             req_free.eq(~self.req.valid | self.req.ready),
             orig_data_free.eq(~self.orig_data.valid | self.orig_data.ready),
             bearing.eq(
@@ -79,14 +79,14 @@ class RequestEgress(wiring.Component):
             other_arbiter.next.eq(other),
             chosen.eq(Mux(bearing, bearing_arbiter.grant, Mux(other, other_arbiter.grant, 0))),
             chosen_data.eq(Mux(within & orig_data_free, holder, Mux(bearing, bearing_arbiter.grant, 0))),
-            transfer.eq(select_one(chosen_data, [queue.payload for queue in self.queues_orig_data])),
+            transfer.eq(select_one(chosen_data, [queue.p for queue in self.queues_orig_data])),
         ]
         m.d.comb += [queue.ready.eq(chosen[n]) for n, queue in enumerate(self.queues_req)]
         m.d.comb += [queue.ready.eq(chosen_data[n]) for n, queue in enumerate(self.queues_orig_data)]
         with m.If(req_free):
             m.d.sync += [
                 self.req.valid.eq(chosen.any()),
-                req.eq(select_one(chosen, [queue.payload for queue in self.queues_req])),
+                req.eq(select_one(chosen, [queue.p for queue in self.queues_req])),
             ]
         with m.If(bearing | other):
             m.d.sync += bearing_was_last.eq(bearing)

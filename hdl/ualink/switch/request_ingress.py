@@ -57,7 +57,7 @@ class RequestIngress(wiring.Component):
         m.d.comb += [
             self.req.ready.eq(~holding | leaving),
             self.lookup.look.eq(self.req.valid & self.req.ready),
-            self.lookup.dst_phys_acc_id.eq(self.req.payload.dst_phys_acc_id),
+            self.lookup.dst_phys_acc_id.eq(self.req.p.dst_phys_acc_id),
             may_leave.eq(holding & ~(has_orig_data(request.cmd) & data_busy)),
             self.steered_req.payload.eq(request),
             self.steered_req.valid.eq((may_leave & ~self.lookup.denied) << self.lookup.egress),
@@ -67,7 +67,7 @@ class RequestIngress(wiring.Component):
             self.denied.dst_phys_acc_id.eq(request.dst_phys_acc_id),
         ]
         with m.If(self.req.ready):
-            m.d.sync += [holding.eq(self.req.valid), request.eq(self.req.payload)]
+            m.d.sync += [holding.eq(self.req.valid), request.eq(self.req.p)]
 
         steered = self.steered_orig_data
         kept_egress = Signal.like(self.lookup.egress, reset_less=True)
@@ -83,7 +83,7 @@ class RequestIngress(wiring.Component):
             egress.eq(Mux(data_busy, kept_egress, self.lookup.egress)),
             denied.eq(Mux(data_busy, kept_denied, self.lookup.denied)),
             left.eq(Mux(data_busy, kept_left, request.num_beats)),
-            steered.payload.beat.eq(self.orig_data.payload),
+            steered.payload.beat.eq(self.orig_data.p),
             steered.payload.end.eq(left == 0),
             steered.valid.eq((self.orig_data.valid & active & ~denied) << egress),
             self.orig_data.ready.eq(active & (denied | (steered.ready >> egress)[0])),

@@ -51,9 +51,9 @@ class RequestQueue(wiring.Component):
         wiring.connect(m, wiring.flipped(self.input_orig_data), orig_data.input)
         wiring.connect(m, orig_data.output, wiring.flipped(self.output_orig_data))
         m.d.comb += [
-            self.output_req.payload.eq(requests.output.payload),
+            self.output_req.p.eq(requests.output.p),
             self.output_req.valid.eq(
-                requests.output.valid & (~has_orig_data(requests.output.payload.cmd) | orig_data.output.valid)
+                requests.output.valid & (~has_orig_data(requests.output.p.cmd) | orig_data.output.valid)
             ),
             requests.output.ready.eq(self.output_req.valid & self.output_req.ready),
         ]

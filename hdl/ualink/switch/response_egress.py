@@ -49,12 +49,12 @@ class ResponseEgress(wiring.Component):
         beat = Signal(CHANNEL_LAYOUTS[self.channel], reset_less=True)
         free = Signal()
         m.d.comb += [
-            self.rsp.payload.eq(beat),
+            self.rsp.p.eq(beat),
             free.eq(~self.rsp.valid | self.rsp.ready),
             arbiter.requests.eq(Cat(queue.valid for queue in self.queues)),
             arbiter.next.eq(free & ~within),
             chosen.eq(Mux(within, holder, arbiter.grant)),
-            transfer.eq(select_one(chosen, [queue.payload for queue in self.queues])),
+            transfer.eq(select_one(chosen, [queue.p for queue in self.queues])),
         ]
         m.d.comb += [queue.ready.eq(free & chosen[n]) for n, queue in enumerate(self.queues)]
         with m.If(free):

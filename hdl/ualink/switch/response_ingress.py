@@ -57,7 +57,7 @@ class ResponseIngress(wiring.Component):
             accepting.eq(self.rsp.valid & self.rsp.ready),
             # The table answers until it is asked again, so only the first beat asks.
             self.lookup.look.eq(accepting & first),
-            self.lookup.dst_phys_acc_id.eq(self.rsp.payload.dst_phys_acc_id),
+            self.lookup.dst_phys_acc_id.eq(self.rsp.p.dst_phys_acc_id),
             self.steered.payload.beat.eq(beat),
             self.steered.payload.end.eq(end),
             self.steered.valid.eq((holding & ~self.lookup.denied) << self.lookup.egress),
@@ -67,13 +67,13 @@ class ResponseIngress(wiring.Component):
             self.denied.dst_phys_acc_id.eq(beat.dst_phys_acc_id),
         ]
         with m.If(self.rsp.ready):
-            m.d.sync += [holding.eq(self.rsp.valid), beat.eq(self.rsp.payload), end.eq(left_after == 0)]
+            m.d.sync += [holding.eq(self.rsp.valid), beat.eq(self.rsp.p), end.eq(left_after == 0)]
 
         if self.channel == "rd_rsp":
             left = Signal(2)  # beats of the transfer that are still to be offered
             m.d.comb += [
                 first.eq(left == 0),
-                left_after.eq(Mux(first, self.rsp.payload.num_beats, left - 1)),
+                left_after.eq(Mux(first, self.rsp.p.num_beats, left - 1)),
             ]
             with m.If(accepting):
                 m.d.sync += left.eq(left_after)

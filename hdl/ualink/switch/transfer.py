@@ -37,7 +37,7 @@ class SteeredSignature(wiring.Signature):
 def connect_steered(m, steered, way: int, stream) -> None:
     """Connect the input ``stream`` of the queue of ``way`` to ``steered``."""
     m.d.comb += [
-        stream.payload.eq(steered.payload),
+        stream.p.eq(steered.payload),
         stream.valid.eq(steered.valid[way]),
         steered.ready[way].eq(stream.ready),
     ]

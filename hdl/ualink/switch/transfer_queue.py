@@ -38,12 +38,12 @@ class TransferQueue(wiring.Component):
         m.submodules.beats = beats = Queue(self.layout, self.depth)
         whole = Signal(range(self.depth + 1))  # transfers of which the last beat is inside
         wiring.connect(m, wiring.flipped(self.input), beats.input)
-        entered = self.input.valid & self.input.ready & self.input.payload.end
-        left = self.output.valid & self.output.ready & self.output.payload.end
+        entered = self.input.valid & self.input.ready & self.input.p.end
+        left = self.output.valid & self.output.ready & self.output.p.end
         contract(m, beats.input.ready | (whole != 0), "no transfer is longer than the queue")
         m.d.sync += whole.eq(whole + entered - left)
         m.d.comb += [
-            self.output.payload.eq(beats.output.payload),
+            self.output.p.eq(beats.output.p),
             self.output.valid.eq(whole != 0),
             beats.output.ready.eq(self.output.valid & self.output.ready),
         ]

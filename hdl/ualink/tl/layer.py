@@ -109,7 +109,7 @@ class TransactionLayer(wiring.Component):
             wiring.connect(m, wiring.flipped(getattr(self, name)), getattr(receive, name))
         # A link that has gone down takes no flit, though the session lasts a cycle longer.
         m.d.comb += [
-            self.tx_flit.payload.eq(transmit.tx_flit.payload),
+            self.tx_flit.p.eq(transmit.tx_flit.p),
             self.tx_flit.valid.eq(transmit.tx_flit.valid & self.online),
             transmit.tx_flit.ready.eq(self.tx_flit.ready),
         ]

@@ -111,11 +111,11 @@ class Checker(wiring.Component):
 
         # A beat of RdRsp and what its tag means.
         valid = Signal()
-        beat = Signal(rd_rsp.payload.shape(), reset_less=True)
+        beat = Signal(rd_rsp.p.shape(), reset_less=True)
         m.d.sync += valid.eq(rd_rsp.valid)
         with m.If(rd_rsp.valid):
-            m.d.sync += beat.eq(rd_rsp.payload)
-        m.d.comb += [rd_rsp.ready.eq(1), rd.look.eq(rd_rsp.valid), rd.tag.eq(rd_rsp.payload.tag)]
+            m.d.sync += beat.eq(rd_rsp.p)
+        m.d.comb += [rd_rsp.ready.eq(1), rd.look.eq(rd_rsp.valid), rd.tag.eq(rd_rsp.p.tag)]
         plan = rd.entry.plan
         read_errors = {name: Signal(name=f"read_{name}") for name in EVENTS}
         good, ends, wrong_beat = Signal(), Signal(), Signal()
@@ -144,7 +144,7 @@ class Checker(wiring.Component):
         # A beat of WrRsp.
         wr_rsp, wr = self.wr_rsp, self.wr
         write_valid, matched = Signal(), Signal()
-        response = Signal(wr_rsp.payload.shape(), reset_less=True)
+        response = Signal(wr_rsp.p.shape(), reset_less=True)
         write_errors = {name: Signal(name=f"write_{name}") for name in EVENTS[:-1] if name != "beat_errors"}
         write_good = Signal()
         on_wr_rsp = (wr.entry.plan.command == Command.WRITE) | (wr.entry.plan.command == Command.WRITE_FULL)
@@ -152,7 +152,7 @@ class Checker(wiring.Component):
             matched.eq(write_valid & ~ends),
             wr_rsp.ready.eq(~write_valid | matched),
             wr.look.eq(wr_rsp.valid & wr_rsp.ready),
-            wr.tag.eq(wr_rsp.payload.tag),
+            wr.tag.eq(wr_rsp.p.tag),
             write_good.eq(matched & wr.waits & on_wr_rsp),
             write_errors["unexpected_tags"].eq(matched & ~wr.issued),
             write_errors["duplicate_responses"].eq(matched & wr.issued & ~wr.waits & ~wr.lost),
@@ -165,7 +165,7 @@ class Checker(wiring.Component):
         with m.If(wr_rsp.ready):
             m.d.sync += write_valid.eq(wr_rsp.valid)
         with m.If(wr.look):
-            m.d.sync += response.eq(wr_rsp.payload)
+            m.d.sync += response.eq(wr_rsp.p)
 
         issued = Mux(ends, rd.entry.issued, wr.entry.issued)
         m.d.comb += [

@@ -99,7 +99,7 @@ class TrafficEngine(wiring.Component):
 def _to_port(m, port, source, sinks):
     for number, sink in enumerate(sinks):
         here = port == number if len(sinks) > 1 else Const(1)
-        m.d.comb += [sink.payload.eq(source.payload), sink.valid.eq(source.valid & here)]
+        m.d.comb += [sink.p.eq(source.p), sink.valid.eq(source.valid & here)]
         with m.If(here):
             m.d.comb += source.ready.eq(sink.ready)
 
@@ -109,4 +109,4 @@ def _from_port(m, port, sources, sink):
         here = port == number if len(sources) > 1 else Const(1)
         m.d.comb += source.ready.eq(sink.ready & here)
         with m.If(here):
-            m.d.comb += [sink.payload.eq(source.payload), sink.valid.eq(source.valid)]
+            m.d.comb += [sink.p.eq(source.p), sink.valid.eq(source.valid)]

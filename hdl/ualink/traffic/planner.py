@@ -97,12 +97,12 @@ class Planner(wiring.Component):
         with m.Elif(advance):
             m.d.sync += [
                 plan.valid.eq(1),
-                plan.payload.command.eq(Mux(strict, Command.READ, command)),
-                plan.payload.line.eq(line),
-                plan.payload.dst.eq(dst),
-                plan.payload.beats.eq(beats),
-                plan.payload.strict.eq(strict),
-                plan.payload.masked.eq(s.sparse & (command == Command.WRITE)),
+                plan.p.command.eq(Mux(strict, Command.READ, command)),
+                plan.p.line.eq(line),
+                plan.p.dst.eq(dst),
+                plan.p.beats.eq(beats),
+                plan.p.strict.eq(strict),
+                plan.p.masked.eq(s.sparse & (command == Command.WRITE)),
                 state.eq(step(m, state, "next_state")),
                 pointer.eq(following),
                 turn.eq(Mux(turn + 1 >= s.count, 0, turn + 1)),

@@ -96,7 +96,7 @@ class Requester(wiring.Component):
             issued.eq(self.req.valid & self.req.ready),
             table.now.eq(now),
             table.time_out.eq(s.time_out),
-            table.plan.eq(planner.plan.payload),
+            table.plan.eq(planner.plan.p),
             table.retire.eq(checker.retire),
             table.retired.eq(checker.retired),
             *(getattr(checker, name).eq(getattr(s, name)) for name in ("own", "new_seed", "old_seed", "check")),

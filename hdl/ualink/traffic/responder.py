@@ -65,7 +65,7 @@ class Responder(wiring.Component):
         m.submodules.memory = storage = memory.Memory(shape=512, depth=ones + 1, init=contents, attrs=NEVER_MEET)
         m.submodules.rules = rules = RequestRules()
         read, write = storage.read_port(), storage.write_port(granularity=8)
-        request, orig, rd_rsp, wr_rsp = self.req.payload, self.orig_data.payload, self.rd_rsp, self.wr_rsp
+        request, orig, rd_rsp, wr_rsp = self.req.p, self.orig_data.p, self.rd_rsp, self.wr_rsp
         address_bits = (self.lines - 1).bit_length()
         count, spoilt, old_is_here = Signal(2), Signal(), Signal()
         here, last, done = Signal(), Signal(), Signal()
@@ -148,19 +148,19 @@ class Responder(wiring.Component):
         with m.If(gives):
             m.d.sync += [
                 lanes.eq(wanted),
-                *_echo(rd_rsp.payload, request),
-                rd_rsp.payload.status.eq(status),
-                rd_rsp.payload.num_beats.eq(rules.last),
-                rd_rsp.payload.offset.eq(Mux(rules.reads, count, 0)),
-                rd_rsp.payload.last.eq(last),
+                *_echo(rd_rsp.p, request),
+                rd_rsp.p.status.eq(status),
+                rd_rsp.p.num_beats.eq(rules.last),
+                rd_rsp.p.offset.eq(Mux(rules.reads, count, 0)),
+                rd_rsp.p.last.eq(last),
             ]
         for lane in range(64):
-            m.d.comb += rd_rsp.payload.data.word_select(lane, 8).eq(Mux(lanes[lane], found.word_select(lane, 8), 0))
+            m.d.comb += rd_rsp.p.data.word_select(lane, 8).eq(Mux(lanes[lane], found.word_select(lane, 8), 0))
 
         with m.If(wr_rsp.ready | ~wr_rsp.valid):
             m.d.sync += wr_rsp.valid.eq(done & ~rules.on_rd_rsp)
         with m.If(done & ~rules.on_rd_rsp):
-            m.d.sync += [*_echo(wr_rsp.payload, request), wr_rsp.payload.status.eq(status)]
+            m.d.sync += [*_echo(wr_rsp.p, request), wr_rsp.p.status.eq(status)]
 
 
 def _echo(response, request):

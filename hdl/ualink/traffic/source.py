@@ -55,7 +55,7 @@ class Source(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        plan, req, orig_data = self.plan.payload, self.req, self.orig_data
+        plan, req, orig_data = self.plan.p, self.req, self.orig_data
         issued = Signal()
         credit, saved = Signal(18), Signal(18)
         m.d.comb += [
@@ -78,13 +78,13 @@ class Source(wiring.Component):
             reads.eq(plan.command == Command.READ),
             with_data.eq(~reads),
             more.eq(Mux(reads, 0, plan.beats)),
-            req.payload.src_phys_acc_id.eq(self.own),
-            req.payload.dst_phys_acc_id.eq(plan.dst),
-            req.payload.tag.eq(self.tag.payload),
-            req.payload.num_beats.eq(more),
-            req.payload.addr.eq(Cat(Const(0, 6), plan.line)),
-            req.payload.len.eq(Cat(Const(15, 4), plan.beats)),
-            req.payload.vc.eq(self.vc),
+            req.p.src_phys_acc_id.eq(self.own),
+            req.p.dst_phys_acc_id.eq(plan.dst),
+            req.p.tag.eq(self.tag.p),
+            req.p.num_beats.eq(more),
+            req.p.addr.eq(Cat(Const(0, 6), plan.line)),
+            req.p.len.eq(Cat(Const(15, 4), plan.beats)),
+            req.p.vc.eq(self.vc),
         ]
         with m.Switch(plan.command):
             for command, cmd, attr in (
@@ -94,7 +94,7 @@ class Source(wiring.Component):
                 (Command.WRITE_FULL, ReqCmd.WRITE_FULL, 0),
             ):
                 with m.Case(command):
-                    m.d.comb += [req.payload.cmd.eq(cmd), req.payload.attr.eq(attr)]
+                    m.d.comb += [req.p.cmd.eq(cmd), req.p.attr.eq(attr)]
 
         # The rest of a transfer, while the next Request is already offered.
         offset, to_come = Signal(2), Signal(2)
@@ -121,13 +121,13 @@ class Source(wiring.Component):
         )
         m.d.comb += [
             orig_data.valid.eq(bursting | (req.valid & with_data)),
-            orig_data.payload.data.eq(line_words(state)),
-            orig_data.payload.byte_en.eq(
+            orig_data.p.data.eq(line_words(state)),
+            orig_data.p.byte_en.eq(
                 Mux(Mux(bursting, masked, plan.masked), write_lanes(state), ~Const(0, 64)),
             ),
-            orig_data.payload.offset.eq(Mux(bursting, offset, 0)),
-            orig_data.payload.last.eq(Mux(bursting, to_come == 1, plan.beats == 0)),
-            orig_data.payload.vc.eq(Mux(bursting, vc, self.vc)),
+            orig_data.p.offset.eq(Mux(bursting, offset, 0)),
+            orig_data.p.last.eq(Mux(bursting, to_come == 1, plan.beats == 0)),
+            orig_data.p.vc.eq(Mux(bursting, vc, self.vc)),
         ]
         return m
 

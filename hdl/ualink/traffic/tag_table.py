@@ -93,13 +93,13 @@ class TagTable(wiring.Component):
         m.d.comb += [
             fresh.eq(issued != tags),
             self.free.valid.eq(fresh | returned.output.valid),
-            self.free.payload.eq(Mux(fresh, issued, returned.output.payload)),
+            self.free.p.eq(Mux(fresh, issued, returned.output.p)),
             taken.eq(self.free.valid & self.free.ready),
             returned.output.ready.eq(self.free.ready & ~fresh),
             returned.input.valid.eq(self.retire),
-            returned.input.payload.eq(self.retired),
+            returned.input.p.eq(self.retired),
             write.en.eq(taken),
-            write.addr.eq(self.free.payload),
+            write.addr.eq(self.free.p),
             write.data.plan.eq(self.plan),
             write.data.issued.eq(self.now),
         ]
@@ -148,7 +148,7 @@ class TagTable(wiring.Component):
         given_up = Signal(tags)
         m.d.comb += given_up.eq(at(self.timed_out, self.given_up_tag))
         m.d.sync += [
-            waits.eq((waits | at(taken, self.free.payload)) & ~at(self.retire, self.retired) & ~given_up),
+            waits.eq((waits | at(taken, self.free.p)) & ~at(self.retire, self.retired) & ~given_up),
             lost.eq(lost | given_up),
             self.outstanding.eq(self.outstanding + taken - self.retire - self.timed_out),
             self.lost.eq(self.lost + self.timed_out),

@@ -100,7 +100,7 @@ class Agent(wiring.Component):
                 sender.connected.eq(connect.connected),
                 sender.listen.eq(connect.inbound_open),
                 sender.slot.eq(self.slot if self.ports > 1 else 0),
-                sender.beat.eq(offers[name].payload),
+                sender.beat.eq(offers[name].p),
                 sender.send.eq(sends[name]),
                 seen.control[name].eq(sender.control_error),
                 seen.protocol[name].eq(sender.protocol_error),

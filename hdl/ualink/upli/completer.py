@@ -46,7 +46,7 @@ class Completer(Agent):
         m.d.comb += [
             bursting.eq(to_come != 0),
             dropping.eq(to_drop != 0),
-            paid.eq(Mux(bursting, credits[0], credits.bit_select(rd_rsp.payload.num_beats, 1))),
+            paid.eq(Mux(bursting, credits[0], credits.bit_select(rd_rsp.p.num_beats, 1))),
             rd_drops.eq(rd_rsp.valid & ~bursting & (self.drop | dropping)),
             sends["rd_rsp"].eq(rd_rsp.valid & ~rd_drops & paid),
             sends["wr_rsp"].eq(wr_rsp.valid & ~self.drop & available["wr_rsp"][0]),
@@ -54,9 +54,9 @@ class Completer(Agent):
             wr_rsp.accept.eq(sends["wr_rsp"] | (wr_rsp.valid & self.drop)),
         ]
         with m.If(sends["rd_rsp"]):
-            m.d.sync += to_come.eq(Mux(bursting, to_come - 1, rd_rsp.payload.num_beats))
+            m.d.sync += to_come.eq(Mux(bursting, to_come - 1, rd_rsp.p.num_beats))
         with m.If(rd_drops):
-            m.d.sync += to_drop.eq(Mux(dropping, to_drop - 1, rd_rsp.payload.num_beats))
+            m.d.sync += to_drop.eq(Mux(dropping, to_drop - 1, rd_rsp.p.num_beats))
 
     def _admit(self, m, receivers, protocol):
         req, orig_data = receivers["req"], receivers["orig_data"]

@@ -46,8 +46,8 @@ class Originator(Agent):
         m.d.comb += [
             bursting.eq(to_come != 0),
             dropping.eq(to_drop != 0),
-            with_data.eq(has_orig_data(req.payload.cmd)),
-            may_start.eq(orig_data.valid & ~bursting & available["orig_data"].bit_select(req.payload.num_beats, 1)),
+            with_data.eq(has_orig_data(req.p.cmd)),
+            may_start.eq(orig_data.valid & ~bursting & available["orig_data"].bit_select(req.p.num_beats, 1)),
             sends["req"].eq(req.valid & ~self.drop & ~dropping & available["req"][0] & (~with_data | may_start)),
             sends["orig_data"].eq(
                 (sends["req"] & with_data) | (bursting & orig_data.valid & available["orig_data"][0])
@@ -58,9 +58,9 @@ class Originator(Agent):
             orig_data.accept.eq(sends["orig_data"] | data_drops),
         ]
         with m.If(sends["orig_data"]):
-            m.d.sync += to_come.eq(Mux(bursting, to_come - 1, req.payload.num_beats))
+            m.d.sync += to_come.eq(Mux(bursting, to_come - 1, req.p.num_beats))
         with m.If(req_drops & with_data):
-            m.d.sync += to_drop.eq(req.payload.num_beats + 1)
+            m.d.sync += to_drop.eq(req.p.num_beats + 1)
         with m.Elif(data_drops):
             m.d.sync += to_drop.eq(to_drop - 1)
 

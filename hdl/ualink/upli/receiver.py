@@ -117,7 +117,7 @@ class Receiver(wiring.Component):
             else:
                 queue = Queue(stored, self.credits.total, prompt=not poisons)
             m.submodules[f"queue_{port}"] = queue
-            incoming, outgoing = queue.input.payload, queue.output.payload
+            incoming, outgoing = queue.input.p, queue.output.p
             m.d.comb += [
                 incoming.beat.eq(beat),
                 incoming.pool.eq(pool),
@@ -130,7 +130,7 @@ class Receiver(wiring.Component):
                 self._fill(m, port, incoming)
             m.d.comb += [
                 self.beats[port].valid.eq(queue.output.valid & ~outgoing.void),
-                self.beats[port].payload.eq(outgoing.beat),
+                self.beats[port].p.eq(outgoing.beat),
                 queue.output.ready.eq(self.beats[port].ready | outgoing.void),
                 credits.pop[port].eq(queue.output.valid & queue.output.ready & outgoing.credit),
                 credits.pop_pool[port].eq(outgoing.pool),

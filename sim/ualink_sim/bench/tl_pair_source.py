@@ -58,8 +58,8 @@ class TrafficSource(wiring.Component):
             self.req.p.eq(req),
             self.req.valid.eq(waiting < self.limit),
             generator.advance.eq(taken),
-            reads.input.payload.eq(req),
-            writes.input.payload.eq(req),
+            reads.input.p.eq(req),
+            writes.input.p.eq(req),
         ]
         by_read = (req.cmd == ReqCmd.READ) | (req.cmd == ReqCmd.ATOMIC_R)
         m.d.comb += [reads.input.valid.eq(taken & by_read), writes.input.valid.eq(taken & ~by_read)]

@@ -75,6 +75,6 @@ class IngressContainment(wiring.Component):
         m.d.sync += [
             flit.eq(received),
             self.message.valid.eq(self.received_message.valid & ~now.stopped & ~bad & ~self.flush),
-            self.message.payload.eq(self.received_message.payload),
+            self.message.p.eq(self.received_message.p),
         ]
         return m

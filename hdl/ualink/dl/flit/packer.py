@@ -178,7 +178,7 @@ class Packer(wiring.Component):
             tail_rotator.sectors.eq(tail),
             tail_rotator.amount.eq(now.tail_turn),
         ]
-        message = join_parity(self.message.payload, byte_parity(self.message.payload))
+        message = join_parity(self.message.p, byte_parity(self.message.p))
         # Dwords of the frame in which message and tail are; with a turn, dword 0 is the last of them.
         before = [n < now.tail.place for n in range(SECTORS_PER_TL_FLIT)]
         for n in range(SECTORS_PER_TL_FLIT):

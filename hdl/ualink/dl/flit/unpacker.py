@@ -241,7 +241,7 @@ class Unpacker(wiring.Component):
             state.d.message_valid.eq(step & has_message),
             self.fault.eq(state.mismatch | header_bad | message_bad),
             self.message.valid.eq(now.message_valid & ~self.fault),
-            self.message.payload.eq(message),
+            self.message.p.eq(message),
         ]
         m.d.sync += [
             header_bad.eq(step & even_parity(reader.header) & ~self.flush),

@@ -135,10 +135,10 @@ class ClockBoundary(wiring.Component):
         tl_quiet = Signal(range(QUIET_CYCLES))
         m.d.comb += [
             self.tl_online.eq(opened & ~self.tl_reset),
-            tx_fifo.w_data.eq(self.tl_tx_flit.payload),
+            tx_fifo.w_data.eq(self.tl_tx_flit.p),
             tx_fifo.w_en.eq(self.tl_tx_flit.valid & self.tl_online),
             self.tl_tx_flit.ready.eq(tx_fifo.w_rdy & self.tl_online),
-            self.tl_rx_flit.payload.eq(rx_fifo.r_data),
+            self.tl_rx_flit.p.eq(rx_fifo.r_data),
             self.tl_rx_flit.valid.eq(rx_fifo.r_rdy & self.tl_online),
             # A closed side keeps what comes: the first flit may overtake the request for its session.
             rx_fifo.r_en.eq(~closed & (self.tl_here | ~self.tl_online)),
@@ -165,9 +165,9 @@ class ClockBoundary(wiring.Component):
         m.d.comb += [
             absent.eq(unknown == QUIET_CYCLES - 1),
             stored.eq(accept & rx_fifo.w_rdy),
-            rx_fifo.w_data.eq(self.dl_rx_flit.payload),
+            rx_fifo.w_data.eq(self.dl_rx_flit.p),
             rx_fifo.w_en.eq(self.dl_rx_flit.valid & accept),
-            self.dl_tx_flit.payload.eq(tx_fifo.r_data),
+            self.dl_tx_flit.p.eq(tx_fifo.r_data),
             self.dl_tx_flit.valid.eq(tx_fifo.r_rdy & (state == SessionState.OPEN) & self.dl_online),
             self.ready.eq((state == SessionState.OPEN) | ((state == SessionState.CLOSED) & dl_closed)),
         ]

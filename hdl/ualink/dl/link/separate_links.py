@@ -93,10 +93,10 @@ class SeparateLinks(wiring.Component):
             links.own_rate.eq(clock.pace),
             self.tx_flit.ready.eq(of_now(self.slot, [b.tl_tx_flit.ready for b in boundaries])),
             self.rx_flit.valid.eq(of_now(self.slot, [b.tl_rx_flit.valid for b in boundaries])),
-            self.rx_flit.payload.eq(of_now(self.slot, [b.tl_rx_flit.payload for b in boundaries])),
+            self.rx_flit.p.eq(of_now(self.slot, [b.tl_rx_flit.p for b in boundaries])),
             self.online.eq(of_now(self.slot, [b.tl_online for b in boundaries])),
             links.tx_flit.valid.eq(of_now(self.rs_slot, [b.dl_tx_flit.valid for b in boundaries])),
-            links.tx_flit.payload.eq(of_now(self.rs_slot, [b.dl_tx_flit.payload for b in boundaries])),
+            links.tx_flit.p.eq(of_now(self.rs_slot, [b.dl_tx_flit.p for b in boundaries])),
         ]
         for number, boundary in enumerate(boundaries):
             m.submodules[f"boundary_{number}"] = boundary
@@ -122,10 +122,10 @@ class SeparateLinks(wiring.Component):
             boundary.tl_reset.eq(self.upli_reset),
             boundary.tl_here.eq(tl_here),
             boundary.tl_tx_flit.valid.eq(self.tx_flit.valid & tl_here),
-            boundary.tl_tx_flit.payload.eq(self.tx_flit.payload),
+            boundary.tl_tx_flit.p.eq(self.tx_flit.p),
             boundary.dl_tx_flit.ready.eq(links.tx_flit.ready & dl_here),
             boundary.dl_rx_flit.valid.eq(links.rx_flit.valid & dl_here),
-            boundary.dl_rx_flit.payload.eq(links.rx_flit.payload),
+            boundary.dl_rx_flit.p.eq(links.rx_flit.p),
             boundary.dl_online.eq(was_online),
             self.overflow[number].eq(boundary.overflow),
         ]

@@ -59,7 +59,7 @@ class MessageArbiter(wiring.Component):
         for n, source in enumerate(classes):
             m.d.comb += source.ready.eq(chosen[n] & may_take[n] & self.message.ready)
             with m.If(chosen[n]):
-                m.d.comb += [self.message.payload.eq(source.p.dword), more.eq(source.p.more)]
+                m.d.comb += [self.message.p.eq(source.p.dword), more.eq(source.p.more)]
 
         m.d.comb += round_robin.requests.eq(may_go)
         with m.If(self.message.valid & self.message.ready):

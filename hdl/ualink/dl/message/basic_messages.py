@@ -105,7 +105,7 @@ class BasicMessages(wiring.Component):
 
     def _receive(self, m, exchanges):
         """Take in what the partner tells."""
-        header = data.View(TL_RATE_MESSAGE_LAYOUT, self.received.payload)
+        header = data.View(TL_RATE_MESSAGE_LAYOUT, self.received.p)
         for mtype, exchange in exchanges.items():
             heard = self.received.valid & (header.mclass == MessageClass.BASIC) & (header.mtype == mtype)
             told = Signal(name=f"{mtype.name.lower()}_told")
@@ -119,9 +119,9 @@ class BasicMessages(wiring.Component):
                     case BasicType.TL_RATE:
                         self._rate_told(m, header)
                     case BasicType.DEVICE_ID:
-                        self._device_told(m, data.View(DEVICE_ID_MESSAGE_LAYOUT, self.received.payload))
+                        self._device_told(m, data.View(DEVICE_ID_MESSAGE_LAYOUT, self.received.p))
                     case BasicType.PORT_NUMBER:
-                        self._port_told(m, data.View(PORT_NUMBER_MESSAGE_LAYOUT, self.received.payload))
+                        self._port_told(m, data.View(PORT_NUMBER_MESSAGE_LAYOUT, self.received.p))
 
     def _rate_told(self, m, heard):
         """A rate counts in the Request only."""

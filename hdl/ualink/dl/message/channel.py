@@ -134,7 +134,7 @@ class Channel(wiring.Component):
         m = Module()
         m.submodules.answers = answers = ShiftQueue(ANSWER_LAYOUT, ANSWERS)
         state, online = self.state, self.online
-        heard = data.View(CHANNEL_MESSAGE_LAYOUT, self.received.payload)
+        heard = data.View(CHANNEL_MESSAGE_LAYOUT, self.received.p)
 
         next_state = Signal(NegotiationState)
         target = Signal()
@@ -154,7 +154,7 @@ class Channel(wiring.Component):
         m.d.comb += [
             room.eq(answers.level + put.valid < ANSWERS),
             answers.input.valid.eq(put.valid),
-            answers.input.payload.eq(put.answer),
+            answers.input.p.eq(put.answer),
             self.waiting.eq(put.valid | answers.output.valid),
             event.eq(
                 self.received.valid
@@ -209,11 +209,11 @@ class Channel(wiring.Component):
         m.d.comb += [
             message.mclass.eq(MessageClass.CONTROL),
             message.mtype.eq(ControlType.CHANNEL_NEGOTIATION),
-            message.target.as_value().eq(answers.output.payload.target),
-            message.command.eq(answers.output.payload.command),
-            message.response.as_value().eq(answers.output.payload.response),
+            message.target.as_value().eq(answers.output.p.target),
+            message.command.eq(answers.output.p.command),
+            message.response.as_value().eq(answers.output.p.response),
             self.message.valid.eq(answers.output.valid),
-            self.message.payload.eq(message),
+            self.message.p.eq(message),
             answers.output.ready.eq(self.message.ready),
         ]
         return m

@@ -70,7 +70,7 @@ class ControlMessages(wiring.Component):
         m.submodules.channel_0, m.submodules.channel_4 = channel_0, channel_4
         m.submodules.turns = turns = RoundRobinArbiter(2)
         m.submodules.order = order = ShiftQueue(1, 2 * ANSWERS)
-        heard = data.View(CHANNEL_MESSAGE_LAYOUT, self.received.payload)
+        heard = data.View(CHANNEL_MESSAGE_LAYOUT, self.received.p)
 
         negotiation = Signal()
         named = Signal(3)
@@ -104,7 +104,7 @@ class ControlMessages(wiring.Component):
                 channel.time_out_flits.eq(self.time_out_flits),
                 channel.slot_end.eq(self.slot_end),
                 channel.received.valid.eq(self.received.valid),
-                channel.received.payload.eq(self.received.payload),
+                channel.received.p.eq(self.received.p),
                 channel.may_defer.eq(~other.asking),
                 channel.hurry.eq(other.due),
             ]
@@ -119,13 +119,13 @@ class ControlMessages(wiring.Component):
 
         m.d.comb += [
             order.input.valid.eq(channel_0.scheduled | channel_4.scheduled),
-            order.input.payload.eq(channel_4.scheduled),
+            order.input.p.eq(channel_4.scheduled),
             self.message.valid.eq(order.output.valid),
-            self.is_of_0.eq(~order.output.payload),
-            self.message.p.dword.eq(Mux(order.output.payload, channel_4.message.payload, channel_0.message.payload)),
+            self.is_of_0.eq(~order.output.p),
+            self.message.p.dword.eq(Mux(order.output.p, channel_4.message.p, channel_0.message.p)),
             order.output.ready.eq(self.message.ready),
             # Without a place in the order there is no message.
-            channel_0.message.ready.eq(~order.output.payload & self.message.ready),
-            channel_4.message.ready.eq(order.output.payload & self.message.ready),
+            channel_0.message.ready.eq(~order.output.p & self.message.ready),
+            channel_4.message.ready.eq(order.output.p & self.message.ready),
         ]
         return m

@@ -52,8 +52,8 @@ class MessageDecoder(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        header = data.View(MESSAGE_HEADER_LAYOUT, self.received.payload)
-        transport = data.View(TRANSPORT_HEADER_LAYOUT, self.received.payload)
+        header = data.View(MESSAGE_HEADER_LAYOUT, self.received.p)
+        transport = data.View(TRANSPORT_HEADER_LAYOUT, self.received.p)
 
         remaining = Signal(range(MOST_PAYLOAD_DWORDS + 1))
         stream_id = Signal(3)
@@ -75,10 +75,10 @@ class MessageDecoder(wiring.Component):
         ]
         m.d.sync += [
             self.message.valid.eq(start & defined),
-            self.message.payload.eq(self.received.payload),
+            self.message.p.eq(self.received.p),
             self.unknown.eq(start & ~defined),
             self.payload.valid.eq(valid & (remaining != 0)),
-            self.payload.p.dword.eq(self.received.payload),
+            self.payload.p.dword.eq(self.received.p),
             self.payload.p.stream_id.eq(stream_id),
             self.payload.p.last.eq(remaining == 1),
         ]

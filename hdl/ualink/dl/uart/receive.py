@@ -67,10 +67,10 @@ class UartReceive(wiring.Component):
             counts.eq(self.channel_receive & ~self.disabled),
             self.discarded.eq(self.payload.valid & ~counts),
             buffer.input.valid.eq(self.payload.valid & counts & (self.payload.p.stream_id == 0)),
-            buffer.input.payload.eq(self.payload.p.dword),
+            buffer.input.p.eq(self.payload.p.dword),
             self.overflow.eq(buffer.input.valid & ~buffer.input.ready),
             self.rx.valid.eq(buffer.output.valid & ~self.disabled),
-            self.rx.payload.eq(buffer.output.payload),
+            self.rx.p.eq(buffer.output.p),
             buffer.output.ready.eq(self.rx.ready),
             self.level.eq(buffer.level),
         ]

@@ -101,7 +101,7 @@ class UartReset(wiring.Component):
             m.d.comb += owed_next.eq(0)
         with m.If(self.heard_request.valid):
             m.d.comb += owed_next.eq(1)
-            m.d.sync += asked.eq(self.heard_request.payload)
+            m.d.sync += asked.eq(self.heard_request.p)
         return m
 
     def _messages(self, m, owed, asked, all_streams):

@@ -103,7 +103,7 @@ class UartScheduler(wiring.Component):
                 m.d.sync += [chosen.eq(0), is_sequence.eq(1), dword.eq(NO_OP), left.eq(NO_OPS)]
             with m.Elif(is_transport):
                 gone = broken | self.disabled | self.channel_offline
-                m.d.sync += dword.eq(Mux(gone, NO_OP, self.payload.payload))
+                m.d.sync += dword.eq(Mux(gone, NO_OP, self.payload.p))
             with m.Else():
                 # A negotiation message that only waits its turn does not stop a sequence that is under way.
                 ends = (left == 1) & ~self.channel_offline

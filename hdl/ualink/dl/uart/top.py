@@ -125,18 +125,18 @@ class Uart(wiring.Component):
     def _hear(self, m, transmit, reset):
         """Messages of class UART; while the stream is disabled only those of the reset count, the rest not even as
         errors (UALink_200 §6.4.4.1.2)."""
-        header = data.View(TRANSPORT_HEADER_LAYOUT, self.received.payload)
-        update = data.View(CREDIT_UPDATE_LAYOUT, self.received.payload)
-        about_reset = data.View(RESET_LAYOUT, self.received.payload)
+        header = data.View(TRANSPORT_HEADER_LAYOUT, self.received.p)
+        update = data.View(CREDIT_UPDATE_LAYOUT, self.received.p)
+        about_reset = data.View(RESET_LAYOUT, self.received.p)
         heard = Signal()
         this_stream = Signal()
         stream_error = Signal()
         m.d.comb += [
             heard.eq(self.received.valid & self.channel_receive & (header.mclass == MessageClass.UART)),
             this_stream.eq(header.stream_id == 0),
-            transmit.credit_update.payload.eq(update.data_fc_seq),
-            reset.heard_request.payload.eq(about_reset),
-            reset.heard_response.payload.eq(about_reset),
+            transmit.credit_update.p.eq(update.data_fc_seq),
+            reset.heard_request.p.eq(about_reset),
+            reset.heard_response.p.eq(about_reset),
             self.protocol_error.eq(stream_error | transmit.credit_error | reset.error),
         ]
         this_reset = this_stream | about_reset.all_streams

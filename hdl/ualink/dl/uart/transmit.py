@@ -65,10 +65,10 @@ class UartTransmit(wiring.Component):
         m.submodules.buffer = ResetInserter(self.disabled)(buffer)
         m.d.comb += [
             buffer.input.valid.eq(self.tx.valid & ~self.disabled),
-            buffer.input.payload.eq(self.tx.payload),
+            buffer.input.p.eq(self.tx.p),
             self.tx.ready.eq(buffer.input.ready | self.disabled),
             self.payload.valid.eq(buffer.output.valid),
-            self.payload.payload.eq(buffer.output.payload),
+            self.payload.p.eq(buffer.output.p),
             buffer.output.ready.eq(self.payload.ready),
             self.level.eq(buffer.level),
         ]
@@ -116,9 +116,9 @@ class UartTransmit(wiring.Component):
         ]
         m.d.sync += [
             pending.eq(update.valid & ~self.disabled),
-            told.eq(update.payload),
+            told.eq(update.p),
             # Both outcomes for the update before are ready when the choice is known.
-            step.eq(Mux(taken, update.payload - told, update.payload - self.data_fc_seq)),
+            step.eq(Mux(taken, update.p - told, update.p - self.data_fc_seq)),
             most.eq(Mux(taken, Mux(self.informed, self.highest - told, 0), self.highest - self.data_fc_seq)),
         ]
         with m.If(self.transport.sent):

@@ -134,7 +134,7 @@ class LaneReceive(wiring.Component):
         m.d.sync += seen.eq(overflow)
         m.d.comb += [
             self.overflow.eq(overflow != seen),
-            self.output.payload.eq(fifo.r_data),
+            self.output.p.eq(fifo.r_data),
             self.output.valid.eq(fifo.r_rdy),
             self.level.eq(fifo.r_level),
             fifo.r_en.eq(self.output.ready),

@@ -79,7 +79,7 @@ class LaneTransmit(wiring.Component):
         index = Signal(range(self._blocks))
         sends = Signal()
         m.d.comb += [
-            fifo.w_data.eq(self.input.payload),
+            fifo.w_data.eq(self.input.p),
             fifo.w_en.eq(self.input.valid),
             self.input.ready.eq(fifo.w_rdy),
             gearbox.block.eq(block),

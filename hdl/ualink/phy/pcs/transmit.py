@@ -104,7 +104,7 @@ class TransmitPCS(wiring.Component):
         ]
         for number, lane in enumerate(lanes):
             m.d.comb += [
-                lane.input.payload.eq(Cat(beats.p.blocks[n] for n in range(number, BLOCKS_PER_BEAT, self._lanes))),
+                lane.input.p.eq(Cat(beats.p.blocks[n] for n in range(number, BLOCKS_PER_BEAT, self._lanes))),
                 lane.input.valid.eq(beats.valid & room & writes),
                 lane.go.eq(self.running),
                 lane.drain.eq(state == _LanesState.DRAIN),

@@ -46,17 +46,17 @@ class DataBuffer(wiring.Component):
         wiring.connect(m, low.input, wiring.flipped(self.low))
         wiring.connect(m, high.input, wiring.flipped(self.high))
 
-        halves = low.output.payload, high.output.payload
+        halves = low.output.p, high.output.p
         m.d.comb += [
             self.beat.valid.eq(low.output.valid & high.output.valid),
-            self.beat.payload.error.eq(halves[0].poison | halves[1].poison),
+            self.beat.p.error.eq(halves[0].poison | halves[1].poison),
             self.half_poisoned.eq(self.beat.valid & (halves[0].poison ^ halves[1].poison)),
             low.output.ready.eq(self.beat.ready),
             high.output.ready.eq(self.beat.ready),
         ]
-        with m.If(~self.beat.payload.error):
+        with m.If(~self.beat.p.error):
             m.d.comb += [
-                self.beat.payload.data[:256].eq(halves[0].data),
-                self.beat.payload.data[256:].eq(halves[1].data),
+                self.beat.p.data[:256].eq(halves[0].data),
+                self.beat.p.data[256:].eq(halves[1].data),
             ]
         return m

@@ -69,13 +69,13 @@ class SharedDataBuffer(wiring.Component):
             take.eq(low_written),
             low_write.en.eq(low_written),
             low_write.addr.eq(free),
-            low_write.data.eq(Mux(lows[0].valid, lows[0].payload, lows[1].payload)),
+            low_write.data.eq(Mux(lows[0].valid, lows[0].p, lows[1].p)),
             buffer.eq(Mux(started, current, free)),
             high_is_request.eq(highs[0].valid),
             high_written.eq((highs[0].valid | highs[1].valid) & (started | low_written)),
             high_write.en.eq(high_written),
             high_write.addr.eq(buffer),
-            high_write.data.eq(Mux(high_is_request, highs[0].payload, highs[1].payload)),
+            high_write.data.eq(Mux(high_is_request, highs[0].p, highs[1].p)),
         ]
         for low, high in zip(lows, highs):
             m.d.comb += [low.ready.eq(available), high.ready.eq(available | started)]
@@ -101,7 +101,7 @@ class SharedDataBuffer(wiring.Component):
         free, available, take = Signal(range(self.depth)), Signal(), Signal()
         m.d.comb += [
             is_unused.eq(unused != self.depth),
-            free.eq(Mux(is_unused, unused, Mux(outputs[0].valid, outputs[0].payload, outputs[1].payload))),
+            free.eq(Mux(is_unused, unused, Mux(outputs[0].valid, outputs[0].p, outputs[1].p))),
             available.eq(is_unused | outputs[0].valid | outputs[1].valid),
             outputs[0].ready.eq(take & ~is_unused),
             outputs[1].ready.eq(take & ~is_unused & ~outputs[0].valid),
@@ -119,7 +119,7 @@ class SharedDataBuffer(wiring.Component):
         waiting, read, taken = Signal(), Signal(), Signal()
         m.d.comb += [
             taken.eq(beat.valid & beat.ready),
-            buffers.input.payload.eq(buffer),
+            buffers.input.p.eq(buffer),
             following.eq(oldest),
         ]
         # Straight into the register when nothing is before it.
@@ -127,7 +127,7 @@ class SharedDataBuffer(wiring.Component):
         with m.If(taken | ~waiting):
             m.d.comb += [
                 bypass.eq(written & ~buffers.output.valid),
-                following.eq(Mux(buffers.output.valid, buffers.output.payload, buffer)),
+                following.eq(Mux(buffers.output.valid, buffers.output.p, buffer)),
                 buffers.output.ready.eq(1),
             ]
             m.d.sync += waiting.eq(buffers.output.valid | written)
@@ -138,13 +138,13 @@ class SharedDataBuffer(wiring.Component):
         m.d.comb += [half.addr.eq(following) for half in halves]
         m.d.comb += [
             freed.valid.eq(taken),
-            freed.payload.eq(oldest),
+            freed.p.eq(oldest),
             beat.valid.eq(read),
-            beat.payload.error.eq(poisoned[0] | poisoned[1]),
+            beat.p.error.eq(poisoned[0] | poisoned[1]),
             getattr(self, f"{kind}_half_poisoned").eq(beat.valid & (poisoned[0] ^ poisoned[1])),
         ]
-        with m.If(~beat.payload.error):
+        with m.If(~beat.p.error):
             m.d.comb += [
-                beat.payload.data[:256].eq(halves[0].data.data),
-                beat.payload.data[256:].eq(halves[1].data.data),
+                beat.p.data[:256].eq(halves[0].data.data),
+                beat.p.data[256:].eq(halves[1].data.data),
             ]

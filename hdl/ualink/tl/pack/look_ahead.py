@@ -53,7 +53,7 @@ class LookAheadQueue(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        new = Value.cast(self.i.payload)
+        new = Value.cast(self.i.p)
         stored = [Signal(len(new), name=f"entry_{n}", reset_less=True) for n in range(self.depth)]
         # An entry behind the last valid one takes what comes in.
         filled = [Signal(len(new), name=f"filled_{n}") for n in range(self.depth)]

@@ -39,7 +39,7 @@ class CatchBuffer(wiring.Component):
     load : a flit is accepted, with the fields that are at ``places`` (``places_layout``).
     field : ``field[n]`` is that of bit n; low n first.
     output : the oldest entry.
-    following : combinational: what ``output.payload`` will be in the next cycle, for a memory that is to be read then.
+    following : combinational: what ``output.p`` will be in the next cycle, for a memory that is to be read then.
     """
 
     def __init__(self, entries: int, shape):
@@ -68,7 +68,7 @@ class CatchBuffer(wiring.Component):
         m.d.comb += [
             new.eq(Mux(self.load, self.places.count, 1)),
             self.output.valid.eq(valid),
-            self.output.payload.eq(entry[0]),
+            self.output.p.eq(entry[0]),
             self.following.eq(next_entry[0]),
         ]
         m.d.sync += [entry.eq(next_entry), valid.eq(~(left[0] & new[0]))]

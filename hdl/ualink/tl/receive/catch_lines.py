@@ -74,5 +74,5 @@ class CatchLines(CatchBuffer):
             first_new.eq(Mux(rest.any(), 0, new & ~new_left)),
             Value.cast(self.following).eq(select_one([*first, *first_new], [*kept, *come])),
         ]
-        m.d.sync += [self.output.valid.eq(rest.any() | filled), self.output.payload.eq(self.following)]
+        m.d.sync += [self.output.valid.eq(rest.any() | filled), self.output.p.eq(self.following)]
         return m

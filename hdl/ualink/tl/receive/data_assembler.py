@@ -66,12 +66,12 @@ class DataAssembler(wiring.Component):
 
                 content, from_lower = route(sink, f"{kind}_{('low', 'high')[half]}", matches)
                 m.d.comb += [
-                    sink.payload.data.eq(content),
-                    sink.payload.poison.eq(Mux(from_lower, poison[0], poison[1])),
+                    sink.p.data.eq(content),
+                    sink.p.poison.eq(Mux(from_lower, poison[0], poison[1])),
                 ]
             ends, ended = [slot.valid & slot.last & (slot.is_request == is_request) for slot in self.slots], Signal()
             m.d.sync += ended.eq(ends[0] | ends[1])
             m.d.comb += done[is_request].eq(self.accept & ended)
         content, _ = route(self.byte_enables, "byte_enables", lambda slot: slot.byte_enables)
-        m.d.comb += self.byte_enables.payload.eq(content)
+        m.d.comb += self.byte_enables.p.eq(content)
         return m

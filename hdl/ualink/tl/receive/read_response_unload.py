@@ -47,13 +47,13 @@ class ReadResponseUnload(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        head = self.response.payload
+        head = self.response.p
         buffers = self.config.rsp_data.total + (self.config.req_data.pool if self.config.shared_data_buffer else 0)
         # Read Responses whose data are all there, and whether there is one.
         complete, some_complete = Signal(range(buffers + 2)), Signal()
         index = Signal(2)
         final = Signal()
-        beat = self.rx_rd_rsp.payload
+        beat = self.rx_rd_rsp.p
         may_go, moves, leaves = Signal(), Signal(), Signal()
         m.d.comb += [
             self.busy.eq(index.any()),
@@ -76,8 +76,8 @@ class ReadResponseUnload(wiring.Component):
             m.d.sync += [complete.eq(Mux(leaves, more - 1, more)), some_complete.eq(Mux(leaves, more > 1, more > 0))]
 
         m.d.comb += [
-            beat.data.eq(self.beat.payload.data),
-            beat.data_error.eq(self.beat.payload.error),
+            beat.data.eq(self.beat.p.data),
+            beat.data_error.eq(self.beat.p.error),
             beat.offset.eq(head.offset),
             beat.last.eq(head.last),
         ]

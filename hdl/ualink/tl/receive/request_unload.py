@@ -55,7 +55,7 @@ class RequestUnload(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        head = self.request.payload.beat
+        head = self.request.p.beat
         buffers = self.config.req_data.total + (self.config.rsp_data.pool if self.config.shared_data_buffer else 0)
         # Requests whose data are all there.
         complete = Signal(range(buffers + 2))
@@ -68,7 +68,7 @@ class RequestUnload(wiring.Component):
         running = Signal(REQUEST_ENTRY_LAYOUT, reset_less=True)
         index = Signal(2)
         current = Signal(REQUEST_ENTRY_LAYOUT)
-        m.d.comb += current.eq(Mux(goes_on, running, self.request.payload))
+        m.d.comb += current.eq(Mux(goes_on, running, self.request.p))
 
         brings_data = head.cmd[5]
         may_start, start = Signal(), Signal()
@@ -76,7 +76,7 @@ class RequestUnload(wiring.Component):
             may_start.eq((begun | self.running) & may_go),
             start.eq(self.request.valid & brings_data & may_start),
             self.rx_req.valid.eq((start & ~req_sent) | (self.request.valid & self.running & ~brings_data)),
-            self.rx_req.payload.eq(head),
+            self.rx_req.p.eq(head),
             self.rx_orig_data.valid.eq(goes_on | (start & ~data_sent)),
         ]
 
@@ -101,7 +101,7 @@ class RequestUnload(wiring.Component):
         m.d.comb += last.eq(index == current.beat.num_beats)
         with m.If(started):
             m.d.sync += [
-                running.eq(self.request.payload),
+                running.eq(self.request.p),
                 index.eq(1),
                 goes_on.eq(head.num_beats.any()),
                 self.busy.eq(head.num_beats.any()),
@@ -124,7 +124,7 @@ class RequestUnload(wiring.Component):
             may_go.eq(Mux(started, may_follow, may_stay)),
         ]
 
-        beat = self.rx_orig_data.payload
+        beat = self.rx_orig_data.p
         beat_index = Mux(goes_on, index, 0)
         from_half_flit = has_byte_enables(current.beat.cmd, uwm_has_byte_enables=self.config.uwm_has_byte_enables)
         # Bit i of a byte-enable half-flit belongs to byte i of the 256-byte block, or of the transfer (ruling D04).
@@ -134,11 +134,9 @@ class RequestUnload(wiring.Component):
         )
         m.d.comb += [
             block_slot.eq(first_slot + beat_index),
-            beat.data.eq(self.beat.payload.data),
-            beat.error.eq(self.beat.payload.error),
-            beat.byte_en.eq(
-                Mux(from_half_flit, self.byte_enables.payload.word_select(block_slot, 64), Const((1 << 64) - 1))
-            ),
+            beat.data.eq(self.beat.p.data),
+            beat.error.eq(self.beat.p.error),
+            beat.byte_en.eq(Mux(from_half_flit, self.byte_enables.p.word_select(block_slot, 64), Const((1 << 64) - 1))),
             beat.offset.eq(beat_index),
             beat.last.eq(beat_index == current.beat.num_beats),
             beat.vc.eq(current.beat.vc),
@@ -148,7 +146,7 @@ class RequestUnload(wiring.Component):
 
         m.d.comb += [
             self.release_req_cmd.valid.eq(leaves & self.running),
-            self.release_req_cmd.pool.eq(self.request.payload.pool),
+            self.release_req_cmd.pool.eq(self.request.p.pool),
             self.release_req_cmd.vc.eq(head.vc),
             self.release_req_cmd.count.eq(1),
             self.release_req_data.valid.eq(data_moves & self.running),

@@ -110,7 +110,7 @@ class ReceiveRequests(wiring.Component):
 
         m.d.comb += [
             rebuild.field.valid.eq(catch.output.valid),
-            *assign(rebuild.field.payload, catch.output.payload),
+            *assign(rebuild.field.p, catch.output.p),
             rebuild.following_row.eq(catch.following.row),
             rebuild.consume.eq(~stop),
             rebuild.disable.eq(self.disable_rx_cache),
@@ -123,7 +123,7 @@ class ReceiveRequests(wiring.Component):
             checked.eq(catch.output.valid & ~stop),
             missing.eq((rebuild.missing | rebuild.load_outside) & ~stop),
             mismatch.eq(rebuild.cache_error & ~stop),
-            *assign(request, rebuild.request.payload),
+            *assign(request, rebuild.request.p),
         ]
         beats = Mux(request.beat.cmd[5], request.beat.num_beats + 1, 0)
         for spent, count in ((credits.spent, 1), (self.data_spent, beats)):
@@ -134,11 +134,11 @@ class ReceiveRequests(wiring.Component):
                 spent.count.eq(count),
             ]
         m.d.comb += [
-            queue.input.payload.eq(request),
+            queue.input.p.eq(request),
             queue.input.valid.eq(
                 credits.spent.valid & ~mismatch & ~missing & ~credits.underflow & ~self.data_underflow
             ),
-            *assign(unload.request.payload, queue.output.payload),
+            *assign(unload.request.p, queue.output.p),
             unload.request.valid.eq(queue.output.valid),
             queue.output.ready.eq(unload.request.ready),
         ]

@@ -66,7 +66,7 @@ class ResponseReconstruction(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        field = self.field.payload.field
+        field = self.field.p.field
         long = data.View(UNCOMPRESSED_RESPONSE, field)
         short = data.View(COMPRESSED_RESPONSE, field[32:])
         single = data.View(COMPRESSED_SINGLE_BEAT_READ_RESPONSE, field[32:])
@@ -79,8 +79,8 @@ class ResponseReconstruction(wiring.Component):
         ]
 
         # VCHAN and TAG have the same place below FTYPE in all three forms.
-        for beat in (self.read.payload, self.write.payload.beat):
-            m.d.comb += [beat.vc.eq(long.vchan), beat.tag.eq(long.tag), beat.auth_tag.eq(self.field.payload.auth_tag)]
+        for beat in (self.read.p, self.write.p.beat):
+            m.d.comb += [beat.vc.eq(long.vchan), beat.tag.eq(long.tag), beat.auth_tag.eq(self.field.p.auth_tag)]
             with m.If(is_long):
                 m.d.comb += [
                     beat.src_phys_acc_id.eq(long.src_acc_id),
@@ -89,9 +89,9 @@ class ResponseReconstruction(wiring.Component):
                 ]
             with m.Else():
                 m.d.comb += beat.dst_phys_acc_id.eq(short.dst_acc_id)
-        m.d.comb += [self.read.payload.pool.eq(long.pool), self.write.payload.pool.eq(long.pool)]
+        m.d.comb += [self.read.p.pool.eq(long.pool), self.write.p.pool.eq(long.pool)]
 
-        read = self.read.payload
+        read = self.read.p
         with m.If(is_long):
             m.d.comb += [read.num_beats.eq(long.len), read.offset.eq(long.offset), read.last.eq(long.last)]
         with m.Elif(is_single):

@@ -106,7 +106,7 @@ class ReceiveResponses(wiring.Component):
             ]
         m.d.comb += [
             rebuild.field.valid.eq(catch.output.valid),
-            *assign(rebuild.field.payload, catch.output.payload),
+            *assign(rebuild.field.p, catch.output.p),
         ]
 
         # One cycle later: is it paid for? POOL and VCHAN are at the same place in both kinds.
@@ -114,9 +114,9 @@ class ReceiveResponses(wiring.Component):
         reads_valid, writes_valid = Signal(), Signal()
         m.d.sync += [
             reads_valid.eq(rebuild.read.valid),
-            *assign(read, rebuild.read.payload),
+            *assign(read, rebuild.read.p),
             writes_valid.eq(rebuild.write.valid),
-            *assign(write, rebuild.write.payload),
+            *assign(write, rebuild.write.p),
         ]
         stopped = self.halted | ~self.running
         m.d.comb += [
@@ -131,7 +131,7 @@ class ReceiveResponses(wiring.Component):
         ]
         good = ~stopped & ~credits.underflow & ~self.data_underflow
         for response, valid, queue in ((read, reads_valid, reads), (write, writes_valid, writes)):
-            m.d.comb += [queue.input.payload.eq(response), queue.input.valid.eq(valid & good)]
+            m.d.comb += [queue.input.p.eq(response), queue.input.valid.eq(valid & good)]
         with m.If(credits.underflow):
             m.d.comb += self.error.eq(ReceiveError.RSP_CMD_CREDIT)
         with m.Elif(self.data_underflow):
@@ -139,7 +139,7 @@ class ReceiveResponses(wiring.Component):
 
         isolates = Signal()
         m.d.comb += [
-            *assign(unload.response.payload, reads.output.payload),
+            *assign(unload.response.p, reads.output.p),
             unload.response.valid.eq(reads.output.valid),
             reads.output.ready.eq(unload.response.ready),
             unload.flush.eq(self.flush),
@@ -148,14 +148,14 @@ class ReceiveResponses(wiring.Component):
             self.busy.eq(unload.busy),
             self.release_read_cmd.eq(unload.release_cmd),
             self.release_data.eq(unload.release_data),
-            *assign(self.rx_wr_rsp.payload, writes.output.payload.beat),
-            isolates.eq(writes.output.payload.beat.status == Status.ISOLATE.value),
+            *assign(self.rx_wr_rsp.p, writes.output.p.beat),
+            isolates.eq(writes.output.p.beat.status == Status.ISOLATE.value),
             self.isolate.eq(writes.output.valid & self.running & isolates),
             self.rx_wr_rsp.valid.eq(writes.output.valid & self.running & ~isolates),
             writes.output.ready.eq(self.rx_wr_rsp.ready | isolates),
             self.release_write_cmd.valid.eq(writes.output.valid & self.running & writes.output.ready),
-            self.release_write_cmd.pool.eq(writes.output.payload.pool),
-            self.release_write_cmd.vc.eq(writes.output.payload.beat.vc),
+            self.release_write_cmd.pool.eq(writes.output.p.pool),
+            self.release_write_cmd.vc.eq(writes.output.p.beat.vc),
             self.release_write_cmd.count.eq(1),
         ]
         # The partner learns of them later still.

@@ -129,7 +129,7 @@ class Receive(wiring.Component):
         # Cycle 0: parse the lower half-flit in case it is a Control half-flit.
         parsed = Signal(PARSED_LAYOUT, reset_less=True)
         present = Signal()
-        incoming = self.rx_flit.payload
+        incoming = self.rx_flit.p
         controls = (incoming[name] for name in ("message", "error", "control_parity"))
         m.d.comb += [decoder.half_flit.eq(incoming.data[:256]), decoder.encryption.eq(self.encryption)]
         m.d.sync += [

@@ -53,7 +53,7 @@ class DropGate(wiring.Component):
         self._gate_requests(m)
         self._gate_read_responses(m)
         m.d.comb += [
-            self.tx_wr_rsp.payload.eq(self.wr_rsp.payload),
+            self.tx_wr_rsp.p.eq(self.wr_rsp.p),
             self.tx_wr_rsp.valid.eq(self.wr_rsp.valid & ~self.dropping),
             self.wr_rsp.ready.eq(self.dropping | self.tx_wr_rsp.ready),
         ]
@@ -66,7 +66,7 @@ class DropGate(wiring.Component):
         room = to_pass + to_drop + 4 <= self.most
         req, orig_data = self.req, self.orig_data
         m.d.comb += [
-            self.tx_req.payload.eq(req.payload),
+            self.tx_req.p.eq(req.p),
             self.tx_req.valid.eq(req.valid & room & ~self.dropping & (to_drop == 0)),
             passes.eq(self.tx_req.valid & self.tx_req.ready),
             drops.eq(req.valid & room & self.dropping),
@@ -75,7 +75,7 @@ class DropGate(wiring.Component):
         ]
         data_passes, data_drops = Signal(), Signal()
         m.d.comb += [
-            self.tx_orig_data.payload.eq(orig_data.payload),
+            self.tx_orig_data.p.eq(orig_data.p),
             self.tx_orig_data.valid.eq(orig_data.valid & (to_pass != 0)),
             orig_data.ready.eq(Mux(to_pass != 0, self.tx_orig_data.ready, to_drop != 0)),
             data_passes.eq(self.tx_orig_data.valid & self.tx_orig_data.ready),
@@ -93,7 +93,7 @@ class DropGate(wiring.Component):
         m.d.comb += [
             first.eq(rest == 0),
             drop.eq(Mux(first, self.dropping, dropped)),
-            self.tx_rd_rsp.payload.eq(rd_rsp.payload),
+            self.tx_rd_rsp.p.eq(rd_rsp.p),
             self.tx_rd_rsp.valid.eq(rd_rsp.valid & ~drop),
             rd_rsp.ready.eq(drop | self.tx_rd_rsp.ready),
         ]

@@ -47,7 +47,7 @@ class ResidueDrain(wiring.Component):
         m.d.comb += [
             self.draining.eq(stale),
             passes.eq(self.online & ~stale & ((owed != 0) | first)),
-            self.o.payload.eq(self.i.payload),
+            self.o.p.eq(self.i.p),
             self.o.valid.eq(self.i.valid & passes),
             self.i.ready.eq((passes & self.o.ready) | (stale & (owed != 0))),
         ]

@@ -101,7 +101,7 @@ class ResponseIntake(wiring.Component):
         self._form_field(m, shows_rd, formed)
         with m.If(room):
             m.d.sync += [self.o.valid.eq(self.read.take | self.write.take), stored.eq(formed)]
-        m.d.comb += self.o.payload.eq(stored)
+        m.d.comb += self.o.p.eq(stored)
         return m
 
     def _form_field(self, m, pick_rd, formed):
