@@ -6,11 +6,10 @@ from amaranth.lib.wiring import In, Out
 
 from ualink.lib.select import select_one
 
+from .request_share import REQUESTS_IN_SIGHT, RequestShare
 from .stack import FITS_LAYOUT, LAYOUTS, PAIRS, REGIONS, RESPONSES_IN_SIGHT, STACKS_LAYOUT
 
 __all__ = ["FC_PATIENCE", "REQUESTS_IN_SIGHT", "RESPONSES_IN_SIGHT", "PackerShare"]
-
-REQUESTS_IN_SIGHT = 4
 
 FC_PATIENCE = 1
 """Control half-flits in a row that may leave without a waiting FC field."""
@@ -24,9 +23,10 @@ class PackerShare(wiring.Component):
 
     If all of that has room, all goes. If not, Requests and Responses take turns. In the Requests' turn Requests cover
     up to six sectors, or all eight with two uncompressed ones; in the Responses' turn up to four; in both at least
-    what the Responses in sight leave free. Responses take the rest. It is the Responses' turn after a half-flit that
-    left some of them behind and held more Requests than Responses, or as many in their turn already; otherwise it is
-    the Requests' turn. So some Request goes whenever one may, and some Response at the latest with the next half-flit.
+    what the Responses in sight leave free: the table of ``RequestShare``. Responses take the rest. It is the Responses'
+    turn after a half-flit that left some of them behind and held more Requests than Responses, or as many in their turn
+    already; otherwise it is the Requests' turn. So some Request goes whenever one may, and some Response at the latest
+    with the next half-flit.
 
     A waiting FC field gets a sector before the Responses if it is due: when it is urgent, and when ``FC_PATIENCE``
     half-flits in a row had no sector free for it. The Responses stand above the lowest pair of
@@ -112,13 +112,18 @@ class PackerShare(wiring.Component):
         ]
 
         # For each number of pairs it is known how the Responses would use them before the Requests are chosen.
-        wanted, left, regions = self._share(m, requests, due, Mux(due, Cat(0, fit_high), fit_low))
+        m.submodules.request_share = request_share = RequestShare()
         m.d.comb += [
-            self.requests.eq(Mux(barred, 0, wanted)),
-            self.left.eq(Mux(barred, 1, left)),
+            request_share.may.eq(requests),
+            request_share.compressed.eq(self.request_compressed),
+            request_share.responses_turn.eq(self.responses_turn),
+            request_share.due.eq(due),
+            request_share.fit.eq(Mux(due, Cat(0, fit_high), fit_low)),
+            self.requests.eq(Mux(barred, 0, request_share.requests)),
+            self.left.eq(Mux(barred, 1, request_share.left)),
         ]
         layout = []
-        for region, (_, pairs) in zip(regions, REGIONS):
+        for region, (_, pairs) in zip(request_share.regions, REGIONS):
             leave_two = fit_low[pairs - 1] if pairs > 1 else Const(0)
             leave_one = ~leave_two & (due | fit_high[pairs - 1])
             leave_none = ~leave_two & ~due & ~fit_high[pairs - 1]
@@ -159,43 +164,6 @@ class PackerShare(wiring.Component):
             responses.eq(answers & ~Cat(0, 0, tagged & asked[1], tagged & asked[0], tagged.replicate(4))),
         ]
         return requests, responses
-
-    def _share(self, m, may, due, fit):
-        """Decide which of the Requests that ``may`` go do, and return them and what they leave, one-hot by pairs and by
-        the index in ``REGIONS``; ``fit``: the Responses and a due FC field have room in so many pairs."""
-        first, second, third, fourth = self.request_compressed
-        six, eight = Signal(), Signal()
-        wanted, left = Signal(REQUESTS_IN_SIGHT), Signal(PAIRS + 1)
-        m.d.comb += [
-            six.eq(~self.responses_turn | fit[1]),
-            eight.eq(~self.responses_turn & ~due),
-            wanted[0].eq(may[0]),
-            wanted[1].eq(may[1] & Mux(first, second | six, Mux(second, six, eight | fit[0]))),
-            wanted[2].eq(may[2] & second & Mux(first & third, six, (first | third) & fit[0])),
-            wanted[3].eq(may[3] & first & second & third & fourth & fit[0]),
-        ]
-        one, two, three = (wanted[n] & ~wanted[n + 1] for n in range(3))
-        m.d.comb += left.eq(
-            Cat(
-                (two & ~first & ~second) | (three & ~(first & third)) | wanted[3],
-                (two & (first ^ second)) | (three & first & third),
-                (one & ~first) | (two & first & second),
-                one & first,
-                ~wanted[0],
-            )
-        )
-        regions = Signal(len(REGIONS))
-        m.d.comb += regions.eq(
-            Cat(
-                ~wanted[0],
-                one & first,
-                (one & ~first) | (two & first & second),
-                two & first & ~second,
-                three & first & third,
-                two & ~first & second,
-            )
-        )
-        return wanted, left, regions
 
 
 def _first(number):
