@@ -136,9 +136,10 @@ class Receiver(wiring.Component):
                 credits.pop_pool[port].eq(outgoing.pool),
                 credits.pop_vc[port].eq(outgoing.beat.vc),
             ]
+            total = self.credits.total
             with m.If((self.slot == port if self.ports > 1 else 1) & upli.credit.init_done[port]):
                 m.d.comb += [
-                    self.room.eq(Cat(queue.level < max(self.credits.total - n, 0) for n in range(ROOM))),
+                    self.room.eq(Cat(queue.level < total - n for n in range(min(ROOM, total)))),
                     queue.input.valid.eq(self.take | self.void | (self.fill if poisons else 0)),
                 ]
         return m
