@@ -119,7 +119,7 @@ def outcomes():
             if partner.later:
                 await ctx.tick().repeat(LATE)
             shown = dut.statistics
-            counts = {name: ctx.get(getattr(shown, f"count_{name}")) for name in (*COUNTERS, *ERRORS)}
+            counts = {name: ctx.get(shown.counts[name]) for name in (*COUNTERS, *ERRORS)}
             found[name] = (
                 counts,
                 ctx.get(shown.first_error),

@@ -55,7 +55,7 @@ def test_stop_in_the_middle_and_start_again(partner):
         await partner.until(ctx, ~dut.busy, 100)
         again = [request.addr for request in partner.requests[asked:]]
         assert again == [64 * plan.line for plan, _ in zip(plans(READS), again)] and len(again) > asked
-        assert ctx.get(statistics.count_requests) == ctx.get(statistics.count_responses) == len(partner.requests)
+        assert ctx.get(statistics.counts.requests) == ctx.get(statistics.counts.responses) == len(partner.requests)
         assert ctx.get(statistics.first_error.kind) == ErrorKind.NONE
 
 
@@ -68,7 +68,7 @@ def test_stop_without_credits_and_clear_without_responses(partner):
         partner.accepts = False
         ctx.set(dut.start, 1)
         await ctx.tick().repeat(40)
-        assert ctx.get(dut.req.valid) and not ctx.get(statistics.count_requests)
+        assert ctx.get(dut.req.valid) and not ctx.get(statistics.counts.requests)
         ctx.set(dut.start, 0)
         await partner.until(ctx, ~dut.busy, 5)
         assert not partner.requests
@@ -81,13 +81,13 @@ def test_stop_without_credits_and_clear_without_responses(partner):
         await ctx.tick().repeat(50)
         assert ctx.get(dut.busy)
         await partner.clear(ctx)
-        assert not ctx.get(dut.outstanding) and not ctx.get(statistics.count_requests) and not ctx.get(dut.busy)
+        assert not ctx.get(dut.outstanding) and not ctx.get(statistics.counts.requests) and not ctx.get(dut.busy)
 
         partner.forget()
         ctx.set(dut.settings.requests, 9)
         await partner.run(ctx)
         assert [request.tag for request in partner.requests][:4] == [0, 1, 2, 3]
-        assert ctx.get(statistics.count_responses) == 9
+        assert ctx.get(statistics.counts.responses) == 9
         assert ctx.get(statistics.first_error.kind) == ErrorKind.NONE
 
 
@@ -106,7 +106,7 @@ def test_tags_lost_are_not_used_again(partner):
         for number in lost:
             assert tags[number] not in tags[number + 1 :]
         await ctx.tick().repeat(20)
-        assert len(partner.requests) == len(tags) and ctx.get(statistics.count_time_outs) == 4
+        assert len(partner.requests) == len(tags) and ctx.get(statistics.counts.time_outs) == 4
         ctx.set(dut.start, 0)
         await partner.until(ctx, ~dut.busy, 10)
 
@@ -123,14 +123,14 @@ def test_rate_and_requests_outstanding(rate, outstanding, most):
     @story_of(partner, READS, outstanding=outstanding if most else 16, rate=rate, requests=asked)
     async def story(ctx, statistics):
         await partner.run(ctx)
-        cycles = ctx.get(statistics.count_cycles)
+        cycles = ctx.get(statistics.counts.cycles)
         expected = asked / (most or rate / (1 << 16))
         assert abs(cycles - expected) < DELAY + 10
-        assert ctx.get(dut.statistics.count_requests) == asked
+        assert ctx.get(dut.statistics.counts.requests) == asked
         # A Response that comes DELAY cycles after its Request is matched one cycle later.
         for name in ("min", "max"):
             assert ctx.get(getattr(statistics, f"read_latency_{name}")) == DELAY + 1
-        assert ctx.get(statistics.count_read_latency_sum) == asked * (DELAY + 1)
+        assert ctx.get(statistics.counts.read_latency_sum) == asked * (DELAY + 1)
         index = next(n for n in range(92) if least_of_bin(n) <= DELAY + 1 < least_of_bin(n + 1))
         ctx.set(dut.index, index)
         await ctx.tick()
@@ -170,15 +170,15 @@ def test_old_data_are_right_only_where_nothing_was_to_be_written(partner):
             if a != b
         )
         await partner.run(ctx)
-        assert ctx.get(statistics.count_wrong_bytes) == lost > 8
+        assert ctx.get(statistics.counts.wrong_bytes) == lost > 8
         ctx.set(dut.settings.verify, 0)
         ctx.set(dut.settings.read, 256)
         await partner.run(ctx)
-        assert ctx.get(statistics.count_wrong_bytes) == lost
+        assert ctx.get(statistics.counts.wrong_bytes) == lost
         memory.lines[64 * 5][60] ^= 0xFF
         await partner.run(ctx)
         neither = memory.lines[64 * 5][60] not in (line_data(5, OTHER, old)[60], line_data(5, OTHER, SEED)[60])
-        assert ctx.get(statistics.count_wrong_bytes) == lost + neither
+        assert ctx.get(statistics.counts.wrong_bytes) == lost + neither
         ctx.set(dut.settings.check, 0)
         await partner.run(ctx)
-        assert ctx.get(statistics.count_wrong_bytes) == lost + neither
+        assert ctx.get(statistics.counts.wrong_bytes) == lost + neither

@@ -104,9 +104,9 @@ class Demo(wiring.Component):
             "egress_containments": corrupt_out,
         }
         for name, event in events.items():
-            m.d.comb += getattr(counters, f"event_{name}").eq(event)
+            m.d.comb += counters.events[name].eq(event)
         for name in COUNTERS:
-            m.d.comb += getattr(status, name).eq(getattr(counters, f"count_{name}"))
+            m.d.comb += getattr(status, name).eq(counters.counts[name])
 
         connect(m, registers.uart_tx, uart.input)
         connect(m, uart.output, registers.uart_rx)

@@ -254,6 +254,6 @@ class DataLink(wiring.Component):
         ]
         for name in COUNTERS:
             m.d.comb += [
-                getattr(blocks.counters, f"event_{name}").eq(events[name]),
-                getattr(self.status, name).eq(getattr(blocks.counters, f"count_{name}")),
+                blocks.counters.events[name].eq(events[name]),
+                getattr(self.status, name).eq(blocks.counters.counts[name]),
             ]

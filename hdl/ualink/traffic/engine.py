@@ -83,7 +83,7 @@ class TrafficEngine(wiring.Component):
             for kind in ("data", "control", "protocol"):
                 m.d.comb += getattr(registers, f"{name}_{kind}").eq(getattr(agent, f"{kind}_event"))
         for name in SERVICE:
-            m.d.comb += getattr(requester, f"add_{name}").eq(getattr(responder, name.removesuffix("_requests")))
+            m.d.comb += requester.served[name].eq(getattr(responder, name.removesuffix("_requests")))
 
         for block, agent, sent, received in (
             (requester, originator, ("req", "orig_data"), ("rd_rsp", "wr_rsp")),

@@ -95,10 +95,10 @@ class TrafficRegisterBlock(wiring.Component):
                 for name in ("expected", "found")
             ),
             *(getattr(block, name).cycles.eq(getattr(statistics, name)) for name in EXTREMES),
-            *(getattr(block, name).count.eq(getattr(statistics, f"count_{name}")) for name in ERRORS),
+            *(getattr(block, name).count.eq(statistics.counts[name]) for name in ERRORS),
         ]
         for name in (*COUNTERS, *SUMS):
-            count = getattr(statistics, f"count_{name}")
+            count = statistics.counts[name]
             shown = LINE_COUNTERS.get(name, name)
             if shown != name:
                 count = Cat(Const(0, 6), count)

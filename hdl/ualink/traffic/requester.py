@@ -1,7 +1,7 @@
 """The source side of a traffic engine: asks, checks and counts."""
 
 from amaranth.hdl import Module, Mux, ResetInserter, Signal
-from amaranth.lib import wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ualink.lib.forward import show
@@ -37,7 +37,7 @@ class Requester(wiring.Component):
     start, done, clear, cleared : as said; ``busy``: a run or a clear is going on.
     outstanding, lost : Requests that wait, tags that were given up.
     req, orig_data, rd_rsp, wr_rsp : one port of an Originator.
-    add_… : of the responder, for the statistics.
+    served : 1 bit of each ``SERVICE``: of the responder, for the statistics.
     statistics : ``StatisticsSignature``.
     index, count : of the histogram.
     """
@@ -58,7 +58,7 @@ class Requester(wiring.Component):
                 "orig_data": Out(beat_stream("orig_data")),
                 "rd_rsp": In(beat_stream("rd_rsp")),
                 "wr_rsp": In(beat_stream("wr_rsp")),
-                **{f"add_{name}": In(1) for name in SERVICE},
+                "served": In(data.StructLayout(dict.fromkeys(SERVICE, 1))),
                 "statistics": Out(StatisticsSignature()),
                 "index": In(BIN_BITS + 1),
                 "count": Out(COUNT_BITS),
@@ -107,15 +107,15 @@ class Requester(wiring.Component):
         swept = self._run(m, s, table, source, issued, restart, running, forget)
 
         m.d.comb += [
-            *(getattr(statistics, f"add_{name}").eq(getattr(checker, name)) for name in EVENTS),
-            *(getattr(statistics, f"add_{name}").eq(getattr(self, f"add_{name}")) for name in SERVICE),
-            statistics.add_requests.eq(issued),
-            statistics.add_responses.eq(checker.retire),
-            statistics.add_beats_sent.eq(self.orig_data.valid & self.orig_data.ready),
-            statistics.add_beats_received.eq(checker.good_beat),
-            statistics.add_wrong_bytes.eq(checker.wrong_bytes),
-            statistics.add_cycles.eq(ended),
-            statistics.add_time_outs.eq(table.timed_out),
+            *(statistics.add[name].eq(getattr(checker, name)) for name in EVENTS),
+            *(statistics.add[name].eq(self.served[name]) for name in SERVICE),
+            statistics.add.requests.eq(issued),
+            statistics.add.responses.eq(checker.retire),
+            statistics.add.beats_sent.eq(self.orig_data.valid & self.orig_data.ready),
+            statistics.add.beats_received.eq(checker.good_beat),
+            statistics.add.wrong_bytes.eq(checker.wrong_bytes),
+            statistics.add.cycles.eq(ended),
+            statistics.add.time_outs.eq(table.timed_out),
             statistics.report.eq(checker.report),
             ended.eq(self.busy & ~forget),
         ]

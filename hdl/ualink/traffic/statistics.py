@@ -1,7 +1,7 @@
 """What a traffic engine has counted, and the first error."""
 
 from amaranth.hdl import Module, Signal
-from amaranth.lib import wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.traffic.checker import EVENTS, REPORT
@@ -18,6 +18,8 @@ SUMS = ("read_latency_sum", "write_latency_sum")
 ERRORS = (*EVENTS, "time_outs", "served_requests", "refused_requests", "foreign_requests")
 """Counters of 32 bits; the last three are the responder's."""
 
+_COUNTS_LAYOUT = data.StructLayout({**dict.fromkeys((*COUNTERS, *SUMS), 64), **dict.fromkeys(ERRORS, 32)})
+
 EXTREMES = ("read_latency_min", "read_latency_max", "write_latency_min", "write_latency_max")
 
 
@@ -26,7 +28,7 @@ class StatisticsSignature(wiring.Signature):
 
     Members
     -------
-    count_… : 64 bits of ``COUNTERS`` and ``SUMS``, 32 bits of ``ERRORS``; they wrap around.
+    counts : 64 bits of ``COUNTERS`` and ``SUMS``, 32 bits of ``ERRORS``; they wrap around.
     …_min, …_max : least and greatest latency; all ones and 0 as long as there is none.
     first_error : the first error; of kind NONE as long as there is none.
     """
@@ -34,8 +36,7 @@ class StatisticsSignature(wiring.Signature):
     def __init__(self):
         super().__init__(
             {
-                **{f"count_{name}": Out(64) for name in (*COUNTERS, *SUMS)},
-                **{f"count_{name}": Out(32) for name in ERRORS},
+                "counts": Out(_COUNTS_LAYOUT),
                 **{name: Out(TIME_BITS, init=(1 << TIME_BITS) - 1 if name.endswith("min") else 0) for name in EXTREMES},
                 "first_error": Out(REPORT),
             }
@@ -47,7 +48,7 @@ class Statistics(wiring.Component):
 
     Members
     -------
-    add_… : of ``COUNTERS`` and ``ERRORS``, what to add in this cycle.
+    add : 1 or 7 bits of ``COUNTERS``, 2 bits of ``ERRORS``: what to add in this cycle.
     ended, write, latency : a Request has ended, answered on WrRsp if ``write``, after ``latency`` cycles.
     report : an error of this cycle, if its kind is not NONE.
     The others are those of ``StatisticsSignature``.
@@ -56,8 +57,7 @@ class Statistics(wiring.Component):
     def __init__(self):
         super().__init__(
             {
-                **{f"add_{name}": In(bits) for name, bits in COUNTERS.items()},
-                **{f"add_{name}": In(2) for name in ERRORS},
+                "add": In(data.StructLayout({**COUNTERS, **dict.fromkeys(ERRORS, 2)})),
                 "ended": In(1),
                 "write": In(1),
                 "latency": In(TIME_BITS),
@@ -69,13 +69,12 @@ class Statistics(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         for name in (*COUNTERS, *ERRORS):
-            count = getattr(self, f"count_{name}")
-            m.d.sync += count.eq(count + getattr(self, f"add_{name}"))
+            m.d.sync += self.counts[name].eq(self.counts[name] + self.add[name])
         ended, write, latency = Signal(), Signal(), Signal(TIME_BITS)
         m.d.sync += [ended.eq(self.ended), write.eq(self.write), latency.eq(self.latency)]
         for total, least, most, here in (
-            (self.count_read_latency_sum, self.read_latency_min, self.read_latency_max, ended & ~write),
-            (self.count_write_latency_sum, self.write_latency_min, self.write_latency_max, ended & write),
+            (self.counts.read_latency_sum, self.read_latency_min, self.read_latency_max, ended & ~write),
+            (self.counts.write_latency_sum, self.write_latency_min, self.write_latency_max, ended & write),
         ):
             with m.If(here):
                 m.d.sync += total.eq(total + latency)

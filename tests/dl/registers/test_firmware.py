@@ -21,11 +21,11 @@ def test_every_event_counts_once():
             chance = (0, 0.5, 1)[cycle % 50 // 17]
             for name in COUNTERS:
                 happens = rng.random() < chance
-                ctx.set(getattr(dut, f"event_{name}"), happens)
+                ctx.set(dut.events[name], happens)
                 counts[name] += happens
             history.append(dict(counts))
             await ctx.tick()
-            shown = {name: ctx.get(getattr(dut, f"count_{name}")) for name in COUNTERS}
+            shown = {name: ctx.get(dut.counts[name]) for name in COUNTERS}
             assert shown == history[-2]
 
     sim = Simulator(dut)

@@ -35,7 +35,7 @@ LAYER_MUTANTS = (
         "byte enables survive a restart",
         "TL-221",
         RECEIVE_DATA,
-        "ResetInserter(self.flush & ~self.request_busy)(Queue(256, depth))",
+        "ResetInserter(self.flush & ~self.request.busy)(Queue(256, depth))",
         "Queue(256, depth)",
         SOAK,
     ),

@@ -122,10 +122,8 @@ class ProgressBench(wiring.Component):
         checks = {f"{kind}_cmd": CreditCheck(getattr(config, f"{kind}_cmd")) for kind in KINDS}
         if config.shared_data_buffer:
             m.submodules.data_check = joint = SharedCreditCheck(config.req_data, config.rsp_data)
-            ends = {
-                "req_data": (joint.request_spent, joint.request_release, joint.request_underflow),
-                "rsp_data": (joint.response_spent, joint.response_release, joint.response_underflow),
-            }
+            accounts = {"req_data": joint.accounts.request, "rsp_data": joint.accounts.response}
+            ends = {name: (account.spent, account.release, account.underflow) for name, account in accounts.items()}
         else:
             checks |= {f"{kind}_data": CreditCheck(getattr(config, f"{kind}_data")) for kind in KINDS}
             ends = {}

@@ -53,12 +53,11 @@ def test_underflow_is_that_of_the_model(req_data, rsp_data):
         held = []
         for _ in range(500):
             for kind in KINDS:
-                ctx.set(getattr(dut, f"{kind}_release"), {})
-                ctx.set(getattr(dut, f"{kind}_spent"), {})
+                ctx.set(getattr(dut.accounts, kind).release, {})
+                ctx.set(getattr(dut.accounts, kind).spent, {})
             kind, bucket, count = rng.choice(KINDS), rng.choice((None, None, 1, 2)), rng.randint(1, 4)
-            ctx.set(
-                getattr(dut, f"{kind}_spent"), {"valid": 1, "pool": bucket is None, "vc": bucket or 0, "count": count}
-            )
+            spent = {"valid": 1, "pool": bucket is None, "vc": bucket or 0, "count": count}
+            ctx.set(getattr(dut.accounts, kind).spent, spent)
             try:
                 model.receive(field(kind, bucket, count), shared_data_buffer=True)
                 fits = True
@@ -66,15 +65,15 @@ def test_underflow_is_that_of_the_model(req_data, rsp_data):
                 fits = False
                 found[kind, bucket is None] += 1
             for name in KINDS:
-                assert ctx.get(getattr(dut, f"{name}_underflow")) == (name == kind and not fits)
+                assert ctx.get(getattr(dut.accounts, name).underflow) == (name == kind and not fits)
             if fits:
                 held.append((kind, bucket, count))
             else:
-                ctx.set(getattr(dut, f"{kind}_spent"), {})
+                ctx.set(getattr(dut.accounts, kind).spent, {})
             if held and rng.random() < 0.45:
                 kind, bucket, count = held.pop(rng.randrange(len(held)))
                 release = {"valid": 1, "pool": bucket is None, "vc": bucket or 0, "count": count}
-                ctx.set(getattr(dut, f"{kind}_release"), release)
+                ctx.set(getattr(dut.accounts, kind).release, release)
                 model.free(field(kind, bucket, count))
             await ctx.tick()
             while model.any_pending:
@@ -102,18 +101,19 @@ class JointBench(wiring.Component):
         for kind in KINDS:
             spent, release = getattr(self, f"{kind}_spent"), getattr(self, f"{kind}_release")
             m.d.comb += [
-                getattr(dut, f"{kind}_spent").eq(spent),
-                getattr(dut, f"{kind}_release").eq(release),
+                getattr(dut.accounts, kind).spent.eq(spent),
+                getattr(dut.accounts, kind).release.eq(release),
                 Assume(spent.count <= 4),
                 Assume(spent.pool & release.pool),
             ]
             counts[kind] = Mux(spent.valid, spent.count, 0)
             freed[kind] = Mux(release.valid, release.count, 0)
         fits = out + counts["request"] + counts["response"] <= 8
+        underflow = {kind: getattr(dut.accounts, kind).underflow for kind in KINDS}
         m.d.comb += [
             Assume(freed["request"] + freed["response"] <= out),
-            Assert((dut.request_underflow | dut.response_underflow) == ~fits),
-            Assert(~dut.response_underflow | (out + counts["response"] > 8)),
+            Assert((underflow["request"] | underflow["response"]) == ~fits),
+            Assert(~underflow["response"] | (out + counts["response"] > 8)),
             Assert(out <= 8),
         ]
         m.d.sync += out.eq(out + counts["request"] + counts["response"] - freed["request"] - freed["response"])

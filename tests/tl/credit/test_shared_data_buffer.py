@@ -1,6 +1,7 @@
 """One pool of data buffers for both classes: order, bursts without a gap, every buffer used, several contexts."""
 
 import random
+from itertools import product
 
 import pytest
 from amaranth.hdl import EnableInserter, Module, Signal
@@ -54,29 +55,30 @@ class Driver:
         dut, rng = self.dut, self.rng
         for kind in KINDS:
             for half in HALVES:
-                ctx.set(getattr(dut, f"{kind}_{half}").valid, 0)
-            ctx.set(getattr(dut, f"{kind}_done"), 0)
-            assert ctx.get(getattr(dut, f"{kind}_complete")) == self.complete.get((kind, cycle), 0)
+                ctx.set(getattr(getattr(dut.halves, kind), half).valid, 0)
+            ctx.set(getattr(dut.halves, kind).done, 0)
+            assert ctx.get(getattr(dut.beats, kind).complete) == self.complete.get((kind, cycle), 0)
         for _ in range(2):
             if not self.waiting or rng.random() >= self.density or not self.may_send():
                 break
             kind, half, (value, poison), length, last = self.waiting.pop(0)
             self.held[kind] += length
             self.most = max(self.most, sum(self.held.values()))
-            stream = getattr(dut, f"{kind}_{half}")
+            stream = getattr(getattr(dut.halves, kind), half)
             assert ctx.get(stream.ready)
             ctx.set(stream.payload, {"data": value, "poison": poison})
             ctx.set(stream.valid, 1)
             if half == "high":
                 self.written[kind].append(cycle)
             if last:
-                ctx.set(getattr(dut, f"{kind}_done"), 1)
+                ctx.set(getattr(dut.halves, kind).done, 1)
                 self.complete[kind, cycle + 1] = 1
         for kind in KINDS:
             self.take(ctx, kind, cycle)
 
     def take(self, ctx, kind, cycle):
-        beat = getattr(self.dut, f"{kind}_beat")
+        beats = getattr(self.dut.beats, kind)
+        beat = beats.beat
         n = self.taken[kind]
         # Offered from the second cycle after the last half on, without a gap after the beat before.
         due = n < len(self.written[kind]) and self.written[kind][n] <= cycle - 2
@@ -88,7 +90,7 @@ class Driver:
             bad = low_bad or high_bad
             assert ctx.get(beat.payload.error) == bad
             assert ctx.get(beat.payload.data) == (0 if bad else low | high << 256)
-            assert ctx.get(getattr(self.dut, f"{kind}_half_poisoned")) == (low_bad != high_bad)
+            assert ctx.get(beats.half_poisoned) == (low_bad != high_bad)
             if ready:
                 self.taken[kind] += 1
                 self.held[kind] -= 1
@@ -134,8 +136,8 @@ def test_one_kind_may_have_all_buffers(only):
     dut = SharedDataBuffer(CONFIG)
 
     async def bench(ctx):
-        low, high = getattr(dut, f"{only}_low"), getattr(dut, f"{only}_high")
-        beat = getattr(dut, f"{only}_beat")
+        low, high = getattr(dut.halves, only).low, getattr(dut.halves, only).high
+        beat = getattr(dut.beats, only).beat
         for first in (1, 100):
             for n in range(DEPTH):
                 assert ctx.get(low.ready) and ctx.get(high.ready)
@@ -145,8 +147,8 @@ def test_one_kind_may_have_all_buffers(only):
                 await ctx.tick()
             ctx.set(low.valid, 0)
             ctx.set(high.valid, 0)
-            for stream in (dut.request_low, dut.response_low, dut.request_high, dut.response_high):
-                assert not ctx.get(stream.ready)  # not one more for either kind
+            for kind, half in product(KINDS, HALVES):
+                assert not ctx.get(getattr(getattr(dut.halves, kind), half).ready)  # not one more for either kind
             await ctx.tick()
             ctx.set(beat.ready, 1)
             for n in range(DEPTH):

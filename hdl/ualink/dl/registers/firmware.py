@@ -1,7 +1,7 @@
 """What firmware sets and sees of one data link (UALink_200 §6.6.4-5, §6.7.2)."""
 
 from amaranth.hdl import Module
-from amaranth.lib import wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.config import DLConfig
@@ -170,13 +170,16 @@ class EventCounters(wiring.Component):
 
     Members
     -------
-    event_… : count one up.
-    count_… : the count, two cycles later, as of ``EventCounter``: true whenever it is read.
+    events : a bit of each name: count one up.
+    counts : 32 bits of each name, two cycles later, as of ``EventCounter``: true whenever it is read.
     """
 
     def __init__(self):
         super().__init__(
-            {f"event_{name}": In(1) for name in COUNTERS} | {f"count_{name}": Out(COUNTER_BITS) for name in COUNTERS}
+            {
+                "events": In(data.StructLayout(dict.fromkeys(COUNTERS, 1))),
+                "counts": Out(data.StructLayout(dict.fromkeys(COUNTERS, COUNTER_BITS))),
+            }
         )
 
     def elaborate(self, platform):
@@ -184,7 +187,7 @@ class EventCounters(wiring.Component):
         for name in COUNTERS:
             m.submodules[name] = counter = EventCounter(COUNTER_BITS)
             m.d.comb += [
-                counter.event.eq(getattr(self, f"event_{name}")),
-                getattr(self, f"count_{name}").eq(counter.count),
+                counter.event.eq(self.events[name]),
+                self.counts[name].eq(counter.count),
             ]
         return m

@@ -2,12 +2,12 @@
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In
 
 from ualink.config import Credits
-from ualink.tl.internal import RELEASE_LAYOUT
 
-from .check import SPENT_LAYOUT, CreditCheck
+from .check import CreditCheck
+from .data_signatures import AccountSignature, of_both
 
 __all__ = ["SharedCreditCheck"]
 
@@ -25,24 +25,12 @@ class SharedCreditCheck(wiring.Component):
 
     Attributes
     ----------
-    request_spent, response_spent : a field received.
-    request_release, response_release : buffers freed.
-    request_underflow, response_underflow : combinational: ``spent`` takes more than its bucket has.
+    accounts : of each class.
     """
 
     def __init__(self, req_data: Credits, rsp_data: Credits):
         self.credits = {"request": req_data, "response": rsp_data}
-        super().__init__(
-            {
-                f"{kind}_{name}": member
-                for kind in self.credits
-                for name, member in (
-                    ("spent", In(SPENT_LAYOUT)),
-                    ("release", In(RELEASE_LAYOUT)),
-                    ("underflow", Out(1)),
-                )
-            }
-        )
+        super().__init__({"accounts": In(of_both(AccountSignature()))})
 
     def elaborate(self, platform):
         m = Module()
@@ -50,7 +38,8 @@ class SharedCreditCheck(wiring.Component):
         free = Signal(range(joint + 1), init=joint)
         spent, freed, vcs = {}, {}, {}
         for kind, credits in self.credits.items():
-            event, release = getattr(self, f"{kind}_spent"), getattr(self, f"{kind}_release")
+            account = getattr(self.accounts, kind)
+            event, release = account.spent, account.release
             m.submodules[f"{kind}_vcs"] = vcs[kind] = CreditCheck(Credits(vc=credits.vc))
             spent[kind], freed[kind] = Signal(3, name=f"{kind}_pool_spent"), Signal(3, name=f"{kind}_pool_freed")
             m.d.comb += [
@@ -63,6 +52,6 @@ class SharedCreditCheck(wiring.Component):
             ]
         for kind, before in (("request", spent["response"]), ("response", 0)):
             short = (spent[kind] != 0) & (spent[kind] + before > free)
-            m.d.comb += getattr(self, f"{kind}_underflow").eq(vcs[kind].underflow | short)
+            m.d.comb += getattr(self.accounts, kind).underflow.eq(vcs[kind].underflow | short)
         m.d.sync += free.eq(free + freed["request"] + freed["response"] - spent["request"] - spent["response"])
         return m

@@ -1,18 +1,17 @@
 """64-byte data buffers that Requests and Read Responses share behind the TL receiver."""
 
 from amaranth.hdl import Module, Mux, Signal
-from amaranth.lib import memory, stream, wiring
+from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.config import TLConfig
 from ualink.lib.memory_marks import NEVER_MEET
 from ualink.lib.queue import Queue
 
-from .data_buffer import BEAT_LAYOUT, HALF_BEAT_LAYOUT
+from .data_buffer import HALF_BEAT_LAYOUT
+from .data_signatures import KINDS, BeatsSignature, HalvesSignature, of_both
 
 __all__ = ["SharedDataBuffer"]
-
-KINDS = ("request", "response")
 
 
 class SharedDataBuffer(wiring.Component):
@@ -28,28 +27,15 @@ class SharedDataBuffer(wiring.Component):
 
     Attributes
     ----------
-    request_low, request_high, response_low, response_high : halves of beats in the order of the link, as
-        ``DataAssembler`` gives them: the high half of a beat comes in the cycle of its low half or before any other
-        low half, of either class. ``ready`` is low when all buffers are taken; it follows from registers alone.
-    request_done, response_done : pulse, all halves of a transfer are written in this cycle or before.
-    request_complete, response_complete : the same one cycle later: from the next cycle on its beats are offered.
-    request_beat, response_beat : the oldest beat of each class.
-    request_half_poisoned, response_half_poisoned : level, the beat that is offered had only one poisoned half.
+    halves : of each class in the order of the link, as ``DataAssembler`` gives them: the high half of a beat comes in
+        the cycle of its low half or before any other low half, of either class. ``ready`` is low when all buffers are
+        taken; it follows from registers alone.
+    beats : of each class; ``complete`` is ``done`` one cycle later.
     """
 
     def __init__(self, config: TLConfig):
         self.depth = config.req_data.total + config.rsp_data.total
-        members: dict = {}
-        for kind in KINDS:
-            members |= {
-                f"{kind}_low": In(stream.Signature(HALF_BEAT_LAYOUT)),
-                f"{kind}_high": In(stream.Signature(HALF_BEAT_LAYOUT)),
-                f"{kind}_done": In(1),
-                f"{kind}_complete": Out(1),
-                f"{kind}_beat": Out(stream.Signature(BEAT_LAYOUT)),
-                f"{kind}_half_poisoned": Out(1),
-            }
-        super().__init__(members)
+        super().__init__({"halves": In(of_both(HalvesSignature())), "beats": Out(of_both(BeatsSignature()))})
 
     def elaborate(self, platform):
         m = Module()
@@ -59,8 +45,8 @@ class SharedDataBuffer(wiring.Component):
         low_write, high_write = (half.write_port() for half in storage)
 
         freed, free, available, take = self._free_buffers(m)
-        lows = [getattr(self, f"{kind}_low") for kind in KINDS]
-        highs = [getattr(self, f"{kind}_high") for kind in KINDS]
+        halves = [getattr(self.halves, kind) for kind in KINDS]
+        lows, highs = [half.low for half in halves], [half.high for half in halves]
         low_written, high_written, high_is_request = Signal(), Signal(), Signal()
         started, current = Signal(), Signal(range(self.depth))  # the buffer of which the high half is still to come
         buffer = Signal.like(current)
@@ -88,7 +74,7 @@ class SharedDataBuffer(wiring.Component):
         for n, kind in enumerate(KINDS):
             written = high_written & (high_is_request if kind == "request" else ~high_is_request)
             self._offer(m, kind, freed[n].input, written, buffer, [half.read_port() for half in storage])
-            m.d.sync += getattr(self, f"{kind}_complete").eq(getattr(self, f"{kind}_done"))
+            m.d.sync += getattr(self.beats, kind).complete.eq(halves[n].done)
         return m
 
     def _free_buffers(self, m):
@@ -113,7 +99,8 @@ class SharedDataBuffer(wiring.Component):
     def _offer(self, m, kind, freed, written, buffer, halves):
         """Offer the beats of one class. The buffer of the oldest is in a register and the next one at the output of a
         queue, so that the memories can be read one cycle ahead."""
-        beat = getattr(self, f"{kind}_beat")
+        beats = getattr(self.beats, kind)
+        beat = beats.beat
         m.submodules[f"{kind}_buffers"] = buffers = Queue(range(self.depth), self.depth)
         oldest, following = Signal(range(self.depth)), Signal(range(self.depth))
         waiting, read, taken = Signal(), Signal(), Signal()
@@ -141,7 +128,7 @@ class SharedDataBuffer(wiring.Component):
             freed.p.eq(oldest),
             beat.valid.eq(read),
             beat.p.error.eq(poisoned[0] | poisoned[1]),
-            getattr(self, f"{kind}_half_poisoned").eq(beat.valid & (poisoned[0] ^ poisoned[1])),
+            beats.half_poisoned.eq(beat.valid & (poisoned[0] ^ poisoned[1])),
         ]
         with m.If(~beat.p.error):
             m.d.comb += [

@@ -107,24 +107,32 @@ class RequestShare(wiring.Component):
             Asks.IN_TURN_WITHOUT_FC: ~self.responses_turn & ~self.due,
             Asks.ALWAYS: Const(0),
         }
-        goes: list[Value] = [Const(0)] * REQUESTS_IN_SIGHT
-        left: list[Value] = [Const(0)] * (PAIRS + 1)
-        regions: list[Value] = [Const(0)] * len(REGIONS)
+        goes: list[list[Value]] = [[] for _ in range(REQUESTS_IN_SIGHT)]
+        left: list[list[Value]] = [[] for _ in range(PAIRS + 1)]
+        regions: list[list[Value]] = [[] for _ in REGIONS]
         for row in SHARE:
             count, match = len(row.forms), self._match(row.forms)
             exactly = match
             if count:
-                goes[count - 1] |= match & (without_asking[row.asks] | self.fit[row.pairs])
+                goes[count - 1].append(match & (without_asking[row.asks] | self.fit[row.pairs]))
                 exactly = exactly & self.requests[count - 1]
             if count < REQUESTS_IN_SIGHT:
                 exactly = exactly & ~self.requests[count]
-            left[row.pairs] |= exactly
+            left[row.pairs].append(exactly)
             if row.pairs:
-                regions[REGIONS.index((row.lowest, row.pairs))] |= exactly
-        m.d.comb += [self.requests.eq(self.may & Cat(goes)), self.left.eq(Cat(left)), self.regions.eq(Cat(regions))]
+                regions[REGIONS.index((row.lowest, row.pairs))].append(exactly)
+        m.d.comb += [
+            self.requests.eq(self.may & _any_of_each(goes)),
+            self.left.eq(_any_of_each(left)),
+            self.regions.eq(_any_of_each(regions)),
+        ]
         return m
 
     def _match(self, forms):
         """The first Requests are of these forms."""
         wanted = sum((form == "C") << n for n, form in enumerate(forms))
         return self.compressed[: len(forms)] == wanted
+
+
+def _any_of_each(sets):
+    return Cat(Cat(conditions).any() for conditions in sets)

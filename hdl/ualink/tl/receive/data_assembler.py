@@ -4,7 +4,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ualink.tl.credit.data_buffer import HALF_BEAT_LAYOUT
+from ualink.tl.credit.data_signatures import KINDS, HalvesSignature, of_both
 
 from .sequence import DATA_SLOT_LAYOUT
 
@@ -23,9 +23,8 @@ class DataAssembler(wiring.Component):
     ----------
     slots : the lower and upper half-flit as ``ReceiveSequence`` describes them; half_flits : their 32 bytes, one cycle
         later. accept : with these, the flit is accepted; without it nothing is written.
-    request_low, request_high, response_low, response_high : halves of beats to the data buffers.
+    halves : halves of beats to the data buffers of each class; ``done`` with the last one of a field.
     byte_enables : byte-enable half-flits, one per Request that has one.
-    request_done, response_done : the last Data half-flit of a field of this class is written in this cycle.
     """
 
     def __init__(self):
@@ -34,13 +33,8 @@ class DataAssembler(wiring.Component):
                 "slots": In(data.ArrayLayout(DATA_SLOT_LAYOUT, 2)),
                 "half_flits": In(data.ArrayLayout(256, 2)),
                 "accept": In(1),
-                "request_low": Out(stream.Signature(HALF_BEAT_LAYOUT)),
-                "request_high": Out(stream.Signature(HALF_BEAT_LAYOUT)),
-                "response_low": Out(stream.Signature(HALF_BEAT_LAYOUT)),
-                "response_high": Out(stream.Signature(HALF_BEAT_LAYOUT)),
+                "halves": Out(of_both(HalvesSignature())),
                 "byte_enables": Out(stream.Signature(256)),
-                "request_done": Out(1),
-                "response_done": Out(1),
             }
         )
 
@@ -48,8 +42,6 @@ class DataAssembler(wiring.Component):
         m = Module()
         poison = Signal(2)
         m.d.sync += poison.eq(Cat(slot.poison for slot in self.slots))
-        done = (self.response_done, self.request_done)
-        halves = ((self.response_low, self.response_high), (self.request_low, self.request_high))
 
         def route(sink, name, matches):
             hits = [slot.valid & matches(slot) for slot in self.slots]
@@ -58,8 +50,9 @@ class DataAssembler(wiring.Component):
             m.d.comb += sink.valid.eq(comes & self.accept)
             return Mux(from_lower, self.half_flits[0], self.half_flits[1]), from_lower
 
-        for is_request, kind in enumerate(("response", "request")):
-            for half, sink in enumerate(halves[is_request]):
+        for kind in KINDS:
+            is_request, halves = kind == "request", getattr(self.halves, kind)
+            for half, sink in enumerate((halves.low, halves.high)):
 
                 def matches(slot, is_request=is_request, half=half):
                     return (slot.is_request == is_request) & ~slot.byte_enables & (slot.half == half)
@@ -71,7 +64,7 @@ class DataAssembler(wiring.Component):
                 ]
             ends, ended = [slot.valid & slot.last & (slot.is_request == is_request) for slot in self.slots], Signal()
             m.d.sync += ended.eq(ends[0] | ends[1])
-            m.d.comb += done[is_request].eq(self.accept & ended)
+            m.d.comb += halves.done.eq(self.accept & ended)
         content, _ = route(self.byte_enables, "byte_enables", lambda slot: slot.byte_enables)
         m.d.comb += self.byte_enables.p.eq(content)
         return m

@@ -6,8 +6,8 @@ from amaranth.lib.wiring import In, Out
 
 from ualink.config import TLConfig
 from ualink.lib.headed_queue import HeadedQueue
-from ualink.tl.credit.check import SPENT_LAYOUT, CreditCheck
-from ualink.tl.credit.data_buffer import BEAT_LAYOUT
+from ualink.tl.credit.check import CreditCheck
+from ualink.tl.credit.data_signatures import ClassDataSignature
 from ualink.tl.format.auth_tags import assign, stored
 from ualink.tl.internal import RELEASE_LAYOUT
 from ualink.upli.channels import beat_stream
@@ -38,15 +38,14 @@ class ReceiveRequests(wiring.Component):
     load : a flit was accepted.
     half_flit : a Control half-flit with Requests where ``places`` says so (``places_layout``).
     tags, tag_slot : the AuthTags half-flit, 0 if there is none, and the tag that belongs to each sector.
-    flush : the link is down, or a transfer of before is still going on, then ``busy`` is high, or a Request of before
-        is still ``caught``. running : ``~flush``.
+    flush : the link is down, or a transfer of before is still going on, then ``data.busy`` is high, or a Request of
+        before is still ``caught``. running : ``~flush``.
     ready : level, Requests may come. is_switch, disable_rx_cache : level, constant while the link is online.
     halted : an error was found: nothing more is rebuilt.
-    beat, byte_enables, data_complete : originator data (``RequestUnload``).
-    data_spent, data_underflow : the data credits that the Request spends; it does not have them (combinational).
+    data, byte_enables : originator data (``RequestUnload``) and the data credits that a Request spends.
     error : combinational: what is wrong with the Request that is checked.
     rx_req, rx_orig_data : towards the UPLI Originator agent.
-    release_cmd, release_data : buffers freed.
+    release_cmd : buffers freed.
     """
 
     def __init__(self, config: TLConfig):
@@ -60,22 +59,17 @@ class ReceiveRequests(wiring.Component):
                 "tag_slot": In(data.ArrayLayout(2, 8)),
                 "flush": In(1),
                 "running": In(1),
-                "busy": Out(1),
                 "caught": Out(1),
                 "ready": Out(1),
                 "is_switch": In(1),
                 "disable_rx_cache": In(1),
                 "halted": In(1),
-                "beat": In(stream.Signature(BEAT_LAYOUT)),
+                "data": In(ClassDataSignature()),
                 "byte_enables": In(stream.Signature(256)),
-                "data_complete": In(1),
-                "data_spent": Out(SPENT_LAYOUT),
-                "data_underflow": In(1),
                 "error": Out(ReceiveError),
                 "rx_req": Out(beat_stream("req")),
                 "rx_orig_data": Out(beat_stream("orig_data")),
                 "release_cmd": Out(RELEASE_LAYOUT),
-                "release_data": Out(RELEASE_LAYOUT),
             }
         )
 
@@ -126,7 +120,7 @@ class ReceiveRequests(wiring.Component):
             *assign(request, rebuild.request.p),
         ]
         beats = Mux(request.beat.cmd[5], request.beat.num_beats + 1, 0)
-        for spent, count in ((credits.spent, 1), (self.data_spent, beats)):
+        for spent, count in ((credits.spent, 1), (self.data.spent, beats)):
             m.d.comb += [
                 spent.valid.eq(checked & ~self.halted & self.running),
                 spent.pool.eq(request.pool),
@@ -136,7 +130,7 @@ class ReceiveRequests(wiring.Component):
         m.d.comb += [
             queue.input.p.eq(request),
             queue.input.valid.eq(
-                credits.spent.valid & ~mismatch & ~missing & ~credits.underflow & ~self.data_underflow
+                credits.spent.valid & ~mismatch & ~missing & ~credits.underflow & ~self.data.underflow
             ),
             *assign(unload.request.p, queue.output.p),
             unload.request.valid.eq(queue.output.valid),
@@ -148,22 +142,22 @@ class ReceiveRequests(wiring.Component):
             m.d.comb += wrong.eq(ReceiveError.ADDRESS_CACHE)
         with m.Elif(credits.underflow):
             m.d.comb += wrong.eq(ReceiveError.REQ_CMD_CREDIT)
-        with m.Elif(self.data_underflow):
+        with m.Elif(self.data.underflow):
             m.d.comb += wrong.eq(ReceiveError.REQ_DATA_CREDIT)
         with m.If(~self.flush):
             m.d.comb += self.error.eq(wrong)
 
-        for name in ("beat", "byte_enables"):
-            wiring.connect(m, wiring.flipped(getattr(self, name)), getattr(unload, name))
+        wiring.connect(m, wiring.flipped(self.data.beat), unload.beat)
+        wiring.connect(m, wiring.flipped(self.byte_enables), unload.byte_enables)
         for name in ("rx_req", "rx_orig_data"):
             wiring.connect(m, wiring.flipped(getattr(self, name)), getattr(unload, name))
         m.d.comb += [
             unload.flush.eq(self.flush),
             unload.running.eq(self.running),
-            self.busy.eq(unload.busy),
-            unload.data_complete.eq(self.data_complete),
+            self.data.busy.eq(unload.busy),
+            unload.data_complete.eq(self.data.complete),
             self.release_cmd.eq(unload.release_req_cmd),
-            self.release_data.eq(unload.release_req_data),
+            self.data.release.eq(unload.release_req_data),
         ]
         # The partner learns of it later still.
         m.d.sync += credits.release[0].eq(unload.release_req_cmd)

@@ -1,13 +1,13 @@
 """Responses of a TL receiver, from the Control half-flit to UPLI."""
 
 from amaranth.hdl import Module, ResetInserter, Signal
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.config import TLConfig
 from ualink.lib.headed_queue import HeadedQueue
-from ualink.tl.credit.check import SPENT_LAYOUT, CreditCheck
-from ualink.tl.credit.data_buffer import BEAT_LAYOUT
+from ualink.tl.credit.check import CreditCheck
+from ualink.tl.credit.data_signatures import ClassDataSignature
 from ualink.tl.format.auth_tags import assign, stored
 from ualink.tl.internal import RELEASE_LAYOUT
 from ualink.upli.channels import beat_stream
@@ -41,15 +41,14 @@ class ReceiveResponses(wiring.Component):
     load : a flit was accepted.
     half_flit : a Control half-flit with Responses where ``places`` says so (``places_layout``).
     tags, tag_slot : the AuthTags half-flit, 0 if there is none, and the tag that belongs to each sector.
-    flush : the link is down, or a burst of before is still going on, then ``busy`` is high. running : ``~flush``.
+    flush : the link is down, or a burst of before is still going on, then ``data.busy`` is high. running : ``~flush``.
     halted : an error was found: nothing more is rebuilt.
-    beat, data_complete : read data (``ReadResponseUnload``).
-    data_spent, data_underflow : the data credits that the Response spends; it does not have them (combinational).
+    data : read data (``ReadResponseUnload``) and the data credits that a Response spends.
     error : combinational: what is wrong with the Response that is checked.
     isolate : pulse: a Write Response with status ISOLATE leaves the queue, and is dropped. No partner may send one,
         and nobody checks its tag (UALink_200 §9.5.6), so it must not reach the Originator (ruling A-20 of RAS).
     rx_rd_rsp, rx_wr_rsp : towards the UPLI Completer agent.
-    release_read_cmd, release_write_cmd, release_data : buffers freed.
+    release_read_cmd, release_write_cmd : buffers freed.
     """
 
     def __init__(self, config: TLConfig):
@@ -63,19 +62,14 @@ class ReceiveResponses(wiring.Component):
                 "tag_slot": In(data.ArrayLayout(2, 8)),
                 "flush": In(1),
                 "running": In(1),
-                "busy": Out(1),
                 "halted": In(1),
-                "beat": In(stream.Signature(BEAT_LAYOUT)),
-                "data_complete": In(1),
-                "data_spent": Out(SPENT_LAYOUT),
-                "data_underflow": In(1),
+                "data": In(ClassDataSignature()),
                 "error": Out(ReceiveError),
                 "isolate": Out(1),
                 "rx_rd_rsp": Out(beat_stream("rd_rsp")),
                 "rx_wr_rsp": Out(beat_stream("wr_rsp")),
                 "release_read_cmd": Out(RELEASE_LAYOUT),
                 "release_write_cmd": Out(RELEASE_LAYOUT),
-                "release_data": Out(RELEASE_LAYOUT),
             }
         )
 
@@ -124,17 +118,17 @@ class ReceiveResponses(wiring.Component):
             credits.spent.pool.eq(read.pool),
             credits.spent.vc.eq(read.vc),
             credits.spent.count.eq(1),
-            self.data_spent.valid.eq(reads_valid & ~stopped),
-            self.data_spent.pool.eq(read.pool),
-            self.data_spent.vc.eq(read.vc),
-            self.data_spent.count.eq(read.num_beats + 1),
+            self.data.spent.valid.eq(reads_valid & ~stopped),
+            self.data.spent.pool.eq(read.pool),
+            self.data.spent.vc.eq(read.vc),
+            self.data.spent.count.eq(read.num_beats + 1),
         ]
-        good = ~stopped & ~credits.underflow & ~self.data_underflow
+        good = ~stopped & ~credits.underflow & ~self.data.underflow
         for response, valid, queue in ((read, reads_valid, reads), (write, writes_valid, writes)):
             m.d.comb += [queue.input.p.eq(response), queue.input.valid.eq(valid & good)]
         with m.If(credits.underflow):
             m.d.comb += self.error.eq(ReceiveError.RSP_CMD_CREDIT)
-        with m.Elif(self.data_underflow):
+        with m.Elif(self.data.underflow):
             m.d.comb += self.error.eq(ReceiveError.RSP_DATA_CREDIT)
 
         isolates = Signal()
@@ -144,10 +138,10 @@ class ReceiveResponses(wiring.Component):
             reads.output.ready.eq(unload.response.ready),
             unload.flush.eq(self.flush),
             unload.running.eq(self.running),
-            unload.data_complete.eq(self.data_complete),
-            self.busy.eq(unload.busy),
+            unload.data_complete.eq(self.data.complete),
+            self.data.busy.eq(unload.busy),
             self.release_read_cmd.eq(unload.release_cmd),
-            self.release_data.eq(unload.release_data),
+            self.data.release.eq(unload.release_data),
             *assign(self.rx_wr_rsp.p, writes.output.p.beat),
             isolates.eq(writes.output.p.beat.status == Status.ISOLATE.value),
             self.isolate.eq(writes.output.valid & self.running & isolates),
@@ -163,6 +157,6 @@ class ReceiveResponses(wiring.Component):
             credits.release[0].eq(self.release_read_cmd),
             credits.release[1].eq(self.release_write_cmd),
         ]
-        wiring.connect(m, wiring.flipped(self.beat), unload.beat)
+        wiring.connect(m, wiring.flipped(self.data.beat), unload.beat)
         wiring.connect(m, wiring.flipped(self.rx_rd_rsp), unload.rx_rd_rsp)
         return m

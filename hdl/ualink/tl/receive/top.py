@@ -118,7 +118,7 @@ class Receive(wiring.Component):
         m.d.comb += [
             session.online.eq(self.online),
             session.discard.eq(self.discard),
-            session.occupied.eq(requests.busy | requests.caught | responses.busy),
+            session.occupied.eq(requests.data.busy | requests.caught | responses.data.busy),
             session.ready.eq(requests.ready),
             self.status.buffers_free.eq(session.buffers_free),
             *(part.flush.eq(session.flush) for part in (requests, responses, data, errors)),
@@ -195,7 +195,7 @@ class Receive(wiring.Component):
             errors.late.eq(Mux(requests.error != ReceiveError.NONE, requests.error, responses.error)),
             errors.unknown_messages.eq(Mux(legal, classified.unknown_message, 0)),
             errors.block_crossings.eq(Mux(legal, classified.crossing, 0)),
-            errors.half_poisoned.eq(Cat(data.request_half_poisoned, data.response_half_poisoned)),
+            errors.half_poisoned.eq(data.half_poisoned),
             errors.isolate.eq(responses.isolate),
         ]
         self._report(m, legal & session.classifying, session, classified)
@@ -208,15 +208,8 @@ class Receive(wiring.Component):
 
         # Cycle 4 and on: one Request and one Response per cycle are rebuilt, then checked, queued, and leave with data.
         wiring.connect(m, data.byte_enables, requests.byte_enables)
-        for part, kind in ((requests, "request"), (responses, "response")):
-            wiring.connect(m, getattr(data, f"{kind}_beat"), part.beat)
-            m.d.comb += [
-                part.data_complete.eq(getattr(data, f"{kind}_done")),
-                part.data_underflow.eq(getattr(data, f"{kind}_underflow")),
-                getattr(data, f"{kind}_spent").eq(part.data_spent),
-                getattr(data, f"{kind}_release").eq(part.release_data),
-                getattr(data, f"{kind}_busy").eq(part.busy),
-            ]
+        wiring.connect(m, data.request, requests.data)
+        wiring.connect(m, data.response, responses.data)
         for name, part in (
             ("rx_req", requests),
             ("rx_orig_data", requests),
@@ -226,10 +219,10 @@ class Receive(wiring.Component):
             wiring.connect(m, getattr(part, name), wiring.flipped(getattr(self, name)))
         m.d.comb += [
             self.status.release.req_cmd.eq(requests.release_cmd),
-            self.status.release.req_data.eq(requests.release_data),
+            self.status.release.req_data.eq(requests.data.release),
             self.status.release.rd_rsp_cmd.eq(responses.release_read_cmd),
             self.status.release.wr_rsp_cmd.eq(responses.release_write_cmd),
-            self.status.release.rsp_data.eq(responses.release_data),
+            self.status.release.rsp_data.eq(responses.data.release),
         ]
         return m
 
@@ -272,8 +265,8 @@ class Receive(wiring.Component):
             (~session.announced & classified.responses.any(), ReceiveError.RSP_CMD_CREDIT),
             (request_rate.overrun, ReceiveError.REQUEST_RATE),
             (response_rate.overrun, ReceiveError.RESPONSE_RATE),
-            (data.request_refused, ReceiveError.REQ_DATA_CREDIT),
-            (data.response_refused, ReceiveError.RSP_DATA_CREDIT),
+            (data.refused.request, ReceiveError.REQ_DATA_CREDIT),
+            (data.refused.response, ReceiveError.RSP_DATA_CREDIT),
         )
         for failed, code in reversed(checks):
             with m.If(heard & failed):
