@@ -283,7 +283,7 @@ def _alone(path: Path) -> Iterator[None]:
         yield
 
 
-NOT_HARDWARE = ("cli.py", "generate.py", "lint.py", "wording.py", "csr/text.py", "description/*.py")
+NOT_HARDWARE = ("cli/*.py", "generate.py", "lint.py", "wording.py", "csr/text.py", "description/*.py")
 
 
 def _own_code() -> list[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from ualink.gather import gathered
+from ualink.cli.gather import gathered
 
 from . import actions, bit_errors, following, readings, simulated, text
 from .board import Board, open_board
