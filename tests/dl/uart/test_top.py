@@ -163,6 +163,7 @@ def test_round_robin():
         ctx.set(dut.channel_transmit, 1)
         ctx.set(dut.message.ready, 1)
         ctx.set(dut.payload.payload, WORDS[0])
+        ctx.set(dut.payload.valid, 1)
 
         async def said(names, cycles):
             for name, dword in dwords.items():
