@@ -10,7 +10,7 @@ import click
 
 from ualink.config import ConfigError
 
-from .ending import Ended, Failure, Refusal, ended_by_signals
+from .ending import Failure, Refusal, ended_by_signals, not_installed
 from .gather import gathered
 
 __all__ = ["board", "build"]
@@ -47,7 +47,7 @@ def build(board: str | None, design: str, options: _BuildOptions):
         from ualink_boards.build import BuildError, BuildOptions, build
         from ualink_boards.show import list_boards, progress_of, show_report
     except ImportError as error:
-        raise Refusal(f"{error.name} is not installed; run: pip install 'amaranth-ualink[boards]'") from None
+        raise not_installed(error, "boards") from None
 
     if options.only_list:
         list_boards()
@@ -64,11 +64,6 @@ def build(board: str | None, design: str, options: _BuildOptions):
         raise click.ClickException(str(error)) from None
     except OSError as error:
         raise Refusal(f"{error.filename}: {error.strerror}") from None
-    except KeyboardInterrupt:
-        click.echo("ualink: interrupted; nothing is written", err=True)
-        sys.exit(128 + signal.SIGINT)
-    except Ended as end:
-        sys.exit(128 + end.args[0])
     if options.as_json:
         click.echo(json.dumps(report.as_dict()))
     else:
@@ -86,7 +81,7 @@ def board(arguments: tuple[str, ...]):
         from ualink_boards.console.cli import board as command
         from ualink_boards.console.errors import BadInput, BoardError
     except ImportError as error:
-        raise Refusal(f"{error.name} is not installed; run: pip install 'amaranth-ualink[boards]'") from None
+        raise not_installed(error, "boards") from None
     try:
         with ended_by_signals():
             command.main(list(arguments), prog_name="ualink board", standalone_mode=False)
@@ -96,5 +91,3 @@ def board(arguments: tuple[str, ...]):
         raise Failure(str(error)) from None
     except click.Abort:
         sys.exit(128 + signal.SIGINT)
-    except Ended as end:
-        sys.exit(128 + end.args[0])

@@ -1,12 +1,13 @@
 """How a command ends that cannot go on."""
 
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import click
 
-__all__ = ["Ended", "Failure", "Refusal", "ended_by_signals"]
+__all__ = ["Failure", "Refusal", "ended_by_signals", "not_installed"]
 
 
 class Refusal(click.ClickException):
@@ -24,16 +25,17 @@ class Failure(Refusal):
     exit_code = 1
 
 
-class Ended(BaseException):
+class _Ended(BaseException):
     """A signal asks the command to end; on its way out everything that it has begun is cleared away."""
 
 
 @contextmanager
 def ended_by_signals() -> Iterator[None]:
-    """Turn SIGTERM and SIGHUP into ``Ended``; one that is ignored, as by ``nohup``, stays so."""
+    """What a command does that a signal may end: by SIGINT with a word about it, by SIGTERM or SIGHUP in silence, each
+    with its exit status. A signal that is ignored, as by ``nohup``, stays so."""
 
     def end(number, _frame):
-        raise Ended(number)
+        raise _Ended(number)
 
     handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
     taken = [number for number, handler in handlers.items() if handler != signal.SIG_IGN]
@@ -41,6 +43,16 @@ def ended_by_signals() -> Iterator[None]:
         signal.signal(number, end)
     try:
         yield
+    except KeyboardInterrupt:
+        click.echo("ualink: interrupted; nothing is written", err=True)
+        sys.exit(128 + signal.SIGINT)
+    except _Ended as ended:
+        sys.exit(128 + ended.args[0])
     finally:
         for number in taken:
             signal.signal(number, handlers[number])
+
+
+def not_installed(error: ImportError, extra: str) -> Refusal:
+    """Says which package a command lacks, and what brings it."""
+    return Refusal(f"{error.name} is not installed; run: pip install 'amaranth-ualink[{extra}]'")

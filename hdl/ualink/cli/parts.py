@@ -2,7 +2,7 @@
 
 import click
 
-from .ending import Refusal
+from .ending import not_installed
 
 __all__ = ["overrides", "simulation_product"]
 
@@ -23,5 +23,5 @@ def simulation_product():
 
         import ualink_sim
     except ImportError as error:
-        raise Refusal(f"{error.name} is not installed; run: pip install 'amaranth-ualink[sim]'") from None
+        raise not_installed(error, "sim") from None
     return ualink_sim

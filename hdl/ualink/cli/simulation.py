@@ -10,7 +10,7 @@ import click
 
 from ualink.description.error import ScenarioError
 
-from .ending import Ended, Refusal, ended_by_signals
+from .ending import Refusal, ended_by_signals
 from .gather import gathered
 from .parts import overrides, simulation_product
 
@@ -60,11 +60,6 @@ def sim(scenario: Path, options: _SimOptions):
         raise Refusal(str(error)) from None
     except SimulatorError as error:
         raise click.ClickException(str(error)) from None
-    except KeyboardInterrupt:
-        click.echo("ualink: interrupted; nothing is written", err=True)
-        sys.exit(128 + signal.SIGINT)
-    except Ended as end:
-        sys.exit(128 + end.args[0])
     if options.as_json:
         click.echo(json.dumps(results.summary()))
     else:
