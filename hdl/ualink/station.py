@@ -6,9 +6,10 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ualink.config import StationConfig
 from ualink.dl.link.separate_links import UPLI_CLOCK_MEMBERS, SeparateLinks
-from ualink.dl.links import FIRMWARE_MEMBERS, Links, of_now
+from ualink.dl.links import FIRMWARE_MEMBERS, Links
 from ualink.lib.forward import forward_member, show
 from ualink.lib.interleave import Interleaver
+from ualink.lib.select import of_now
 from ualink.phy.interface import BlocksSignature, RSSignature
 from ualink.phy.reconciliation import Reconciliation, ReconciliationStatusSignature
 from ualink.tl.control import TLControlSignature, TLStatusSignature
@@ -142,11 +143,14 @@ class Station(wiring.Component):
         ]
 
         domain = m.d.upli if self._separate else m.d.sync
+        sends = self.slot
         if ports > 1:
             slot = Signal(range(ports))
-            domain += slot.eq(slot + 1)
+            # What the TL gives in a cycle of a port is sent in the next one: so its place is free in the port's next.
+            sends = Signal(range(ports), init=ports - 1)
+            domain += [slot.eq(slot + 1), sends.eq(slot)]
             m.d.comb += self.slot.eq(slot)
-        m.d.comb += [self._completer.slot.eq(self.slot), self._originator.slot.eq(self.slot), links.slot.eq(self.slot)]
+        m.d.comb += [self._completer.slot.eq(sends), self._originator.slot.eq(sends), links.slot.eq(self.slot)]
 
         self._connect_agents(m)
         connect(m, tl.tx_flit, links.tx_flit)

@@ -1,27 +1,21 @@
 """The data links of all ports of a station on one data path."""
 
-from amaranth.hdl import Array, Module, Value
+from amaranth.hdl import Module, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
-from amaranth.utils import ceil_log2
 
 from ualink.config import DLConfig
 from ualink.dl.interface import tl_flit_signature
 from ualink.dl.layer import DataLink
 from ualink.dl.registers.firmware import FULL_RATE
 from ualink.lib.interleave import Interleaver
+from ualink.lib.select import of_now
 from ualink.phy.interface import RSSignature
 
 __all__ = ["FIRMWARE_MEMBERS", "Links", "of_now"]
 
 FIRMWARE_MEMBERS = ("uart_tx", "uart_rx", "config", "status")
 """Members of a data link that exist once per port."""
-
-
-def of_now(slot: Value, values) -> Value:
-    """That of ``values``, one per port, which belongs to port ``slot``."""
-    values = [Value.cast(value) for value in values]
-    return values[0] if len(values) == 1 else Array(values)[slot[: ceil_log2(len(values))]]
 
 
 class Links(wiring.Component):

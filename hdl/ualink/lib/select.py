@@ -1,12 +1,13 @@
-"""The multiplexer of those who know in one-hot bits which value they want."""
+"""Multiplexers: of those who know in one-hot bits which value they want, and of the ports that take turns."""
 
 from collections.abc import Iterable
 from functools import reduce
 from operator import or_
 
-from amaranth.hdl import Mux, Value
+from amaranth.hdl import Array, Mux, Value
+from amaranth.utils import ceil_log2
 
-__all__ = ["select_from", "select_one"]
+__all__ = ["of_now", "select_from", "select_one"]
 
 
 def select_one(chosen: Iterable, values: Iterable) -> Value:
@@ -31,3 +32,9 @@ def select_from(chosen: Value, value: Value, unit: int, width: int) -> Value:
         slides = reduce(or_, (chosen[n] for n in range(len(chosen)) if n & step))
         value = Mux(slides, value[unit * step :], value)[:nearer]
     return value
+
+
+def of_now(slot: Value, values: Iterable) -> Value:
+    """Bits of that of ``values``, one per port, which belongs to port ``slot``. One port costs no multiplexer."""
+    values = [Value.cast(value) for value in values]
+    return values[0] if len(values) == 1 else Array(values)[slot[: ceil_log2(len(values))]]

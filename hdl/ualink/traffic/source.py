@@ -23,6 +23,9 @@ ALL_BYTES = 0xFF
 class Source(wiring.Component):
     """Offers each Request when it may be sent, with its first OrigData beat; the other beats follow without a gap.
 
+    Both are taken in one cycle: each is offered when the other channel is ready, which it has to be of its own accord
+    and stay until something is taken.
+
     Members
     -------
     restart : 1 bit, a run begins.
@@ -56,13 +59,19 @@ class Source(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         plan, req, orig_data = self.plan.p, self.req, self.orig_data
-        issued = Signal()
+        reads, with_data, offered, issued = Signal(), Signal(), Signal(), Signal()
         credit, saved = Signal(18), Signal(18)
         m.d.comb += [
             saved.eq(Mux(issued, credit - ONE_REQUEST, credit)),
-            req.valid.eq(
-                self.run & self.may_issue & self.plan.valid & self.tag.valid & (credit >= ONE_REQUEST),
+            offered.eq(
+                self.run
+                & self.may_issue
+                & self.plan.valid
+                & self.tag.valid
+                & (credit >= ONE_REQUEST)
+                & (reads | ~self.bursting)
             ),
+            req.valid.eq(offered & (reads | orig_data.ready)),
             issued.eq(req.valid & req.ready),
             self.plan.ready.eq(issued),
             self.tag.ready.eq(issued),
@@ -72,7 +81,6 @@ class Source(wiring.Component):
         with m.Else():
             m.d.sync += credit.eq(Mux(saved >= ONE_REQUEST, ONE_REQUEST, saved) + self.rate)
 
-        reads, with_data = Signal(), Signal()
         more = Signal(2)
         m.d.comb += [
             reads.eq(plan.command == Command.READ),
@@ -120,7 +128,7 @@ class Source(wiring.Component):
             "written",
         )
         m.d.comb += [
-            orig_data.valid.eq(bursting | (req.valid & with_data)),
+            orig_data.valid.eq(bursting | (offered & with_data & req.ready)),
             orig_data.p.data.eq(line_words(state)),
             orig_data.p.byte_en.eq(
                 Mux(Mux(bursting, masked, plan.masked), write_lanes(state), ~Const(0, 64)),

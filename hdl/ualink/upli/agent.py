@@ -8,9 +8,9 @@ from ualink.config import UPLIConfig
 from ualink.upli.calendar import check_ports
 from ualink.upli.channels import UPLISignature, beat_stream
 from ualink.upli.connect import Connect
+from ualink.upli.departure import Departure
 from ualink.upli.receiver import Receiver
 from ualink.upli.sender import Sender
-from ualink.upli.slots import PortStreams
 from ualink.upli.status import ERRORS_LAYOUT, ErrorStatus
 
 __all__ = ["Agent"]
@@ -19,12 +19,12 @@ __all__ = ["Agent"]
 class Agent(wiring.Component):
     """One side of a UPLI interface; ``Originator`` and ``Completer`` add what they do not share.
 
-    ``_accept(m, offers, sends, available, to_come, to_drop)`` says which offered beats are accepted in this slot, and
-    which of them are sent (``to_come`` and ``to_drop`` are of the slot's port). ``_admit(m, receivers, protocol)`` says
+    ``_accept(m, departures, sends, available, to_come, to_drop)`` says which beats leave in this slot, and which of
+    them are sent (``to_come`` and ``to_drop`` are of the slot's port). ``_admit(m, receivers, protocol)`` says
     what becomes of the received beats, and reports the rules broken between them by channel.
 
     While ``drop`` is high the agent is in Drop Mode (UALink_200 §3.1.3): no transfer of any port begins, in or out.
-    What is offered for sending is accepted and dropped, whole transfers at a time; received beats are dropped and
+    Beats to send are dropped, whole transfers at a time; received beats are dropped and
     their credits go home. Transfers that had begun are finished, and credits are accepted and returned.
 
     Parameters
@@ -90,28 +90,35 @@ class Agent(wiring.Component):
             ]
 
         senders = {name: Sender(name, self.config, self.ports) for name in self.sends}
-        offers = {}
+        departures = {name: Departure(name, self.ports) for name in self.sends}
         sends = {name: Signal(name=f"{name}_send") for name in self.sends}
         for name, sender in senders.items():
             m.submodules[name] = sender
             wiring.connect(m, wiring.flipped(getattr(upli, name)), sender.upli)
-            offers[name] = PortStreams(m, self.slot, getattr(self, name), name)
+            m.submodules[f"{name}_departure"] = departure = departures[name]
+            for outer, inner in zip(getattr(self, name), departure.beats):
+                wiring.connect(m, wiring.flipped(outer), inner)
             m.d.comb += [
+                departure.slot.eq(self.slot),
                 sender.connected.eq(connect.connected),
                 sender.listen.eq(connect.inbound_open),
                 sender.slot.eq(self.slot if self.ports > 1 else 0),
-                sender.beat.eq(offers[name].p),
+                sender.beat.eq(departure.beat),
+                sender.hold.eq(departure.hold),
+                sender.vc.eq(departure.due.vc),
                 sender.send.eq(sends[name]),
                 seen.control[name].eq(sender.control_error),
                 seen.protocol[name].eq(sender.protocol_error),
             ]
+            if "auth_tag" in departure.signature.members:
+                m.d.comb += sender.auth_tag.eq(departure.auth_tag)
         # Beats still to come, per port: of the transfer that is being sent, whose credits are in hand, and of one that
         # is being dropped.
         to_come = Array(Signal(2, name=f"port{port}_to_come") for port in range(self.ports))
         to_drop = Array(Signal(range(5), name=f"port{port}_to_drop") for port in range(self.ports))
         port = self.slot[:1] if self.ports == 2 else self.slot if self.ports == 4 else 0
         available = {name: sender.available for name, sender in senders.items()}
-        self._accept(m, offers, sends, available, to_come[port], to_drop[port])
+        self._accept(m, departures, sends, available, to_come[port], to_drop[port])
 
         receivers = {}
         for name in self.receives:

@@ -14,13 +14,14 @@ __all__ = ["Completer"]
 class Completer(Agent):
     """Faces a UPLI Originator.
 
-    The first beat of a Read Response of ``num_beats`` + 1 beats is accepted, in a slot of its port, when credits for
-    all its beats are there; the others go in the port's next slots. A Response of ``num_beats`` 0 is one beat (that
-    includes each beat in Single Beat mode). Beats are on the interface one cycle after they are accepted, received
-    ones are offered two cycles after they were on it, so a beat takes three cycles from agent to agent.
+    Beats to send are taken when there is a place for them (``Departure``); ``ready`` is a register. The first beat of a
+    Read Response of ``num_beats`` + 1 beats is sent, in a slot of its port, when credits for all its beats are there;
+    the others go in the port's next slots. A Response of ``num_beats`` 0 is one beat (that includes each beat in Single
+    Beat mode). A beat taken in cycle t is on the interface in t + 2 at the earliest and offered by its receiver in
+    t + 4.
 
-    The k-th Request with data of a port owns that port's next ``num_beats`` + 1 OrigData beats. Whoever offers the
-    first beat of a Read Response also offers the others, without a gap from slot to slot of the port.
+    The k-th Request with data of a port owns that port's next ``num_beats`` + 1 OrigData beats. Whoever has the first
+    beat of a Read Response taken also offers the others, without a gap from slot to slot of the port.
 
     Attributes
     ----------
@@ -40,13 +41,13 @@ class Completer(Agent):
     def __init__(self, config: UPLIConfig, ports: int):
         super().__init__(config, ports, own="comp", peer="orig", sends=("rd_rsp", "wr_rsp"))
 
-    def _accept(self, m, offers, sends, available, to_come, to_drop):
-        rd_rsp, wr_rsp, credits = offers["rd_rsp"], offers["wr_rsp"], available["rd_rsp"]
+    def _accept(self, m, departures, sends, available, to_come, to_drop):
+        rd_rsp, wr_rsp, credits = departures["rd_rsp"], departures["wr_rsp"], available["rd_rsp"]
         bursting, dropping, paid, rd_drops = Signal(), Signal(), Signal(), Signal()
         m.d.comb += [
             bursting.eq(to_come != 0),
             dropping.eq(to_drop != 0),
-            paid.eq(Mux(bursting, credits[0], credits.bit_select(rd_rsp.p.num_beats, 1))),
+            paid.eq(Mux(bursting, credits[0], credits.bit_select(rd_rsp.due.num_beats, 1))),
             rd_drops.eq(rd_rsp.valid & ~bursting & (self.drop | dropping)),
             sends["rd_rsp"].eq(rd_rsp.valid & ~rd_drops & paid),
             sends["wr_rsp"].eq(wr_rsp.valid & ~self.drop & available["wr_rsp"][0]),
@@ -54,9 +55,9 @@ class Completer(Agent):
             wr_rsp.accept.eq(sends["wr_rsp"] | (wr_rsp.valid & self.drop)),
         ]
         with m.If(sends["rd_rsp"]):
-            m.d.sync += to_come.eq(Mux(bursting, to_come - 1, rd_rsp.p.num_beats))
+            m.d.sync += to_come.eq(Mux(bursting, to_come - 1, rd_rsp.due.num_beats))
         with m.If(rd_drops):
-            m.d.sync += to_drop.eq(Mux(dropping, to_drop - 1, rd_rsp.p.num_beats))
+            m.d.sync += to_drop.eq(Mux(dropping, to_drop - 1, rd_rsp.due.num_beats))
 
     def _admit(self, m, receivers, protocol):
         req, orig_data = receivers["req"], receivers["orig_data"]

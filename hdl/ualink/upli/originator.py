@@ -6,7 +6,6 @@ from ualink.config import UPLIConfig
 from ualink.upli.agent import Agent
 from ualink.upli.burst import BurstCheck
 from ualink.upli.calendar import CalendarCheck
-from ualink.upli.commands import has_orig_data
 
 __all__ = ["Originator"]
 
@@ -14,12 +13,14 @@ __all__ = ["Originator"]
 class Originator(Agent):
     """Faces a UPLI Completer.
 
-    A Request and its first OrigData beat are accepted in the same cycle, a slot of their port, when the credits for the
-    Request and for all its OrigData beats are there; the other beats go in the port's next slots. While they do, a
-    Request without data may pass and one with data waits. Beats are on the interface one cycle after they are accepted,
-    received ones are offered two cycles after they were on it, so a beat takes three cycles from agent to agent.
+    Beats to send are taken when there is a place for them (``Departure``); ``ready`` is a register. A Request and its
+    first OrigData beat are sent in the same cycle, a slot of their port, when the credits for the Request and for all
+    its OrigData beats are there; the other beats go in the port's next slots. While they do, a Request without data may
+    pass and one with data waits. A beat taken in cycle t is on the interface in t + 2 at the earliest and offered by
+    its receiver in t + 4.
 
-    Whoever offers a Request with data also offers its OrigData beats, without a gap from slot to slot of the port.
+    Whoever has a Request with data taken also offers its OrigData beats, from the cycle after that of both it and the
+    first beat on without a gap from slot to slot of the port.
 
     Attributes
     ----------
@@ -39,15 +40,15 @@ class Originator(Agent):
     def __init__(self, config: UPLIConfig, ports: int):
         super().__init__(config, ports, own="orig", peer="comp", sends=("req", "orig_data"))
 
-    def _accept(self, m, offers, sends, available, to_come, to_drop):
-        req, orig_data = offers["req"], offers["orig_data"]
+    def _accept(self, m, departures, sends, available, to_come, to_drop):
+        req, orig_data = departures["req"], departures["orig_data"]
         bursting, dropping, with_data = Signal(), Signal(), Signal()
         may_start, req_drops, data_drops = Signal(), Signal(), Signal()
         m.d.comb += [
             bursting.eq(to_come != 0),
             dropping.eq(to_drop != 0),
-            with_data.eq(has_orig_data(req.p.cmd)),
-            may_start.eq(orig_data.valid & ~bursting & available["orig_data"].bit_select(req.p.num_beats, 1)),
+            with_data.eq(req.due.with_data),
+            may_start.eq(orig_data.valid & ~bursting & available["orig_data"].bit_select(req.due.num_beats, 1)),
             sends["req"].eq(req.valid & ~self.drop & ~dropping & available["req"][0] & (~with_data | may_start)),
             sends["orig_data"].eq(
                 (sends["req"] & with_data) | (bursting & orig_data.valid & available["orig_data"][0])
@@ -58,9 +59,9 @@ class Originator(Agent):
             orig_data.accept.eq(sends["orig_data"] | data_drops),
         ]
         with m.If(sends["orig_data"]):
-            m.d.sync += to_come.eq(Mux(bursting, to_come - 1, req.p.num_beats))
+            m.d.sync += to_come.eq(Mux(bursting, to_come - 1, req.due.num_beats))
         with m.If(req_drops & with_data):
-            m.d.sync += to_drop.eq(req.p.num_beats + 1)
+            m.d.sync += to_drop.eq(req.due.num_beats + 1)
         with m.Elif(data_drops):
             m.d.sync += to_drop.eq(to_drop - 1)
 

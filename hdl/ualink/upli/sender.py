@@ -30,11 +30,12 @@ POISON = {"orig_data": "error", "rd_rsp": "data_error"}
 
 
 class Sender(wiring.Component):
-    """Drives one channel from registers: a beat given in cycle t is on the interface in cycle t + 1.
+    """Drives one channel from registers: what is sent in cycle t is on the interface in cycle t + 1.
 
     Parity is generated here. AuthTag is 0 without a beat (requirements 150, 228, 264), the data of a poisoned beat is 0
-    (ruling A-44 of UPLI); other fields keep their last value without a beat. Whoever uses this block decides when a
-    beat goes: in the slot of its port, contiguous, and only as many as ``available`` allows.
+    (ruling A-44 of UPLI). Without a beat other fields show one that waits, or the last one: they are known earlier than
+    whether it goes. Whoever uses this block decides that: in the slot of its port, contiguous, and only as many as
+    ``available`` allows.
 
     Parameters
     ----------
@@ -46,8 +47,10 @@ class Sender(wiring.Component):
     upli : the channel.
     connected : 1 bit, both directions of the interface are open; ``listen``: credits may come in.
     slot : port that owns this cycle.
-    beat : what would be sent for that port; ``available``, 4 bits, bit n: more than n credits are there for its VC.
-    send : 1 bit, it is sent; only with ``available``.
+    beat : what would be sent for that port, unless ``hold``, 1 bit, as of ``Departure``.
+    vc, auth_tag : 2 and 64 bits, of the beat that may be sent.
+    available : 4 bits, bit n: more than n credits are there for that VC.
+    send : 1 bit, that beat is sent; only with ``available``.
     control_error, protocol_error : 1 bit, of this cycle's credit return: wrong parity; more credits than can be
     counted.
     """
@@ -63,6 +66,9 @@ class Sender(wiring.Component):
                 "listen": In(1),
                 "slot": In(2),
                 "beat": In(CHANNEL_LAYOUTS[channel]),
+                "hold": In(1),
+                "vc": In(2),
+                "auth_tag": In(64),
                 "available": Out(4),
                 "send": In(1),
                 "control_error": Out(1),
@@ -77,28 +83,31 @@ class Sender(wiring.Component):
         m.d.comb += [
             credits.listen.eq(self.listen),
             credits.port.eq(self.slot),
-            credits.vc.eq(self.beat.vc),
+            credits.vc.eq(self.vc),
             credits.spend.eq(self.send),
             self.available.eq(Mux(self.connected, credits.available, 0)),
             self.control_error.eq(credits.control_error),
             self.protocol_error.eq(credits.overflow),
         ]
         layout = CHANNEL_LAYOUTS[self.channel]
-        driven = [("port_id", self.slot), ("pool", credits.pool)]
-        driven += [(name, self.beat[name]) for name, _ in layout if name != "auth_tag"]
+        driven = [("port_id", self.slot)] + [(name, self.beat[name]) for name, _ in layout if name != "auth_tag"]
         driven += beat_parity(self.channel, with_port(self.beat, self.slot)).items()
         poison = POISON.get(self.channel)
         for name, value in driven:
             output = getattr(self.upli, name)
             register = Signal.like(output, name=name, reset_less=True)
             m.d.comb += output.eq(register)
-            with m.If(self.send):
+            with m.If(~self.hold):
                 m.d.sync += register.eq(value)
                 # Parity is made of the data as they come: that of zeros is zero, too.
                 if poison is not None and name in ("data", "data_parity"):
                     with m.If(self.beat[poison]):
                         m.d.sync += register.eq(0)
-        m.d.sync += [self.upli.vld.eq(self.send), self.upli.vld_parity.eq(even_parity(self.send))]
+        m.d.sync += [
+            self.upli.vld.eq(self.send),
+            self.upli.vld_parity.eq(even_parity(self.send)),
+            self.upli.pool.eq(credits.pool),
+        ]
         if "auth_tag" in layout.members:
-            m.d.sync += self.upli.auth_tag.eq(Mux(self.send, self.beat.auth_tag, 0))
+            m.d.sync += self.upli.auth_tag.eq(Mux(self.send, self.auth_tag, 0))
         return m

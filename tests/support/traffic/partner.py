@@ -98,14 +98,14 @@ class Partner:
                     fields = vars(queue[0][1])
                     data = {"data": int.from_bytes(fields["data"], "little")} if "data" in fields else {}
                     ctx.set(port.payload, fields | data)
-            offered = ctx.get(dut.req.valid)
-            request = upli.Request(**_values(ctx, dut.req)) if offered else None
-            accepted = offered and self.accepts and not (self.to_come and request.cmd >> 5)
+            ctx.set(dut.req.ready, self.accepts)
+            ctx.set(dut.orig_data.ready, self.accepts or self.to_come > 0)
+            accepted = self.accepts and ctx.get(dut.req.valid)
+            request = upli.Request(**_values(ctx, dut.req)) if accepted else None
             data = self.to_come > 0 or (accepted and request.cmd >> 5)
-            ctx.set(dut.req.ready, accepted)
-            ctx.set(dut.orig_data.ready, data)
+            assert not (self.to_come and data and accepted and request.cmd >> 5)
+            assert ctx.get(dut.orig_data.valid & dut.orig_data.ready) == bool(data)
             if data:
-                assert ctx.get(dut.orig_data.valid)
                 fields = _values(ctx, dut.orig_data)
                 self.beats.append(upli.OrigDataBeat(**fields | {"data": fields["data"].to_bytes(64, "little")}))
                 self.to_come = (self.to_come or request.num_beats + 1) - 1

@@ -8,9 +8,10 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from ualink.config import DLConfig
 from ualink.dl.interface import LinkState, tl_flit_signature
 from ualink.dl.link.clock_boundary import ClockBoundary, required_depth
-from ualink.dl.links import FIRMWARE_MEMBERS, Links, of_now
+from ualink.dl.links import FIRMWARE_MEMBERS, Links
 from ualink.dl.rate.change import RateChange
 from ualink.lib.forward import forward_member
+from ualink.lib.select import of_now
 from ualink.phy.interface import RSSignature
 
 __all__ = ["UPLI_CLOCK_MEMBERS", "SeparateLinks"]

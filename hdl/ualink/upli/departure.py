@@ -1,0 +1,124 @@
+"""Where beats wait until it is decided that they are sent."""
+
+from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from ualink.lib.contract import contract
+from ualink.lib.occupancy import Occupancy
+from ualink.lib.select import of_now
+from ualink.upli.calendar import check_ports
+from ualink.upli.channels import CHANNEL_LAYOUTS, beat_stream
+from ualink.upli.commands import has_orig_data
+
+__all__ = ["DUE_LAYOUT", "Departure"]
+
+DUE_LAYOUT = data.StructLayout({"with_data": 1, "num_beats": 2, "vc": 2})
+"""What is decided by: the beat is a Request with Originator Data; the beats of its transfer minus one; its VC. What a
+channel does not tell is 0."""
+
+
+def _due(beat) -> dict[str, Value]:
+    """The members of ``DUE_LAYOUT`` that ``beat``, a view with a channel's layout, tells."""
+    told = {name: beat[name] for name in ("num_beats", "vc") if name in beat.shape().members}
+    if "cmd" in beat.shape().members:
+        told["with_data"] = has_orig_data(beat.cmd)
+    return told
+
+
+class Departure(wiring.Component):
+    """The last place of a channel's beats before its pins: a beat taken in cycle t may be sent in t + 1.
+
+    Each ``ready`` is a register, and so is all that ``valid`` and ``due`` come from: no path leads from the credits of
+    UPLI to who offers beats, nor from these to the credits. Whether a beat goes is known late and reaches a few bits of
+    state. Beats pass one in a cycle with one port, one in a round with several.
+
+    With one port a beat that does not go at once moves on to the registers of the pins and waits there, with no valid
+    beside it, while the next one comes in here. Several ports share the pins: each has one place, and its beats are
+    taken in the cycle before its slot at the latest.
+
+    Parameters
+    ----------
+    channel : ``"req"``, ``"orig_data"``, ``"rd_rsp"`` or ``"wr_rsp"``.
+    ports : 1, 2 or 4.
+
+    Members
+    -------
+    beats : stream of beats of each port.
+    slot : 2 bits, port that owns this cycle; without meaning with one port.
+    valid : 1 bit, there is a beat of that port; ``due`` : ``DUE_LAYOUT`` of it.
+    accept : 1 bit, it leaves: it is sent or dropped; only with ``valid``.
+    beat : for the registers of the pins, unless ``hold``, 1 bit: these have the beat that ``valid`` is about.
+    auth_tag : 64 bits, that of the beat that ``valid`` is about; not with ``"orig_data"``.
+    """
+
+    def __init__(self, channel: str, ports: int):
+        self.ports = check_ports("departure", ports)
+        self._layout = CHANNEL_LAYOUTS[channel]
+        self._authenticated = "auth_tag" in self._layout.members
+        super().__init__(
+            {
+                "beats": In(beat_stream(channel)).array(ports),
+                "slot": In(2),
+                "valid": Out(1),
+                "due": Out(DUE_LAYOUT),
+                "accept": In(1),
+                "beat": Out(self._layout),
+                "hold": Out(1),
+                **({"auth_tag": Out(64)} if self._authenticated else {}),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        contract(m, self.valid | ~self.accept, "accept: only what is there leaves")
+        if self.ports == 1:
+            self._wait_at_the_pins(m)
+        else:
+            self._wait_by_port(m)
+        return m
+
+    def _wait_at_the_pins(self, m):
+        stream = self.beats[0]
+        place = Signal(self._layout, reset_less=True)
+        due = Signal(DUE_LAYOUT, reset_less=True)
+        waiting = Signal()
+        inside = Occupancy(2, name="inside")
+        inside.count(m, stream.valid & stream.ready, self.accept)
+        m.d.comb += [
+            stream.ready.eq(~inside.full),
+            self.valid.eq(inside.some),
+            self.due.eq(due),
+            self.beat.eq(place),
+            self.hold.eq(waiting),
+        ]
+        m.d.sync += waiting.eq(inside.some & ~self.accept)
+        # What comes while nothing is offered is overwritten by what is.
+        with m.If(stream.ready):
+            m.d.sync += place.eq(stream.p)
+        if self._authenticated:
+            kept = Signal(64, reset_less=True)
+            m.d.comb += self.auth_tag.eq(Mux(waiting, kept, place.auth_tag))
+            with m.If(~waiting):
+                m.d.sync += kept.eq(place.auth_tag)
+        with m.If(~inside.some | self.accept):
+            for name, value in _due(stream.p).items():
+                m.d.sync += due[name].eq(Mux(inside.full, _due(place)[name], value))
+
+    def _wait_by_port(self, m):
+        places = [Signal(self._layout, name=f"place_{port}", reset_less=True) for port in range(self.ports)]
+        taken = [Signal(name=f"taken_{port}") for port in range(self.ports)]
+        for port, (stream, place, full) in enumerate(zip(self.beats, places, taken)):
+            m.d.comb += stream.ready.eq(~full)
+            with m.If(~full):
+                m.d.sync += [place.eq(stream.p), full.eq(stream.valid)]
+            with m.Elif(self.accept & (self.slot == port)):
+                m.d.sync += full.eq(0)
+        m.d.comb += [
+            self.valid.eq(of_now(self.slot, taken)),
+            Value.cast(self.beat).eq(of_now(self.slot, places)),
+            self.hold.eq(~self.valid),
+        ]
+        m.d.comb += [self.due[name].eq(value) for name, value in _due(self.beat).items()]
+        if self._authenticated:
+            m.d.comb += self.auth_tag.eq(self.beat.auth_tag)
