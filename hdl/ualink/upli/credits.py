@@ -1,7 +1,6 @@
 """Credits of one channel: the accounts of its sender and the returns of its receiver (UALink_200 §2.6)."""
 
 from functools import reduce
-from itertools import pairwise
 from operator import or_
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
@@ -95,13 +94,13 @@ class SenderCredits(wiring.Component):
 
             here_valid, number = Signal(name=f"port{port}_returned"), self.credit.port_num[port]
             m.d.comb += here_valid.eq(self.listen & self.credit.vld[port] & ~wrong)
-            spent, is_pool = here & self.spend, self.credit.pool[port]
+            is_pool = self.credit.pool[port]
             for n, (account, more) in enumerate(accounts):
                 matches = is_pool if n == 0 else ~is_pool & (self.credit.port_vc[port] == n - 1)
-                spends = spent & pool[0] if n == 0 else spent & ~pool[0] & (self.vc == n - 1) & more[0]
+                mine = here & (pool[0] if n == 0 else ~pool[0] & (self.vc == n - 1) & more[0])
                 returned = Signal(MOST_ASKED, name=f"{account.name}_returned")
                 m.d.sync += returned.eq(Cat(here_valid & matches & (number == k) for k in range(MOST_ASKED)))
-                overflows.append(_account(m, account, more, returned, spends))
+                overflows.append(_account(m, account, more, returned, mine, self.spend))
         m.d.comb += self.overflow.eq(Cat(overflows).any())
         return m
 
@@ -212,29 +211,36 @@ def _together(one, other, count):
     return reduce(or_, (first[n] & second[count - n] for n in range(count + 1)))
 
 
-def _account(m, account, more, returned, spent):
-    """Register ``account`` gains n + 1 with bit n of the register ``returned``, loses one with ``spent``, never below
-    0 and never above what it can hold; ``more`` beside it. What is lost is known late, so all sums stand ready."""
-    nothing = ~returned.any()
-    gains = [nothing, *returned]
-    changes = [nothing & spent, *((gain & ~spent) | (one_more & spent) for gain, one_more in pairwise(gains))]
-    changes.append(returned[-1] & ~spent)
-    # By the change, -1 to 4: the lowest bits, and what they carry or borrow.
+def _account(m, account, more, returned, mine, spend):
+    """Register ``account`` gains n + 1 with bit n of the register ``returned``, loses one with ``spend`` if that is
+    ``mine``, never below 0 and never above what it can hold; ``more`` beside it. ``spend`` is known late: what becomes
+    of the account with it and without it stands ready."""
+    gains = [~returned.any(), *returned]
+    kept = _changed(account, more, dict(enumerate(gains)))
+    lowered = _changed(account, more, {gain - 1: one for gain, one in enumerate(gains)})
+    results = []
+    for name, without, behind in zip(("next", "next_more", "overflow"), kept, lowered):
+        less = Signal.like(without, name=f"{account.name}_{name}_if_spent")
+        result = Signal.like(without, name=f"{account.name}_{name}")
+        m.d.comb += [less.eq(Mux(mine, behind, without)), result.eq(Mux(spend, less, without))]
+        results.append(result)
+    m.d.sync += [account.eq(results[0]), more.eq(results[1])]
+    return results[2]
+
+
+def _changed(account, more, changes):
+    """``account`` changed by the key of ``changes`` whose bit is set, its ``more``, and whether that was too much."""
+    # The lowest bits, and what they carry or borrow.
     low, high = account[:LOW], account[LOW:]
-    sums = [(low + n)[: LOW + 1] for n in range(MOST_ASKED + 1)]
-    carry, borrow, overflow = (Signal(name=f"{account.name}_{name}") for name in ("carry", "borrow", "overflow"))
-    m.d.comb += [
-        carry.eq(select_one(changes[1:], [total[LOW] for total in sums])),
-        borrow.eq(changes[0] & (low == 0)),
-        overflow.eq(carry & high.all()),
-    ]
-    m.d.sync += [
-        account[:LOW].eq(select_one(changes, [total[:LOW] for total in (low - 1, *sums)]) | overflow.replicate(LOW)),
-        account[LOW:].eq(Mux(carry & ~overflow, high + 1, Mux(borrow, high - 1, high))),
-    ]
+    sums = {change: (low + change)[: LOW + 1] for change in changes}
+    low_sum = select_one(changes.values(), sums.values())
+    borrow = changes.get(-1, Const(0)) & (low == 0)
+    carry = low_sum[LOW] & ~changes.get(-1, Const(0))
+    overflow = carry & high.all()
+    high_sum = Mux(carry & ~overflow, high + 1, Mux(borrow, high - 1, high))[: len(high)]
+    account_bits = Cat(low_sum[:LOW] | overflow.replicate(LOW), high_sum)
     above = [Const(1)] * MOST_ASKED + [*more, account > MOST_ASKED]  # above[n + MOST_ASKED]: it has more than n
-    for n in range(MOST_ASKED):
-        m.d.sync += more[n].eq(
-            select_one(changes, [above[n + MOST_ASKED - change] for change in range(-1, MOST_ASKED + 1)])
-        )
-    return overflow
+    flags = Cat(
+        select_one(changes.values(), [above[n + MOST_ASKED - change] for change in changes]) for n in range(MOST_ASKED)
+    )
+    return account_bits, flags, overflow

@@ -1,0 +1,128 @@
+"""The last place before the pins, against a Python list a port; and that nothing goes through it within a cycle."""
+
+import random
+from collections import deque
+
+import pytest
+from amaranth.sim import Simulator
+
+from ualink.config import ConfigError
+from ualink.upli.channels import CHANNEL_LAYOUTS
+from ualink.upli.departure import Departure
+
+FIELDS = ("tag", "vc", "num_beats", "cmd", "auth_tag", "data")
+"""What tells beats apart, as far as a channel has it."""
+
+
+def run(dut, bench):
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-9)
+    simulator.add_testbench(bench)
+    simulator.run()
+
+
+def made(rng, channel: str, number: int) -> dict[str, int]:
+    """Beat ``number``, another one than its neighbours."""
+    fields = {name: field.shape for name, field in CHANNEL_LAYOUTS[channel] if name in FIELDS}
+    beat = {name: rng.randrange(1 << min(shape, 32)) for name, shape in fields.items()}
+    beat["data" if channel == "orig_data" else "tag"] = number % 2048
+    return beat
+
+
+def due_of(beat: dict[str, int]) -> tuple[int, int, int]:
+    return beat.get("cmd", 0) >> 5, beat.get("num_beats", 0), beat["vc"]
+
+
+@pytest.mark.parametrize("ports", [1, 2, 4])
+@pytest.mark.parametrize("channel", CHANNEL_LAYOUTS)
+@pytest.mark.parametrize(("offer", "accept"), [(1.0, 1.0), (0.9, 0.3), (0.3, 0.9), (0.5, 0.5)])
+def test_what_is_taken_leaves_in_order(ports, channel, offer, accept):
+    """Beats leave in their order, at the pins is the one that left, with what is decided by; a place waits for no
+    other port; beats pass one in a cycle, with several ports one in a round."""
+    dut = Departure(channel, ports)
+    rng = random.Random(f"{ports} {channel} {offer}")
+    places = 2 if ports == 1 else 1
+
+    async def bench(ctx):
+        inside = [deque() for _ in range(ports)]
+        pins, expected, left, refused = {}, None, 0, 0
+        for cycle in range(600):
+            slot = cycle % ports
+            ctx.set(dut.slot, slot)
+            shown = inside[slot][0] if inside[slot] else None
+            # It is what the last cycle left that counts, whatever comes and goes in this one.
+            for ready in (0, 1):
+                ctx.set(dut.accept, ready and shown is not None)
+                for port, stream in enumerate(dut.beats):
+                    assert ctx.get(stream.ready) == (len(inside[port]) < places)
+                assert ctx.get(dut.valid) == (shown is not None)
+            if expected is not None:
+                assert pins == expected
+                expected = None
+            if shown is not None:
+                due = ctx.get(dut.due)
+                assert (due.with_data, due.num_beats, due.vc) == due_of(shown)
+                assert "auth_tag" not in shown or ctx.get(dut.auth_tag) == shown["auth_tag"]
+            accepts = shown is not None and rng.random() < accept
+            ctx.set(dut.accept, accepts)
+            taken = []
+            for port, stream in enumerate(dut.beats):
+                # A station offers in the port's slot, a switch in any.
+                offers = rng.random() < offer
+                beat = made(rng, channel, cycle)
+                ctx.set(stream.p, beat)
+                ctx.set(stream.valid, offers)
+                if offers and len(inside[port]) < places:
+                    taken.append((port, beat))
+                refused += offers and len(inside[port]) == places
+            if not ctx.get(dut.hold):
+                now = ctx.get(dut.beat)
+                pins = {name: now[name] for name in made(rng, channel, 0)}
+            await ctx.tick()
+            if accepts:
+                expected = inside[slot].popleft()
+                left += 1
+            for port, beat in taken:
+                inside[port].append(beat)
+        always = offer == accept == 1.0
+        assert left > (590 if always else 100)
+        assert (refused == 0) if always and ports == 1 else (refused or offer < accept)
+
+    run(dut, bench)
+
+
+@pytest.mark.parametrize("waits", range(4))
+def test_each_cycle_in_which_a_beat_may_be_let_go(waits):
+    """One port: two beats, of which the first leaves after some cycles and the second one at once or later; a third one
+    comes in each of these cycles. None is lost, doubled or changed while it waits."""
+    dut = Departure("orig_data", 1)
+    stream = dut.beats[0]
+
+    async def bench(ctx):
+        for second in range(4):
+            for third in range(8):
+                leaves = {waits + 1, waits + 2 + second, *range(12, 16)}
+                offered, got, pins = 0, [], None
+                for cycle in range(20):
+                    # What is on offer while nothing is valid must not matter.
+                    comes = offered < 2 or (offered == 2 and cycle >= third)
+                    ctx.set(stream.valid, comes)
+                    ctx.set(stream.p.data, 100 + offered if comes else 7)
+                    goes = cycle in leaves and ctx.get(dut.valid)
+                    ctx.set(dut.accept, goes)
+                    taken = comes and ctx.get(stream.ready)
+                    if not ctx.get(dut.hold):
+                        pins = ctx.get(dut.beat).data
+                    await ctx.tick()
+                    offered += taken
+                    if goes:
+                        got.append(pins)
+                assert got == [100, 101, 102], (waits, second, third)
+
+    run(dut, bench)
+
+
+@pytest.mark.parametrize("ports", [0, 3, 5, "2"])
+def test_ports_are_checked(ports):
+    with pytest.raises(ConfigError):
+        Departure("req", ports)
