@@ -23,9 +23,9 @@ class TrafficEngine(wiring.Component):
     station with several ports the engine uses the one that ``identity.port`` names, in the slots of that port. Requests
     and Responses share nothing, so that no Response waits for a Request.
 
-    A Request is on the interface one cycle after the Originator has accepted it, and a Response is matched two cycles
-    after it was there. Latencies count from the one to the other: three cycles more than lie between the Request and
-    the last beat of its Response on the interface.
+    A Request is on the interface two cycles after the Originator has taken it, later if it waits for credits, and a
+    Response is matched two cycles after it was there. Latencies count from the one to the other: four cycles more than
+    lie between the Request and the last beat of its Response on the interface, and the time for which it waited.
 
     Attributes
     ----------
