@@ -137,7 +137,7 @@ class Channel(wiring.Component):
         heard = data.View(CHANNEL_MESSAGE_LAYOUT, self.received.p)
 
         next_state = Signal(NegotiationState)
-        target = Signal()
+        target, next_target = Signal(), Signal()
         refused = Signal()
         event = Signal()
         request = Signal()
@@ -147,8 +147,14 @@ class Channel(wiring.Component):
         put, coming = Signal(PUT_LAYOUT), Signal(PUT_LAYOUT)
         room = Signal()
         next_online = Signal()
-        m.d.comb += next_online.eq(online)
-        m.d.sync += [online.eq(next_online), self.transmit.eq(next_online & ~(coming.valid | self.waiting))]
+        m.d.comb += [next_online.eq(online), next_target.eq(target)]
+        listens = next_state.as_value().matches(NegotiationState.ACKED, NegotiationState.BOTH) & next_target
+        m.d.sync += [
+            online.eq(next_online),
+            target.eq(next_target),
+            self.transmit.eq(next_online & ~(coming.valid | self.waiting)),
+            self.receive.eq(next_online | listens),
+        ]
         m.d.sync += put.valid.eq(coming.valid & room)
         m.d.sync += put.answer.eq(coming.answer)
         m.d.comb += [
@@ -163,7 +169,6 @@ class Channel(wiring.Component):
             ),
             request.eq(event & (heard.command == ChannelCommand.REQUEST) & (heard.target.channel == self._channel)),
             answer.eq(event & (heard.command != ChannelCommand.REQUEST) & (heard.response.channel == self._channel)),
-            self.receive.eq(online | (self._in(NegotiationState.ACKED, NegotiationState.BOTH) & target)),
             self.due.eq((state == NegotiationState.OWING) & (self.want_online | overdue)),
             self.wants.eq(
                 room
@@ -190,7 +195,7 @@ class Channel(wiring.Component):
             ]
 
         with m.If(request):
-            self._requested(m, heard.target, target, next_state, send)
+            self._requested(m, heard.target, next_target, next_state, send)
         with m.Elif(answer):
             self._answered(m, heard, target, refused, next_state, next_online, send)
         with m.Elif(self.busy & late):
@@ -199,7 +204,7 @@ class Channel(wiring.Component):
             wish = self.want_online | self.due
             send(ChannelCommand.REQUEST, to=wish)
             m.d.comb += next_state.eq(NegotiationState.REQUESTED)
-            m.d.sync += target.eq(wish)
+            m.d.comb += next_target.eq(wish)
         with m.If(self.want_online == online):
             m.d.sync += refused.eq(0)
         with m.If(coming.valid & ~room):
@@ -236,7 +241,7 @@ class Channel(wiring.Component):
         ]
         return late & ~timer.restarted, overdue & ~timer.restarted
 
-    def _requested(self, m, wanted, target, next_state, send):
+    def _requested(self, m, wanted, next_target, next_state, send):
         """A Request has come; every one is answered at once (UALink_200 §6.4.3.2)."""
         not_ready = wanted.online & ~self.want_online & self.may_defer & (self.state != NegotiationState.ACKED)
         with m.If(wanted.online == self.online):
@@ -253,7 +258,7 @@ class Channel(wiring.Component):
         with m.Else():
             send(ChannelCommand.ACK, to=wanted.online, response=wanted)
             m.d.comb += next_state.eq(NegotiationState.ACKED)
-            m.d.sync += target.eq(wanted.online)
+            m.d.comb += next_target.eq(wanted.online)
 
     def _answered(self, m, heard, target, refused, next_state, next_online, send):
         """An Ack, NAck or decision pending has come."""
