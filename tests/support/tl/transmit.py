@@ -2,6 +2,7 @@
 
 import functools
 import random
+from copy import deepcopy
 from dataclasses import dataclass, replace
 
 from amaranth.sim import Simulator
@@ -39,6 +40,7 @@ class Partner:
         self.authentication = authentication
         self.restart()
         self.fields, self.data, self.flow_control, self.flits = [], {}, [], []
+        self.on_offer = None
         self.messages, self.plain, self.tags = [], [], []
 
     def restart(self):
@@ -50,6 +52,12 @@ class Partner:
         self.limits = {"req": RateLimit(REQUEST_LIMIT), "rsp": RateLimit(RESPONSE_LIMIT)}
         self.released = False
         self.to_free = []
+
+    def coming(self):
+        """Requests and Responses in the flit on offer."""
+        events = deepcopy(self.sequence).receive(*self.on_offer) if self.on_offer else []
+        fields = [f for event in events if isinstance(event, ControlFields) for _, f in event.fields]
+        return sum(f.is_request or f.is_response for f in fields)
 
     def flit(self, cycle, data, message):
         """Take a flit, raising an error for any broken rule.
@@ -181,6 +189,8 @@ def run(
                 ctx.set(getattr(dut.control, name), value)
             up = online is None or online(cycle)
             ctx.set(dut.online, up)
+            offer = ctx.get(dut.tx_flit.payload) if ctx.get(dut.tx_flit.valid) else None
+            partner.on_offer = None if offer is None else (offer.data.to_bytes(64, "little"), offer.message)
             for channel, port in streams.items():
                 held = hold is not None and waiting[channel] and hold(channel, waiting[channel], cycle, partner)
                 if not offered[channel] and waiting[channel] and not held and rng.random() < stimulus.valid:

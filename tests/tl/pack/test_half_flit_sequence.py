@@ -216,7 +216,15 @@ def test_what_waits_may_improve_until_its_slot():
     write_full = Offer((issue(rng, 0, CompressedRequest(cmd=6)),))
     flow_control = Offer((Issue(7, FC),), offered=False)
     stalled = [(read, False)] * 4
-    script = [(read, True), *stalled, (two, False), (two, True), (write_full, True), *[(flow_control, True)] * 8]
+    script = [
+        (read, True),
+        *stalled,
+        (two, False),
+        (two, True),
+        (two, True),
+        (write_full, True),
+        *[(flow_control, True)] * 8,
+    ]
     steps, now = iter(script), {}
 
     def ready():
@@ -228,8 +236,9 @@ def test_what_waits_may_improve_until_its_slot():
         (read, 0),
         (read, 1),  # the flits before it have not left, and have room in front of them
         (read, 2),
-        (two, 6),
-        (write_full, 7),
-        (flow_control, 8),
+        (read, 3),  # that the DL takes nothing is heard a cycle late
+        (two, 7),
+        (write_full, 8),
+        (flow_control, 9),
     ]
-    assert result.taken[5].swap and len(result.flits) == 6
+    assert result.taken[6].swap and len(result.flits) == 7

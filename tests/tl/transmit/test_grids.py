@@ -28,7 +28,7 @@ CONFIG = TLConfig(
     tx_cache=AddressCacheConfig(rows=4, ways=4),
 )
 STALL = 40
-"""Cycles for which the DL takes no flit after each Control half-flit, so that all of the next one waits."""
+"""Cycles for which the DL does not take a Control half-flit with fields, so that all of the next one waits."""
 START = 20
 
 MADE = {
@@ -115,8 +115,8 @@ def play(table):
     so_far = {"stalled_until": 0, "fields": 0, "groups": 0}
 
     def group(partner):
-        """The group that may be offered now: the one behind the last whole group that the partner has."""
-        return sum(len(partner.fields) >= end for end in ends)
+        """The group that may be offered now: the one behind the last whole group that the partner has or is offered."""
+        return sum(len(partner.fields) + partner.coming() >= end for end in ends)
 
     def hold(channel, waiting, cycle, partner):
         if cycle < START:
@@ -126,8 +126,9 @@ def play(table):
         return totals[channel][-1] - len(waiting) >= totals[channel][min(group(partner), len(ends) - 1)]
 
     def stall(cycle, partner):
-        if len(partner.fields) != so_far["fields"]:
-            so_far["fields"], so_far["stalled_until"] = len(partner.fields), cycle + STALL
+        fields = len(partner.fields) + partner.coming()
+        if fields != so_far["fields"]:
+            so_far["fields"], so_far["stalled_until"] = fields, cycle + STALL
         return cycle < so_far["stalled_until"]
 
     def releases(cycle, partner):

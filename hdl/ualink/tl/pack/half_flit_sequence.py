@@ -18,8 +18,8 @@ class HalfFlitSequence(wiring.Component):
     them, and adds the parity.
 
     A Control half-flit is taken in one cycle, put into a flit in the next one at the earliest, and is in ``tx_flit``
-    two cycles after that. A Message half-flit may take the place of a Control half-flit; it owes nothing and has no
-    tags.
+    two cycles after that, if the DL takes flits. That it takes none is heard a cycle late: one flit more is made and
+    kept. A Message half-flit may take the place of a Control half-flit; it owes nothing and has no tags.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class HalfFlitSequence(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.slots = slots = HalfFlitSlots()
-        leaves = Signal()
+        leaves, kept = Signal(), Signal()
         room = ~self.tx_flit.valid | self.tx_flit.ready
         m.d.comb += [
             slots.offered.eq(self.offered),
@@ -71,7 +71,7 @@ class HalfFlitSequence(wiring.Component):
             slots.two.eq(self.counts.two),
             slots.tagged.eq(self.counts.tagged),
             slots.outstanding.eq(self.outstanding),
-            slots.advance.eq(~leaves | room),
+            slots.advance.eq(~kept),
             slots.available.eq(self.available),
             self.pack.eq(slots.pack),
             self.control.eq(slots.control),
@@ -83,8 +83,7 @@ class HalfFlitSequence(wiring.Component):
             self.go.eq(slots.flit),
         ]
 
-        halves = [Signal(HALF_FLIT_LAYOUT, name=name, reset_less=True) for name in ("lower", "upper")]
-        lower, upper = halves
+        lower, upper = halves = [Signal(HALF_FLIT_LAYOUT, name=name, reset_less=True) for name in _HALVES]
         with m.If(slots.advance):
             m.d.sync += leaves.eq(slots.flit)
             with m.Switch(slots.lower):
@@ -99,16 +98,28 @@ class HalfFlitSequence(wiring.Component):
                 with m.Case(UpperSlot.TAGS):
                     m.d.sync += upper.data.eq(self.content.tags)
 
+        # The DL is ready late. What leaves when it is not is kept, and only then does the next flit wait.
+        keeper = [Signal(HALF_FLIT_LAYOUT, name=f"kept_{name}", reset_less=True) for name in _HALVES]
+        following = [Signal(HALF_FLIT_LAYOUT, name=f"next_{name}") for name in _HALVES]
+        for half, place, chosen in zip(halves, keeper, following, strict=True):
+            m.d.comb += chosen.eq(Mux(kept, place, half))
+            with m.If(~kept):
+                m.d.sync += place.eq(half)
+        m.d.sync += kept.eq((kept | leaves) & ~room)
+
         stored = Signal(TL_FLIT_LAYOUT, reset_less=True)
         m.d.comb += self.tx_flit.p.eq(stored)
         with m.If(room):
             m.d.sync += [
-                self.tx_flit.valid.eq(leaves),
-                stored.data.eq(Cat(half.data for half in halves)),
-                stored.message.eq(Cat(half.message for half in halves)),
+                self.tx_flit.valid.eq(kept | leaves),
+                stored.data.eq(Cat(half.data for half in following)),
+                stored.message.eq(Cat(half.message for half in following)),
                 # Nothing resets this register: a member that is not driven would stay what it was at power-up.
                 stored.error.eq(0),
-                stored.parity.eq(byte_parity(Cat(half.data for half in halves))),
-                stored.control_parity.eq(even_parity(lower.message, upper.message)),
+                stored.parity.eq(byte_parity(Cat(half.data for half in following))),
+                stored.control_parity.eq(even_parity(*(half.message for half in following))),
             ]
         return m
+
+
+_HALVES = ("lower", "upper")
