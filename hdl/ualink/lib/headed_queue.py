@@ -1,7 +1,11 @@
 """A first-in first-out queue whose oldest payloads are in registers."""
 
-from amaranth.hdl import Module, Mux, Signal
-from amaranth.lib import memory
+from collections.abc import Collection
+from functools import reduce
+from operator import or_
+
+from amaranth.hdl import Cat, Module, Mux, Shape, Signal, Value
+from amaranth.lib import data, memory
 
 from ualink.lib.memory_marks import NEVER_MEET
 from ualink.lib.occupancy import Occupancy
@@ -9,85 +13,131 @@ from ualink.lib.queue import Queue, ram_attributes, successor
 
 __all__ = ["HeadedQueue"]
 
-HEADS = 2
+HEADS = 3
+"""What finds so many in the queue can be written, be read and stand in its place before it is the oldest."""
 
 
 class HeadedQueue(Queue):
     """A ``Queue``, cycle by cycle, with ``output`` out of registers: no memory stands before what looks at it.
 
-    Parameters and members are those of ``Queue``.
+    Members are those of ``Queue``.
 
-    The two oldest payloads are in registers, the others in a memory without write-through. A payload goes into the
-    memory when both registers stay taken or others wait there, and is read two cycles later at the earliest; what is
-    before it lasts that long.
+    Each payload has its place in a ring of three registers, ``depth`` if that is less. It goes there at once if fewer
+    than three are in the queue; else it waits in a memory without write-through, and comes to its place three cycles
+    later or after. The memory has ``depth - 3`` rows, but two at least, and there is none if that leaves nothing.
+
+    A place is written in every cycle in which it is free, with whatever there is, and is free from the cycle after the
+    one in which its payload leaves. So neither ``input.valid`` nor ``output.ready``, both of which may be late, reaches
+    a place, nor ``output.ready`` the memory: it changes no more than a few bits.
+
+    Parameters
+    ----------
+    shape, depth : as of ``Queue``.
+    decisive : names of members of ``shape``, and of layouts in it, that are wanted early. A copy of the oldest's is in
+        a register of their own, which ``output.ready`` does reach; the others come through a multiplexer of the places.
     """
+
+    def __init__(self, shape, depth: int, *, decisive: Collection[str] = ()):
+        super().__init__(shape, depth)
+        self._early = _bits_of(shape, decisive)
 
     def elaborate(self, platform):
         m = Module()
-        heads = [Signal(self.shape, name=f"head_{n}", reset_less=True) for n in range(HEADS)]
-        valid = [Signal(name=f"valid_{n}") for n in range(HEADS)]
-        inside = self.inside
-        pushed, popped, place = Signal(), Signal(), Signal()
-        refilled, stored, found, behind = Signal(), Signal(), Signal(), Signal(self.shape)
+        ring = min(self.depth, HEADS)
+        heads = [Signal(Shape.cast(self.shape).width, name=f"head_{n}", reset_less=True) for n in range(ring)]
+        # The place of what leaves next, and of what comes next, even if it waits in the memory before.
+        oldest, newest, free = Signal(ring, init=1), Signal(ring, init=1), Signal(ring, init=-1)
+        pushed, popped, direct = Signal(), Signal(), Signal(init=1)
+        due, behind = Signal(ring), Signal(len(heads[0]))
+        inside, payload = self.inside, Value.cast(self.input.p)
         m.d.comb += [
             self.input.ready.eq(~inside.full),
-            self.output.valid.eq(valid[0]),
-            self.output.p.eq(heads[0]),
+            self.output.valid.eq(inside.some),
             pushed.eq(self.input.valid & ~inside.full),
-            popped.eq(valid[0] & self.output.ready),
-            place.eq(popped | ~valid[1]),
+            popped.eq(inside.some & self.output.ready),
         ]
-        first, direct = Signal(), Signal()
-        m.d.comb += first.eq(~valid[0] | (popped & ~valid[1]))
-        if self.depth > HEADS:
-            waiting = self._store(m, pushed & (~place | stored) & ~direct, refilled, found, behind)
-            m.d.comb += [
-                stored.eq(waiting.some),
-                refilled.eq(place & found),
-                # Were it written, the oldest would be out before it can be read.
-                direct.eq(first & refilled & pushed & (waiting.level == 1)),
-            ]
-        # One payload comes to the heads in a cycle with ``place``: from the memory, or else what is pushed; with
-        # ``direct`` both, the first one and the second.
-        arrives = Signal()
-        m.d.comb += arrives.eq(refilled | (place & pushed & ~stored))
-        with m.If(first):
-            m.d.sync += [heads[0].eq(Mux(found, behind, self.input.p)), valid[0].eq(arrives)]
-            m.d.sync += valid[1].eq(direct)
-        with m.Elif(popped):
-            m.d.sync += [heads[0].eq(heads[1]), valid[1].eq(arrives)]
-        with m.Elif(~valid[1]):
-            m.d.sync += valid[1].eq(arrives)
-        with m.If(place):
-            m.d.sync += heads[1].eq(Mux(found & ~first, behind, self.input.p))
         inside.count(m, pushed, popped)
+        if self.depth > ring:
+            self._store(m, pushed & ~direct, free, newest, due, behind)
+            with m.If(pushed & ~popped):
+                m.d.sync += direct.eq(self.level < HEADS - 1)
+            with m.Elif(popped & ~pushed):
+                m.d.sync += direct.eq(self.level <= HEADS)
+        else:
+            m.d.comb += direct.eq(1)
+        arrives = due | Mux(pushed & direct, newest, 0)
+        m.d.sync += free.eq((free & ~arrives) | Mux(popped, oldest, 0))
+        for pointer, moves in ((newest, pushed), (oldest, popped)):
+            with m.If(moves):
+                m.d.sync += pointer.eq(pointer.rotate_left(1))
+        becomes = [Mux(free[n], Mux(due[n], behind, payload), head) for n, head in enumerate(heads)]
+        m.d.sync += [head.eq(value) for head, value in zip(heads, becomes)]
+        shown = _selected(oldest, heads)
+        if self._early:
+            early = Signal(len(self._early), reset_less=True)
+            follows = _selected(oldest.rotate_left(1), [self._early_of(value) for value in becomes])
+            m.d.sync += early.eq(Mux(popped, follows, Mux(inside.some, early, self._early_of(payload))))
+            copies = dict(zip(self._early, early))
+            shown = Cat(copies.get(n, bit) for n, bit in enumerate(shown))
+        m.d.comb += Value.cast(self.output.p).eq(shown)
         return m
 
-    def _store(self, m, written, refilled, found, behind):
-        """The memory behind the heads; gives how many payloads are in it."""
-        depth = self.depth - HEADS
-        attrs = NEVER_MEET | (ram_attributes(self.shape, depth) or {})
-        m.submodules.storage = storage = memory.Memory(shape=self.shape, depth=depth, init=[], attrs=attrs)
+    def _early_of(self, payload):
+        return Cat(payload[n] for n in self._early)
+
+    def _store(self, m, written, free, newest, due, behind):
+        """The memory; drives ``due``, the place of the row that has been read, if any, and ``behind``, this row."""
+        # Two pushed one after the other can be there although there is room for the first: it has not been read yet.
+        rows = max(2, self.depth - HEADS)
+        attrs = NEVER_MEET | (ram_attributes(self.shape, rows) or {})
+        m.submodules.storage = storage = memory.Memory(shape=len(behind), depth=rows, init=[], attrs=attrs)
         write, read = storage.write_port(), storage.read_port()
-        write_index, read_index, next_read_index = (Signal(range(depth), name=name) for name in _INDICES)
-        waiting = Occupancy(depth, name="waiting")
+        write_index, read_index, next_read_index = (Signal(range(rows), name=name) for name in _INDICES)
+        waiting, found, fill = Occupancy(rows, name="waiting"), Signal(), Signal(len(free), init=1)
+        several, refilled = Signal(), Signal()
         waiting.count(m, written, refilled)
         m.d.comb += [
+            several.eq(waiting.level > 1),
+            due.eq(Mux(found, fill, 0)),
+            refilled.eq((due & free).any()),
             write.addr.eq(write_index),
             write.data.eq(self.input.p),
             write.en.eq(written),
-            next_read_index.eq(Mux(refilled, successor(read_index, depth - 1), read_index)),
+            next_read_index.eq(Mux(refilled, successor(read_index, rows - 1), read_index)),
             read.addr.eq(next_read_index),
             behind.eq(read.data),
         ]
         m.d.sync += [
             read_index.eq(next_read_index),
             # What is written in this cycle is not what is read in it.
-            found.eq(Mux(refilled, waiting.level > 1, waiting.some)),
+            found.eq(Mux(refilled, several, waiting.some)),
         ]
+        with m.If(refilled & several):
+            m.d.sync += fill.eq(fill.rotate_left(1))
+        with m.Elif(refilled | ~waiting.some):
+            # The next row to be read is none, or the one that is written now.
+            m.d.sync += fill.eq(newest)
         with m.If(written):
-            m.d.sync += write_index.eq(successor(write_index, depth - 1))
-        return waiting
+            m.d.sync += write_index.eq(successor(write_index, rows - 1))
+
+
+def _selected(places, payloads):
+    """Of ``payloads`` the one whose bit of ``places`` is set."""
+    return reduce(or_, (payload & place.replicate(len(payload)) for payload, place in zip(payloads, places)))
+
+
+def _bits_of(shape, names, start=0):
+    """Where the members of ``names`` are in ``shape``, and in layouts in it."""
+    if not isinstance(shape, data.Layout):
+        return []
+    bits: list[int] = []
+    for name, field in shape:
+        first = start + field.offset
+        if name in names:
+            bits += range(first, first + Shape.cast(field.shape).width)
+        else:
+            bits += _bits_of(field.shape, names, first)
+    return bits
 
 
 _INDICES = ("write_index", "read_index", "next_read_index")

@@ -13,8 +13,13 @@ WIDE = ("data", "byte_en")
 """Fields of a beat that nobody decides by."""
 
 
+DECISIVE = ("cmd", "num_beats", "status", "offset", "last", "vc", "pool", "void", "credit")
+"""Members, and fields of a beat, by which it is decided whether a beat may go."""
+
+
 class BeatQueue(wiring.Component):
-    """A prompt ``Queue``, cycle by cycle, of which all but the ``WIDE`` fields of ``beat`` come out of registers.
+    """A prompt ``Queue``, cycle by cycle, of which all but the ``WIDE`` fields of ``beat`` come out of registers, and
+    those that decide straight out of one.
 
     Parameters
     ----------
@@ -44,7 +49,7 @@ class BeatQueue(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         # Both do the same in each cycle.
-        m.submodules.narrow = narrow = HeadedQueue(self._narrow, self.depth)
+        m.submodules.narrow = narrow = HeadedQueue(self._narrow, self.depth, decisive=DECISIVE)
         queues = [narrow]
         if self._wide.members:
             m.submodules.wide = wide = Queue(self._wide, self.depth)

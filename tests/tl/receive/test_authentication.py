@@ -134,7 +134,7 @@ def test_what_is_built_without_authentication_has_no_room_for_tags():
         return sum(register.bits for register in registers), {memory.path: memory.bits for memory in memories}
 
     (registers, memories), (fewer, narrower) = sizes(SMALL), sizes(UNTAGGED)
-    catch_buffers, checked, heads = 4 + 8, 3, 3 * 2
+    catch_buffers, checked, heads = 4 + 8, 3, 3 * 3
     assert registers - fewer == 64 * (catch_buffers + checked + heads)
     queues = [path for path in memories if memories[path] - narrower[path] == 64]
     assert sorted(path[:2] for path in queues) == [

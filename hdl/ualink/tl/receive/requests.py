@@ -85,7 +85,8 @@ class ReceiveRequests(wiring.Component):
         kind = CatchLines if config.catch_in_lines else CatchBuffer
         m.submodules.catch = catch = ResetInserter(stop)(kind(4, caught))
         m.submodules.reconstruction = rebuild = RequestReconstruction(config)
-        m.submodules.queue = queue = ResetInserter(self.flush & ~unload.busy)(HeadedQueue(entry, config.req_cmd.total))
+        queue = HeadedQueue(entry, config.req_cmd.total, decisive=("cmd", "num_beats", "vc", "pool"))
+        m.submodules.queue = queue = ResetInserter(self.flush & ~unload.busy)(queue)
         m.submodules.credits = credits = ResetInserter(self.flush)(CreditCheck(config.req_cmd))
 
         m.d.comb += [

@@ -85,8 +85,10 @@ class ReceiveResponses(wiring.Component):
         kind = CatchLines if config.catch_in_lines else CatchBuffer
         m.submodules.catch = catch = ResetInserter(self.flush)(kind(8, caught))
         m.submodules.reconstruction = rebuild = ResponseReconstruction()
-        m.submodules.read_queue = reads = ResetInserter(self.flush & ~unload.busy)(HeadedQueue(read_entry, depth))
-        m.submodules.write_queue = writes = ResetInserter(self.flush)(HeadedQueue(write_entry, depth))
+        reads = HeadedQueue(read_entry, depth, decisive=("num_beats", "vc", "pool"))
+        writes = HeadedQueue(write_entry, depth, decisive=("status", "vc", "pool"))
+        m.submodules.read_queue = reads = ResetInserter(self.flush & ~unload.busy)(reads)
+        m.submodules.write_queue = writes = ResetInserter(self.flush)(writes)
         m.submodules.credits = credits = ResetInserter(self.flush)(CreditCheck(config.rsp_cmd, releases=2))
 
         m.d.comb += [

@@ -1,0 +1,115 @@
+"""The headed queue beside a queue: the same in every cycle."""
+
+import random
+from itertools import product
+
+import pytest
+from amaranth.hdl import Module, ResetInserter
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.sim import Simulator
+
+from ualink.lib.headed_queue import HeadedQueue
+from ualink.lib.queue import Queue
+
+SHAPE = data.StructLayout({"plain": 8, "beat": data.StructLayout({"plain": 8, "decisive": 8}), "decisive": 8})
+"""Each member is the number of the cycle."""
+
+
+class Beside(wiring.Component):
+    """Both with the same inputs; ``differs``: in what they offer, in their room or in their level."""
+
+    push: In(1)
+    pop: In(1)
+    clear: In(1)
+    number: In(8)
+    level: Out(8)
+    differs: Out(1)
+
+    def __init__(self, depth, decisive):
+        self.pair = (Queue(SHAPE, depth), HeadedQueue(SHAPE, depth, decisive=decisive))
+        super().__init__()
+
+    def elaborate(self, platform):
+        m = Module()
+        for queue in self.pair:
+            m.submodules += ResetInserter(self.clear)(queue)
+            m.d.comb += [
+                queue.input.valid.eq(self.push),
+                queue.output.ready.eq(self.pop),
+                queue.input.p.eq(self.number.replicate(4)),
+            ]
+        plain, headed = self.pair
+        m.d.comb += [
+            self.level.eq(plain.level),
+            self.differs.eq(
+                (headed.level != plain.level)
+                | (headed.input.ready != plain.input.ready)
+                | (headed.output.valid != plain.output.valid)
+                | (plain.output.valid & (headed.output.p.as_value() != plain.output.p.as_value()))
+            ),
+        ]
+        return m
+
+
+def _run(depth, decisive, steps):
+    """``steps`` yields what goes into the next cycle, push, pop and clear, and is sent the level there is in it."""
+    dut = Beside(depth, decisive)
+
+    async def bench(ctx):
+        cycle, given, steering = 0, [], steps()
+        step = next(steering)
+        while step is not None:
+            given = [*given[-30:], step]
+            push, pop, clear = step
+            ctx.set(dut.push, push)
+            ctx.set(dut.pop, pop)
+            ctx.set(dut.clear, clear)
+            ctx.set(dut.number, cycle % 251)
+            assert not ctx.get(dut.differs), (cycle, given)
+            await ctx.tick()
+            cycle += 1
+            try:
+                step = steering.send(ctx.get(dut.level))
+            except StopIteration:
+                step = None
+
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
+
+
+@pytest.mark.parametrize("decisive", [(), ("decisive",)], ids=["plain", "decisive"])
+@pytest.mark.parametrize("depth", [1, 2, 3, 4, 5, 6, 7, 8, 16, 17])
+def test_the_same_at_any_rates(depth, decisive):
+    """Rates change every few cycles, so that what fills, what drains and what goes through follow on each other."""
+    rng = random.Random(depth)
+
+    def steps():
+        for _ in range(250):
+            push, pop = (rng.choice((0, 0.2, 0.5, 0.8, 1, 1)) for _ in "io")
+            for _ in range(rng.randint(1, max(6, depth // 2))):
+                yield rng.random() < push, rng.random() < pop, rng.random() < 0.01
+
+    _run(depth, decisive, steps)
+
+
+@pytest.mark.parametrize("depth", [4, 5, 6])
+def test_the_same_when_pushed_while_the_memory_runs_empty(depth):
+    """Any number inside, with a gap before the last or none; then all leave, with a wait in one of the first cycles,
+    and one or two come from any cycle on: before the memory runs empty, in the very cycle, and after."""
+
+    def steps():
+        for fill, gap, wait, come, many in product(range(1, depth + 1), (0, 1, 2), range(4), range(depth + 2), (1, 2)):
+            for n in range(fill):
+                if n == fill - 1:
+                    for _ in range(gap):
+                        yield 0, 0, 0
+                yield 1, 0, 0
+            level, cycle = fill, 0
+            while level or cycle <= come:
+                level = yield come <= cycle < come + many, cycle != wait, 0
+                cycle += 1
+
+    _run(depth, ("decisive",), steps)
