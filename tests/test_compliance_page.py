@@ -7,6 +7,8 @@ import pytest
 from ualink_sim.compliance import requirements as req
 from ualink_sim.compliance.count import names
 
+pytestmark = pytest.mark.xdist_group("compliance_page")
+
 ROW = re.compile(
     r"^\| ([A-Z]+-\d{3}) \| [^|]* \| [^|]* \| (covered|failing|waived|open) \| ([^|]*) \| (.*) \|$", re.MULTILINE
 )

@@ -51,11 +51,22 @@ class CountingLink(wiring.Component):
         return m
 
 
+class SilentLayer(wiring.Component):
+    """Stands for a transaction layer, which does nothing."""
+
+    def __init__(self, config):
+        super().__init__(TransactionLayer(config).signature)
+
+    def elaborate(self, platform):
+        return Module()
+
+
 @functools.cache
 def counting(ports):
-    """A station of ``ports`` ports, simulated, whose data links only count."""
+    """A station of ``ports`` ports, simulated, whose data links only count; nothing above them has a part in that."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ualink.dl.links, "DataLink", CountingLink)
+        patch.setattr(ualink.station, "TransactionLayer", SilentLayer)
         return SharedSimulator(Station(FEW_BUFFERS.replace(ports=ports)))
 
 

@@ -4,11 +4,13 @@ from itertools import pairwise
 
 import pytest
 
-from support.link_bench import CONFIG, Bench
+from support.link_bench import CONFIG, DATA_LINKS, Bench
 from ualink.dl.interface import LinkState
 from ualink.phy.interface import TxKind
 from ualink_sim.model.dl.flit import DLFlit, crc_ok
 from ualink_sim.model.dl.header import ExplicitHeader, decode_header
+
+pytestmark = DATA_LINKS
 
 IDLE, DATA, REMOTE_FAULT = TxKind.IDLE.value, TxKind.DATA.value, TxKind.REMOTE_FAULT.value
 

@@ -2,7 +2,9 @@
 
 import pytest
 
-from support.link_bench import Bench
+from support.link_bench import DATA_LINKS, Bench
+
+pytestmark = DATA_LINKS
 
 HALF_RATE = 15_625
 WORDS = 40

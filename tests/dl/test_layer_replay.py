@@ -5,9 +5,11 @@ from itertools import pairwise
 
 import pytest
 
-from support.link_bench import CONFIG, Bench
+from support.link_bench import CONFIG, DATA_LINKS, Bench
 from ualink.phy.interface import TxKind
 from ualink_sim.model.dl.header import CommandHeader, ExplicitHeader, decode_header
+
+pytestmark = DATA_LINKS
 
 QUIET = 20
 """TL flits each way before anything is lost."""

@@ -4,9 +4,11 @@ import random
 
 import pytest
 
-from support.link_bench import CONFIG, Bench
+from support.link_bench import CONFIG, DATA_LINKS, Bench
 from support.upsets import Memory, flip
 from ualink.dl.interface import LinkState
+
+pytestmark = DATA_LINKS
 
 PROTECTED = ("packer", "transmit", "receive_buffer", "unpacker", "containment")
 CERTAIN = (("packer", "state", "q"), ("unpacker", "state", "q"))

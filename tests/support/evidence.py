@@ -67,6 +67,8 @@ def _look(thing) -> tuple[str | None, list]:
     """The kind of evidence that ``thing`` is by itself, and what else its code mentions."""
     if isinstance(thing, functools.partial | staticmethod | classmethod):
         return None, [thing.func if isinstance(thing, functools.partial) else thing.__func__]
+    if isinstance(thing, functools.cached_property):
+        return None, [thing.func]
     if isinstance(thing, property):
         return None, [part for part in (thing.fget, thing.fset) if part]
     # Hypothesis puts a function of its own around the test.

@@ -1,12 +1,14 @@
 """Two data links on a simulated wire: latency, lost slots, corrupted beats, stalls, and the TL flits at both ends."""
 
+import functools
 import random
 from collections import deque
 from dataclasses import dataclass, field
 
+import pytest
 from amaranth.hdl import Module
-from amaranth.sim import Simulator
 
+from support.shared_simulator import SharedSimulator
 from support.tl.flits import tl_flit, tl_flit_good
 from support.upsets import Place, collect
 from ualink.config import DLConfig
@@ -37,9 +39,9 @@ class End:
     counts the others since it was last cleared.
     """
 
-    def __init__(self, name: str, config: DLConfig):
+    def __init__(self, name: str, link: DataLink):
         self.name = name
-        self.link = DataLink(config)
+        self.link = link
         self.to_send: deque[tuple[int, int]] = deque()
         self.sent: list[tuple[int, int]] = []
         self.received: list[tuple[int, int]] = []
@@ -63,32 +65,61 @@ class End:
         ctx.set(self.link.tx_flit.valid, 0)
 
 
+class _Links:
+    """Two data links in one simulator, in which each bench finds them as they are after reset."""
+
+    def __init__(self, config: DLConfig):
+        self.ends = DataLink(config), DataLink(config)
+
+    @functools.cached_property
+    def places(self) -> list[Place]:
+        """The registers and memories of both."""
+        return [*self._collected[1], *self._collected[2]]
+
+    @functools.cached_property
+    def _collected(self):
+        m = Module()
+        m.submodules.a, m.submodules.b = self.ends
+        return collect(m)
+
+    @functools.cached_property
+    def _simulator(self) -> SharedSimulator:
+        return SharedSimulator(self._collected[0])
+
+    def run(self, bench) -> None:
+        """Run ``await bench(ctx)``."""
+        self._simulator.run(lambda ctx, _: bench(ctx))
+
+
+_links = functools.cache(_Links)
+DATA_LINKS = pytest.mark.xdist_group("data_links")
+"""Tests that use ``Bench`` carry it, so that one worker of a parallel run makes their simulators."""
+
+
 class Bench:
     """Clocks two ends, ``a`` and ``b``; ``fate(end, slot_number)`` is None, "lost", "corrupt" or "control".
 
-    ``places``, once ``run`` has begun: the registers and memories of both.
+    Benches of the same ``config`` use the same two links, one after the other.
     """
 
     def __init__(self, *, latency=20, seed=0, config=CONFIG, fate=None, control=None):
         self.rng = random.Random(seed)
         self.latency = latency
         self.fate = fate or (lambda end, number: None)
-        self.a, self.b = End("a", config), End("b", config)
+        self._links = _links(config)
+        self.a, self.b = (End(name, link) for name, link in zip("ab", self._links.ends))
         self.ends = (self.a, self.b)
         self.control = {"enable": 1, **(control or {})}
         self.cycle = 0
         self.most_held = {"a": 0, "b": 0}
-        self.places: list[Place] = []
+
+    @property
+    def places(self) -> list[Place]:
+        """The registers and memories of both ends."""
+        return self._links.places
 
     def run(self, story):
         """Simulate ``story(self, ctx)``, an async function that calls ``step``."""
-        m = Module()
-        m.submodules.a = self.a.link
-        m.submodules.b = self.b.link
-        design, registers, memories = collect(m)
-        self.places = [*registers, *memories]
-        sim = Simulator(design)
-        sim.add_clock(1e-9)
 
         async def bench(ctx):
             for end in self.ends:
@@ -96,8 +127,7 @@ class Bench:
                     ctx.set(getattr(end.link.config, name), value)
             await story(self, ctx)
 
-        sim.add_testbench(bench)
-        sim.run()
+        self._links.run(bench)
 
     async def step(self, ctx, cycles=1):
         """Let ``cycles`` cycles pass."""

@@ -5,7 +5,7 @@ from itertools import chain
 
 import pytest
 
-from support.tl.layer import SMALL, Side, run_for, simulate, traffic
+from support.tl.layer import LAYERS, SMALL, Side, run_for, simulate, traffic
 from support.tl.receive import CACHE
 from support.tl.receive import run as receive
 from support.tl.received import received
@@ -47,6 +47,7 @@ def test_responses_say_where_they_come_from_from_the_next_one_on():
                 assert cycle < since or field.src_acc_id == beat["src_phys_acc_id"]
 
 
+@LAYERS
 @pytest.mark.req("TL-181", "TL-177")
 def test_src_phys_acc_id_arrives():
     rng = random.Random(2)

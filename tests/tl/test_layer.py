@@ -6,8 +6,10 @@ from itertools import chain
 
 import pytest
 
-from support.tl.layer import SMALL, Side, arriving, check_beats, run_for, simulate, step, traffic
+from support.tl.layer import LAYERS, SMALL, Side, arriving, check_beats, run_for, simulate, step, traffic
 from support.tl.stimulus import CHANNELS
+
+pytestmark = LAYERS
 
 
 @pytest.mark.req(

@@ -4,9 +4,11 @@ import random
 
 import pytest
 
-from support.tl.layer import SMALL, Side, arriving, check_beats, short, simulate, step, traffic
+from support.tl.layer import LAYERS, SMALL, Side, arriving, check_beats, short, simulate, step, traffic
 from support.tl.stimulus import READ, WRITE, read_response, request, write_response
 from ualink.config import Credits
+
+pytestmark = LAYERS
 
 READS = (READ, 0x08, 0x0F)
 PATIENCE = 100

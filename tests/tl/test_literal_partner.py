@@ -4,10 +4,12 @@ import random
 
 import pytest
 
-from support.tl.layer import SMALL, Side, simulate
+from support.tl.layer import LAYERS, SMALL, Side, simulate
 from support.tl.stimulus import READ, WRITE, WRITE_FULL, Stimulus, read_response, request, write_response
 from ualink_sim.model.tl.reassembly import Reassembler
 from ualink_sim.model.tl.sequence import ControlFields, ReceiveSequence
+
+pytestmark = LAYERS
 
 READY_AFTER = 40
 """Cycles from the rise of the link in which both initial credit releases are surely complete."""

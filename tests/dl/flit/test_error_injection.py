@@ -7,11 +7,13 @@ from amaranth.lib.wiring import In
 from amaranth.sim import Simulator
 
 from support.formal import prove
-from support.link_bench import CONFIG, Bench
+from support.link_bench import CONFIG, DATA_LINKS, Bench
 from ualink.dl.flit.error_injection import ErrorInjection, InjectionPoint
 from ualink.dl.interface import LinkState
 from ualink.phy.interface import TxKind
 from ualink_sim.model.dl.flit import crc_ok
+
+pytestmark = DATA_LINKS
 
 EVENTS = {
     InjectionPoint.SENT_CRC: ("crc_slot_end", "crc_struck"),

@@ -3,6 +3,7 @@
 import functools
 from collections import deque
 
+import pytest
 from amaranth.hdl import Elaboratable, Module, Signal
 from amaranth.sim import Simulator
 
@@ -79,6 +80,8 @@ class _Bench:
 
 
 _bench = functools.cache(_Bench)
+LAYERS = pytest.mark.xdist_group("tl_layers")
+"""Tests that call ``simulate`` carry it, so that one worker of a parallel run makes their simulators."""
 
 
 def simulate(body, *configs):

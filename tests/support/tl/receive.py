@@ -4,6 +4,7 @@ import functools
 import random
 from dataclasses import dataclass, field
 
+import pytest
 from amaranth.sim import Simulator
 
 from support.tl.flits import tl_flit
@@ -187,6 +188,8 @@ class _Bench:
 
 
 _bench = functools.cache(_Bench)
+RECEIVE = pytest.mark.xdist_group("tl_receive")
+"""Tests that call ``run`` carry it, so that one worker of a parallel run makes their simulators."""
 LEVELS = {"authentication": 0, "encryption": 0, "disable_rx_cache": 0, "is_switch": 0}
 
 

@@ -5,6 +5,7 @@ import random
 from copy import deepcopy
 from dataclasses import dataclass, replace
 
+import pytest
 from amaranth.sim import Simulator
 
 from support.tl.flits import tl_flit_good
@@ -132,6 +133,8 @@ class _Bench:
 
 
 _bench = functools.cache(_Bench)
+TRANSMIT = pytest.mark.xdist_group("tl_transmit")
+"""Tests that call ``run`` carry it, so that one worker of a parallel run makes their simulators."""
 
 
 @dataclass

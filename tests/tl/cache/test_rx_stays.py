@@ -2,11 +2,13 @@
 
 import pytest
 
-from support.tl.receive import CACHE, OFFLINE, _bench, run
+from support.tl.receive import CACHE, OFFLINE, RECEIVE, _bench, run
 from ualink.config import Credits, TLConfig
 from ualink.tl.receive.error import ReceiveError
 from ualink_sim.model.tl.fields import READ, CompressedRequest, UncompressedRequest
 from ualink_sim.model.tl.sequence import Issue, TransmitSequence
+
+pytestmark = RECEIVE
 
 CONFIG = TLConfig(
     rx_cache=CACHE,

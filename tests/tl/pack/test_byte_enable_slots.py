@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from support.tl.layer import SMALL, Side, check_beats, simulate, step
+from support.tl.layer import LAYERS, SMALL, Side, arriving, check_beats, simulate, step
 from support.tl.stimulus import ATOMIC_NR, UWM, WRITE, Stimulus, request
 from ualink.config import ConfigError, TLConfig
 from ualink_sim.bfm.tl.options import TLOptions
@@ -14,7 +14,9 @@ from ualink_sim.model.tl.sequence import ReceiveSequence
 
 WITHOUT_ADDRESS = (UWM, 0x2C, 0x2F, 0x3C, 0x3F)
 WITH_ADDRESS = (WRITE, ATOMIC_NR, 0x2B)
-BY_BEAT = SMALL.replace(byte_enable_slots="beat")
+READINGS = ("address", "beat")
+CONFIGS = tuple(SMALL.replace(byte_enable_slots=reading) for reading in READINGS)
+"""Of the two ends: what one sends the other one reads differently, and each of them is compared with the model."""
 
 
 def requests(quarters):
@@ -28,7 +30,7 @@ def requests(quarters):
     return Stimulus(made)
 
 
-def over_the_link(stimulus, *configs):
+def over_the_link(stimulus, sender):
     """The far end's beats, and the flits with their message bits."""
     flits, sides = [], []
     rng = random.Random(0)
@@ -37,15 +39,15 @@ def over_the_link(stimulus, *configs):
         sides.extend(Side(end, rng, 1.0, 1.0) for end in link.ends)
         for side in sides:
             ctx.set(side.end.online, 1)
-        sides[0].waiting = stimulus.beats()
-        wire = sides[1].end.rx_flit
+        sides[sender].waiting = stimulus.beats()
+        wire = sides[1 - sender].end.rx_flit
         for _ in range(60 + 16 * len(stimulus.requests)):
             if ctx.get(wire.valid):
                 flits.append((ctx.get(wire.p.data).to_bytes(64, "little"), ctx.get(wire.p.message)))
             await step(ctx, sides)
 
-    simulate(body, *configs)
-    return sides[1].got, flits
+    simulate(body, *CONFIGS)
+    return sides[1 - sender].got, flits
 
 
 def enables_of(flits, reading):
@@ -63,24 +65,31 @@ def given(stimulus):
     return [[beat["byte_en"] for beat in data] for _, data in stimulus.requests]
 
 
+@LAYERS
 @pytest.mark.req("TL-031", "TL-036", "TL-037")
-@pytest.mark.parametrize("config, reading, other", [(SMALL, "address", "beat"), (BY_BEAT, "beat", "address")])
-def test_each_reading_is_that_of_the_model(config, reading, other):
+@pytest.mark.parametrize("sender", [0, 1], ids=READINGS)
+def test_each_reading_is_that_of_the_model(sender):
+    """A transmitter places byte enables, and a receiver of the other reading finds them, as the model of each does."""
     stimulus = requests((0, 1, 3))
-    got, flits = over_the_link(stimulus, config, config)
-    check_beats(got, stimulus)
-    assert enables_of(flits, reading) == given(stimulus)
+    got, flits = over_the_link(stimulus, sender)
+    assert enables_of(flits, READINGS[sender]) == given(stimulus)
+    found = enables_of(flits, READINGS[1 - sender])
+    expected = arriving(stimulus)
+    for beat, enables in zip(expected["orig_data"], [one for beats in found for one in beats], strict=True):
+        beat["byte_en"] = enables
+    for channel in ("req", "orig_data"):
+        assert [{name: beat[name] for name in expected[channel][0]} for beat in got[channel]] == expected[channel]
     # Read the other way they are wrong where there need be no address, and nowhere else.
-    wrong = [mine != theirs for mine, theirs in zip(enables_of(flits, other), given(stimulus), strict=True)]
-    expected = [req["cmd"] in WITHOUT_ADDRESS and req["addr"] >> 6 & 3 != 0 for req, _ in stimulus.requests]
-    assert wrong == expected
+    wrong = [mine != theirs for mine, theirs in zip(found, given(stimulus), strict=True)]
+    assert wrong == [req["cmd"] in WITHOUT_ADDRESS and req["addr"] >> 6 & 3 != 0 for req, _ in stimulus.requests]
 
 
+@LAYERS
 @pytest.mark.req("TL-031", "TL-036")
-@pytest.mark.parametrize("configs", [(SMALL, BY_BEAT), (BY_BEAT, SMALL)])
-def test_both_readings_agree_in_the_first_quarter(configs):
+@pytest.mark.parametrize("sender", [0, 1], ids=READINGS)
+def test_both_readings_agree_in_the_first_quarter(sender):
     stimulus = requests((0,))
-    got, flits = over_the_link(stimulus, *configs)
+    got, flits = over_the_link(stimulus, sender)
     check_beats(got, stimulus)
     assert enables_of(flits, "address") == enables_of(flits, "beat") == given(stimulus)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from support.tl.receive import ROOMY, SMALL, run
+from support.tl.receive import RECEIVE, ROOMY, SMALL, run
 from support.tl.received import received
 from support.tl.traffic import Expected, Traffic, check
 from support.upsets import collect
@@ -16,6 +16,8 @@ from ualink_sim.model.tl.fields import (
     UncompressedResponse,
 )
 from ualink_sim.model.tl.sequence import NOP_MESSAGE, Issue, TransmitSequence, message_half_flit
+
+pytestmark = RECEIVE
 
 UNTAGGED = SMALL.replace(authentication=False)
 

@@ -6,13 +6,15 @@ import pytest
 from amaranth.hdl import Value
 
 from support.tl.illegal import check_illegal, control, flow
-from support.tl.receive import CACHE, CHANNELS, NO_CACHE, OFFLINE, ROOMY, SMALL, run
+from support.tl.receive import CACHE, CHANNELS, NO_CACHE, OFFLINE, RECEIVE, ROOMY, SMALL, run
 from support.tl.received import received
 from support.tl.traffic import Traffic, check
 from ualink.config import AddressCacheConfig, Credits, TLConfig
 from ualink.tl.receive import request_reconstruction
 from ualink.tl.receive.error import ReceiveError
 from ualink_sim.model.tl.fields import CompressedRequest, UncompressedRequest
+
+pytestmark = RECEIVE
 
 CACHED = ROOMY.replace(rx_cache=CACHE)
 

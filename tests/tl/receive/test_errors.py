@@ -19,11 +19,13 @@ from support.tl.illegal import (
     write,
     write_response,
 )
-from support.tl.receive import OFFLINE, OPENS, ROOMY, run
+from support.tl.receive import OFFLINE, OPENS, RECEIVE, ROOMY, run
 from ualink.config import Credits
 from ualink.tl.receive.error import ReceiveError
 from ualink_sim.model.tl.fields import CompressedRequest, Credit, FlowControl, UncompressedResponse
 from ualink_sim.model.tl.sequence import message_half_flit
+
+pytestmark = RECEIVE
 
 READ_FLIT = flow(control((0, read())))
 EIGHT = [(n, write_response(tag=n)) for n in range(8)]

@@ -3,6 +3,7 @@
 import pytest
 
 from support.tl.illegal import DATA, HALF_FLITS, POISON, TAGS, check_illegal, control, flow, read, write, write_response
+from support.tl.receive import RECEIVE
 from ualink.tl.receive.error import ReceiveError
 from ualink_sim.model.tl.fields import (
     CompressedReadResponse,
@@ -12,6 +13,8 @@ from ualink_sim.model.tl.fields import (
     UncompressedResponse,
 )
 from ualink_sim.model.tl.sequence import INITIAL_CREDIT_RELEASE_COMPLETE, NOP_MESSAGE, message_half_flit
+
+pytestmark = RECEIVE
 
 # A Write of one beat and its byte enables: one Data half-flit is owed at the next control slot.
 SWAP = [flow(control((0, write(cmd=0x28))), TAGS), DATA]

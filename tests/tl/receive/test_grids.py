@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from support.packing_grids import AUTHENTICATED, GRIDS, control_items, is_control, rows
-from support.tl.receive import CACHE, ROOMY, run
+from support.tl.receive import CACHE, RECEIVE, ROOMY, run
 from support.tl.traffic import Expected, check
 from ualink_sim.model.tl.compression import AddressCache
 from ualink_sim.model.tl.fields import (
@@ -22,6 +22,8 @@ from ualink_sim.model.tl.fields import (
     encode_control_half_flit,
 )
 from ualink_sim.model.tl.sequence import Issue
+
+pytestmark = RECEIVE
 
 CONFIG = ROOMY.replace(rx_cache=CACHE)
 NOP_FLIT = bytes(64), 0

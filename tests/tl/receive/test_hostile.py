@@ -4,11 +4,13 @@ import random
 
 import pytest
 
-from support.tl.receive import CACHE, CHANNELS, OFFLINE, ROOMY, run
+from support.tl.receive import CACHE, CHANNELS, OFFLINE, RECEIVE, ROOMY, run
 from support.tl.received import received
 from support.tl.traffic import Traffic
 from ualink.tl.receive.error import ReceiveError
 from ualink_sim.model.tl.sequence import ProtocolError, ReceiveSequence
+
+pytestmark = RECEIVE
 
 CONFIG = ROOMY.replace(rx_cache=CACHE)
 OF_TAGS = {ReceiveError.AUTH_TAG_COUNT, ReceiveError.AUTH_TAG_SWAP, ReceiveError.AUTH_TAG_MESSAGE}

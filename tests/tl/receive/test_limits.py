@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from support.tl.receive import CACHE, ROOMY, run
+from support.tl.receive import CACHE, RECEIVE, ROOMY, run
 from support.tl.traffic import ISOLATE, Expected, check
 from ualink.config import Credits
 from ualink_sim.model.tl.compression import AddressCache
@@ -18,6 +18,8 @@ from ualink_sim.model.tl.fields import (
     UncompressedResponse,
 )
 from ualink_sim.model.tl.sequence import Issue, TransmitSequence
+
+pytestmark = RECEIVE
 
 CONFIG = ROOMY.replace(rx_cache=CACHE, req_cmd=Credits(pool=300), rsp_cmd=Credits(pool=300))
 ENTRY = {"src_acc_id": 3, "cway": 1}

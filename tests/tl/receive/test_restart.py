@@ -2,12 +2,14 @@
 
 import pytest
 
-from support.tl.receive import CHANNELS, NO_CACHE, OFFLINE, Consumer, run
+from support.tl.receive import CHANNELS, NO_CACHE, OFFLINE, RECEIVE, Consumer, run
 from support.tl.traffic import Expected
 from ualink.config import Credits, TLConfig
 from ualink.tl.receive.error import ReceiveError
 from ualink_sim.model.tl.fields import CompressedResponse, Credit, FlowControl, UncompressedRequest
 from ualink_sim.model.tl.sequence import INITIAL_CREDIT_RELEASE_COMPLETE, Issue, TransmitSequence, message_half_flit
+
+pytestmark = RECEIVE
 
 CONFIG = TLConfig(
     rx_cache=NO_CACHE,

@@ -3,13 +3,15 @@
 import pytest
 
 from support.tl.illegal import Late
-from support.tl.receive import CACHE, CHANNELS, NO_CACHE, OFFLINE, SMALL, run
+from support.tl.receive import CACHE, CHANNELS, NO_CACHE, OFFLINE, RECEIVE, SMALL, run
 from support.tl.received import received
 from support.tl.traffic import Expected, Traffic, check
 from ualink.config import Credits, TLConfig
 from ualink.tl.receive.error import ReceiveError
 from ualink_sim.model.tl.fields import CompressedResponse, UncompressedRequest
 from ualink_sim.model.tl.sequence import Issue, TransmitSequence
+
+pytestmark = RECEIVE
 
 SHARED = SMALL.replace(shared_data_buffer=True, rx_cache=CACHE)
 

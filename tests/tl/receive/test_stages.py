@@ -4,11 +4,13 @@ import pytest
 
 from support.tl.illegal import CONFIG as FEW
 from support.tl.illegal import control, flow, read, write_response
-from support.tl.receive import CACHE, OFFLINE, OPENS, _bench, run
+from support.tl.receive import CACHE, OFFLINE, OPENS, RECEIVE, _bench, run
 from ualink.config import Credits, TLConfig
 from ualink.tl.receive.error import ReceiveError
 from ualink_sim.model.tl.fields import READ, CompressedRequest, Credit, FlowControl, UncompressedRequest
 from ualink_sim.model.tl.sequence import message_half_flit
+
+pytestmark = RECEIVE
 
 CONFIG = TLConfig(
     rx_cache=CACHE,

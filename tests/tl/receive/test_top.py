@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from support.tl.receive import OFFLINE, OPENS, READS, ROOMY, SMALL, Consumer, run
+from support.tl.receive import OFFLINE, OPENS, READS, RECEIVE, ROOMY, SMALL, Consumer, run
 from support.tl.traffic import Expected, Traffic, check
 from ualink_sim.model.tl.fields import CompressedResponse, UncompressedRequest, UncompressedResponse
 from ualink_sim.model.tl.sequence import (
@@ -15,6 +15,8 @@ from ualink_sim.model.tl.sequence import (
     TransmitSequence,
     message_half_flit,
 )
+
+pytestmark = RECEIVE
 
 NOP_FLIT = bytes(64), 0
 

@@ -5,8 +5,10 @@ from collections import deque
 
 import pytest
 
-from support.tl.layer import SMALL, Side, arriving, run_for, simulate, step, traffic
+from support.tl.layer import LAYERS, SMALL, Side, arriving, run_for, simulate, step, traffic
 from support.tl.stimulus import CHANNELS
+
+pytestmark = LAYERS
 
 EPISODES, COUNT = 3, 40
 

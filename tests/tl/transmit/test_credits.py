@@ -17,11 +17,13 @@ from support.tl.stimulus import (
     request_field,
     write_response,
 )
-from support.tl.transmit import Partner, check, run
+from support.tl.transmit import TRANSMIT, Partner, check, run
 from ualink.config import Credits, TLConfig
 from ualink_sim.model.tl.credits import BUCKETS
 from ualink_sim.model.tl.fields import FlowControl
 from ualink_sim.model.tl.sequence import INITIAL_CREDIT_RELEASE_COMPLETE
+
+pytestmark = TRANSMIT
 
 SMALL = TLConfig(**{name: Credits(pool=4) for name in CLASSES})
 

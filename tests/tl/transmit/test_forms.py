@@ -15,7 +15,7 @@ from support.tl.stimulus import (
     request,
     write_response,
 )
-from support.tl.transmit import Partner, check, run
+from support.tl.transmit import TRANSMIT, Partner, check, run
 from ualink.config import AddressCacheConfig, Credits, TLConfig
 from ualink_sim.model.tl.fields import (
     CompressedReadResponse,
@@ -24,6 +24,8 @@ from ualink_sim.model.tl.fields import (
     UncompressedRequest,
     UncompressedResponse,
 )
+
+pytestmark = TRANSMIT
 
 SMALL = TLConfig(**{name: Credits(pool=4) for name in CLASSES})
 

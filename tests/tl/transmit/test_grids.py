@@ -19,8 +19,10 @@ from support.tl.stimulus import (
     request_field,
     write_response,
 )
-from support.tl.transmit import Partner, check, run
+from support.tl.transmit import TRANSMIT, Partner, check, run
 from ualink.config import AddressCacheConfig, Credits, TLConfig
+
+pytestmark = TRANSMIT
 
 COMMANDS = {"R": READ, "W": WRITE, "WF": WRITE_FULL, "AR": ATOMIC_R, "AN": ATOMIC_NR}
 CONFIG = TLConfig(

@@ -21,11 +21,13 @@ from support.tl.stimulus import (
     response_field,
     write_response,
 )
-from support.tl.transmit import Partner, check, run
+from support.tl.transmit import TRANSMIT, Partner, check, run
 from ualink.config import Credits, TLConfig
 from ualink_sim.model.tl.byte_enables import encode_byte_enables
 from ualink_sim.model.tl.rate_limit import REQUEST_LIMIT, RateLimit
 from ualink_sim.model.tl.sequence import DataHalfFlit, Issue, ReceiveSequence, TransmitSequence
+
+pytestmark = TRANSMIT
 
 SMALL = TLConfig(**{name: Credits(pool=4) for name in CLASSES})
 SCARCE = {(kind, bucket): 4 for kind in CLASSES for bucket in (None, 1, 3)}
