@@ -26,17 +26,16 @@ STATION = {
     "dl": {"replay_depth": 8, "idle_flit_times": 8},
 }
 """Small buffers and a short stay in Idle: what is simulated here is as large as it must be, not more."""
+RECONCILING = {**STATION, "phy": {"rate": 400}}
 DESIGNS = {
-    "station-1": ("station", STATION, 1),
-    "station-2": ("station", {**STATION, "phy": {"rate": 400}}, 2),
-    "controller-4": ("controller", STATION, 4),
     "controller-clocks": ("controller", {**STATION, "separate_upli_clock": True}, 1),
-    "switch-1": ("switch", {"stations": 2, "route_entries": 8, "station": STATION}, 1),
+    "controller-4": ("controller", STATION, 4),
+    "switch-2": ("switch", {"stations": 2, "route_entries": 8, "station": RECONCILING}, 2),
 }
-FOUR_STATE = ("controller-4", "controller-clocks")
-"""These have all of a station in them, with one port and with four."""
-
-
+"""Whatever there is to a station is in one of them: one port, two and four, one clock and two, with and without
+reconciliation sublayers, that of an accelerator and of a switch."""
+FOUR_STATE = ("controller-clocks", "controller-4")
+"""These speak as data links do, with one port and with four."""
 FAULTY_PORTS = {
     **{name: ("input", 1) for name in ("clk", "rst", "dl_config__0__enable", "rs__rx__valid", "rs__tx__ready")},
     "rs__rx__payload": ("input", 518),
@@ -58,6 +57,12 @@ endmodule
 def _designs():
     """Tests of one design share a worker of a parallel run, and what was generated."""
     return [pytest.param(name, marks=pytest.mark.xdist_group(f"generate-{name}")) for name in DESIGNS]
+
+
+def _only(name):
+    """A test of one design."""
+    parameter = pytest.param(name, marks=pytest.mark.xdist_group(f"generate-{name}"))
+    return pytest.mark.parametrize("files", [parameter], indirect=True)
 
 
 @pytest.fixture(scope="module", params=_designs())
@@ -90,7 +95,6 @@ def test_verilator_warns_of_nothing_but_the_waived(files):
     assert "%Warning" not in _lint(verilog, waived.name)
 
 
-@pytest.mark.xdist_group("generate-station-1")
 def test_waivers_leave_other_warnings_of_their_rules(tmp_path):
     """The message of a waiver must not cover a truncated sum, nor one rule another."""
     faulty = "module ualink_faulty(input [3:0] a, output [2:0] b, output c);\n  assign b = a + 4'd1;\nendmodule\n"
@@ -183,7 +187,7 @@ def test_yosys_finds_no_latch_no_loop_and_no_undriven_wire(files):
     assert run.returncode == 0, run.stdout + run.stderr
 
 
-@pytest.mark.parametrize("files", _designs()[:1], indirect=True)
+@_only("controller-clocks")
 def test_yosys_synthesises_a_small_station(files):
     """Module by module to words that are added, chosen and kept; at length down to gates and flip-flops, memories too,
     because none is left to a macro here."""
@@ -200,7 +204,6 @@ def test_yosys_synthesises_a_small_station(files):
     assert "cells" in (verilog.parent / "stat.txt").read_text()
 
 
-@pytest.mark.xdist_group("generate-station-1")
 @pytest.mark.parametrize(
     ("body", "complaint"),
     [
@@ -244,18 +247,19 @@ def test_no_memory_is_written_at_power_up(files):
     assert not re.search(r"^\s*initial\b", files[0].read_text(), re.MULTILINE)
 
 
-@pytest.mark.xdist_group("generate-station-1")
-@pytest.mark.parametrize("files", ["station-1"], indirect=True)
+@_only("controller-4")
 def test_another_process_writes_the_same_bytes(files, tmp_path):
     """Under another hash seed, so that an order that comes from a set would show."""
     program = (
         "import json, sys; from pathlib import Path; from ualink.config import StationConfig, from_dict; "
         "from ualink.emit.generate import write_design; "
-        "config = from_dict(StationConfig, json.loads(sys.argv[1]), 'test'); "
-        "write_design('station', config.replace(ports=1), Path(sys.argv[2]))"
+        "config = from_dict(StationConfig, json.loads(sys.argv[2]), 'test'); "
+        "write_design(sys.argv[1], config.replace(ports=int(sys.argv[3])), Path(sys.argv[4]))"
     )
+    what, values, ports = DESIGNS["controller-4"]
+    arguments = [what, json.dumps(values), str(ports), str(tmp_path)]
     seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"
     environment = {**os.environ, "PYTHONHASHSEED": seed}
-    subprocess.run([sys.executable, "-c", program, json.dumps(STATION), str(tmp_path)], env=environment, check=True)
+    subprocess.run([sys.executable, "-c", program, *arguments], env=environment, check=True)
     for path in files:
         assert (tmp_path / path.name).read_bytes() == path.read_bytes()
