@@ -5,14 +5,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from dl_link_partner.data_link_top import DataLinkTop
+from dl_link_partner.data_link_top import MODEL
 
-from ualink.emit.verilog import to_verilog
-from ualink_sim.simulator import RunOptions, build
+from ualink_sim.simulator import RunOptions, build_once
 
 LOG = Path("dl_link_partner.log")
 
 print("compiling the data link (a minute the first time)")
-model = build({"data_link.v": to_verilog(DataLinkTop(), "data_link")}, "data_link")
-model.run("dl_link_partner.bench", options=RunOptions(log=LOG))
+build_once(*MODEL).run("dl_link_partner.bench", options=RunOptions(log=LOG))
 print(f"passed; functional coverage of the run is in {LOG}")

@@ -1,11 +1,14 @@
 """The device of the example: this project's data link of one port, with plain ports all round."""
 
+from pathlib import Path
+
 from amaranth.hdl import Const, Module
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.config import DLConfig
 from ualink.dl.layer import DataLink
+from ualink.emit.verilog import to_verilog
 
 CONFIG = DLConfig(replay_depth=255, idle_flit_times=8, rx_replay_limit=40, tx_ack_time_out=2_000)
 
@@ -36,3 +39,11 @@ class DataLinkTop(wiring.Component):
                 continue  # ready of a stream that is always ready: nobody asks
             m.d.comb += value.eq(port) if member.flow == In else port.eq(value)
         return m
+
+
+def _sources() -> dict[str, str]:
+    return {"data_link.v": to_verilog(DataLinkTop(), "data_link")}
+
+
+MODEL = (_sources, "data_link", Path(__file__).read_text())
+"""What ``build_once`` takes to compile the model of it, or to find it again."""

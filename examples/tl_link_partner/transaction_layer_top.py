@@ -1,10 +1,13 @@
 """The device of the example: this project's transaction layer of one port, with plain ports all round."""
 
+from pathlib import Path
+
 from amaranth.hdl import Cat, Const, Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.config import Credits, TLConfig
+from ualink.emit.verilog import to_verilog
 from ualink.lib.parity import byte_parity, even_parity
 from ualink.tl.layer import TransactionLayer
 
@@ -53,3 +56,11 @@ class TransactionLayerTop(wiring.Component):
             Cat(self.tx_flit.data, self.tx_flit.message).eq(Cat(taken.p.data, taken.p.message)),
         ]
         return m
+
+
+def _sources() -> dict[str, str]:
+    return {"transaction_layer.v": to_verilog(TransactionLayerTop(), "transaction_layer")}
+
+
+MODEL = (_sources, "transaction_layer", Path(__file__).read_text())
+"""What ``build_once`` takes to compile the model of it, or to find it again."""

@@ -1,5 +1,6 @@
 """Ports on one data path, linked to each other, run by firmware through their registers."""
 
+import functools
 import random
 
 import pytest
@@ -16,19 +17,22 @@ from ualink.dl.registers.block import DLRegisterBlock
 from ualink.phy.interface import SlotStatus, TxKind
 
 CONFIG = DLConfig(replay_depth=8, idle_flit_times=4)
+pytestmark = pytest.mark.xdist_group("dl_ports")
 
 
+@functools.cache
 class Bench:
-    """What a port sends comes to the port half a round of the calendar later, in that port's cycle."""
+    """What a port sends comes to the port half a round of the calendar later, in that port's cycle.
+
+    There is one of each number of ports, which each test finds as it is after reset.
+    """
 
     def __init__(self, ports: int):
         self.ports = ports
         self.links = links = Links(CONFIG, ports)
         self.blocks = [DLRegisterBlock(CONFIG, late=True) for _ in range(ports)]
         self.firmware = [Firmware(block.bus) for block in self.blocks]
-        self.rng = random.Random(ports)
-        self.to_send: list[list[int]] = [[] for _ in range(ports)]
-        self.received: list[list[int]] = [[] for _ in range(ports)]
+        self.simulator: Simulator | None = None
         self.slot = slot = Signal(range(ports))
         self.module = m = Module()
         m.submodules.links = links
@@ -121,11 +125,21 @@ class Bench:
 
     def run(self, story):
         """Simulate ``story(ctx)``."""
-        simulator = Simulator(self.module)
-        simulator.add_clock(1e-9)
-        simulator.add_testbench(self.transaction_layers, background=True)
-        simulator.add_testbench(story)
-        simulator.run()
+        self.story = story
+        self.rng = random.Random(self.ports)
+        self.to_send: list[list[int]] = [[] for _ in range(self.ports)]
+        self.received: list[list[int | None]] = [[] for _ in range(self.ports)]
+        if self.simulator is None:
+            self.simulator = Simulator(self.module)
+            self.simulator.add_clock(1e-9)
+            self.simulator.add_testbench(self.transaction_layers, background=True)
+            self.simulator.add_testbench(self._tell)
+        else:
+            self.simulator.reset()
+        self.simulator.run()
+
+    async def _tell(self, ctx):
+        await self.story(ctx)
 
 
 @pytest.mark.req("DL-001", "DL-005", "DL-007", "DL-025")

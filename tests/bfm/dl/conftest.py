@@ -4,14 +4,13 @@ import sys
 
 import pytest
 
-from ualink.emit.verilog import to_verilog
-from ualink_sim.simulator import build
+from ualink_sim.simulator import build_once
 
 
 @pytest.fixture(scope="session")
 def data_link(root):
     """The compiled model of ``DataLinkTop``; its modules can be imported from here on."""
     sys.path.insert(0, str(root / "examples"))
-    from dl_link_partner.data_link_top import DataLinkTop
+    from dl_link_partner.data_link_top import MODEL
 
-    return build({"data_link.v": to_verilog(DataLinkTop(), "data_link")}, "data_link")
+    return build_once(*MODEL)

@@ -4,14 +4,13 @@ import sys
 
 import pytest
 
-from ualink.emit.verilog import to_verilog
-from ualink_sim.simulator import build
+from ualink_sim.simulator import build_once
 
 
 @pytest.fixture(scope="session")
 def transaction_layer(root):
     """The compiled model of ``TransactionLayerTop``; its modules can be imported from here on."""
     sys.path.insert(0, str(root / "examples"))
-    from tl_link_partner.transaction_layer_top import TransactionLayerTop
+    from tl_link_partner.transaction_layer_top import MODEL
 
-    return build({"transaction_layer.v": to_verilog(TransactionLayerTop(), "transaction_layer")}, "transaction_layer")
+    return build_once(*MODEL)
