@@ -15,7 +15,7 @@ def settle_clocks(rtlil: str) -> str:
     Without that, a design of two clocks would have another text in another process.
     """
     lines = rtlil.splitlines(keepends=False)
-    places: dict[tuple[str, int], list[int]] = {}
+    places: dict[tuple[str, int], list[tuple[int, re.Match]]] = {}
     owner = {"wire": 0, "connect": 0}
     for number, line in enumerate(lines):
         word = line.split(maxsplit=1)[0] if line.strip() else ""
@@ -23,11 +23,10 @@ def settle_clocks(rtlil: str) -> str:
             owner["wire"] = number
         elif word == "cell":
             owner["connect"] = number
-        elif word in owner and _DOMAIN_PORT.match(line):
-            places.setdefault((word, owner[word]), []).append(number)
-    for numbers in places.values():
-        found = [_DOMAIN_PORT.match(lines[number]) for number in numbers]
-        settled = sorted(found, key=lambda one: (one[3] or "", one[4]))
-        for number, here, port in zip(numbers, found, settled, strict=True):
+        elif word in owner and (found := _DOMAIN_PORT.match(line)):
+            places.setdefault((word, owner[word]), []).append((number, found))
+    for group in places.values():
+        settled = sorted((port for _, port in group), key=lambda port: (port[3] or "", port[4]))
+        for (number, here), port in zip(group, settled, strict=True):
             lines[number] = here[1] + port[2]
     return "\n".join(lines) + "\n"
