@@ -5,6 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.dl.interface import TL_FLIT_LAYOUT, tl_flit_signature
+from ualink.lib.headed_queue import HeadedQueue
 from ualink.lib.parity import byte_parity, even_parity
 from ualink.tl.format.half_flits import CONTROL_CONTENT_LAYOUT, CONTROL_COUNTS_LAYOUT, HALF_FLIT_LAYOUT
 
@@ -61,8 +62,8 @@ class HalfFlitSequence(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.slots = slots = HalfFlitSlots()
-        leaves, kept = Signal(), Signal()
-        room = ~self.tx_flit.valid | self.tx_flit.ready
+        m.submodules.made = made = HeadedQueue(TL_FLIT_LAYOUT, 2)
+        leaves = Signal()
         m.d.comb += [
             slots.offered.eq(self.offered),
             slots.request_half_flits.eq(self.counts.request_half_flits),
@@ -71,7 +72,7 @@ class HalfFlitSequence(wiring.Component):
             slots.two.eq(self.counts.two),
             slots.tagged.eq(self.counts.tagged),
             slots.outstanding.eq(self.outstanding),
-            slots.advance.eq(~kept),
+            slots.advance.eq(made.input.ready),
             slots.available.eq(self.available),
             self.pack.eq(slots.pack),
             self.control.eq(slots.control),
@@ -83,7 +84,8 @@ class HalfFlitSequence(wiring.Component):
             self.go.eq(slots.flit),
         ]
 
-        lower, upper = halves = [Signal(HALF_FLIT_LAYOUT, name=name, reset_less=True) for name in _HALVES]
+        halves = [Signal(HALF_FLIT_LAYOUT, name=name, reset_less=True) for name in ("lower", "upper")]
+        lower, upper = halves
         with m.If(slots.advance):
             m.d.sync += leaves.eq(slots.flit)
             with m.Switch(slots.lower):
@@ -98,28 +100,13 @@ class HalfFlitSequence(wiring.Component):
                 with m.Case(UpperSlot.TAGS):
                     m.d.sync += upper.data.eq(self.content.tags)
 
-        # The DL is ready late. What leaves when it is not is kept, and only then does the next flit wait.
-        keeper = [Signal(HALF_FLIT_LAYOUT, name=f"kept_{name}", reset_less=True) for name in _HALVES]
-        following = [Signal(HALF_FLIT_LAYOUT, name=f"next_{name}") for name in _HALVES]
-        for half, place, chosen in zip(halves, keeper, following, strict=True):
-            m.d.comb += chosen.eq(Mux(kept, place, half))
-            with m.If(~kept):
-                m.d.sync += place.eq(half)
-        m.d.sync += kept.eq((kept | leaves) & ~room)
-
-        stored = Signal(TL_FLIT_LAYOUT, reset_less=True)
-        m.d.comb += self.tx_flit.p.eq(stored)
-        with m.If(room):
-            m.d.sync += [
-                self.tx_flit.valid.eq(kept | leaves),
-                stored.data.eq(Cat(half.data for half in following)),
-                stored.message.eq(Cat(half.message for half in following)),
-                # Nothing resets this register: a member that is not driven would stay what it was at power-up.
-                stored.error.eq(0),
-                stored.parity.eq(byte_parity(Cat(half.data for half in following))),
-                stored.control_parity.eq(even_parity(*(half.message for half in following))),
-            ]
+        # The DL is ready late: two places between hear of it a cycle later.
+        wiring.connect(m, made.output, wiring.flipped(self.tx_flit))
+        m.d.comb += [
+            made.input.valid.eq(leaves),
+            made.input.p.data.eq(Cat(half.data for half in halves)),
+            made.input.p.message.eq(Cat(half.message for half in halves)),
+            made.input.p.parity.eq(byte_parity(Cat(half.data for half in halves))),
+            made.input.p.control_parity.eq(even_parity(lower.message, upper.message)),
+        ]
         return m
-
-
-_HALVES = ("lower", "upper")
