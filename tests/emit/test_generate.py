@@ -96,12 +96,16 @@ def test_verilator_warns_of_nothing_but_the_waived(files):
 
 
 def test_waivers_leave_other_warnings_of_their_rules(tmp_path):
-    """The message of a waiver must not cover a truncated sum, nor one rule another."""
-    faulty = "module ualink_faulty(input [3:0] a, output [2:0] b, output c);\n  assign b = a + 4'd1;\nendmodule\n"
+    """The message of a waiver must not cover a truncated sum nor a name that a person gave, nor one rule another."""
+    faulty = (
+        "module ualink_faulty(input [3:0] a, output [2:0] b, output c, output d);\n  assign b = a + 4'd1;\n"
+        "  function hides;\n    input a_0;\n    reg a;\n    begin\n      a = a_0; hides = a;\n    end\n  endfunction\n"
+        "  assign d = hides(b[0]);\nendmodule\n"
+    )
     (tmp_path / "ualink_faulty.v").write_text(faulty)
     (tmp_path / "ualink_faulty.vlt").write_text(waivers("ualink_faulty"))
     warned = set(re.findall(r"%Warning-(\w+)", _lint(tmp_path / "ualink_faulty.v", "ualink_faulty.vlt")))
-    assert warned == {"WIDTHTRUNC", "UNDRIVEN"}
+    assert warned == {"WIDTHTRUNC", "UNDRIVEN", "VARHIDDEN"}
 
 
 def test_every_waiver_has_its_reason_above_it(files):

@@ -32,6 +32,11 @@ WAIVERS = (
         "The pointers of a FIFO between two clocks are held from the reset of one at once until a clock of the other.",
     ),
     (
+        "VARHIDDEN",
+        "Declaration of signal hides declaration in upper scope: '_*_'",
+        "Yosys numbers the functions of each module; one of the module around it may have the same number.",
+    ),
+    (
         "UNUSEDSIGNAL",
         "Bits of signal are not used*",
         "A beat crosses the layers whole, and a sum has its carry, also where only a part of them is used.",
