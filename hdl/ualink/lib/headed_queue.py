@@ -70,15 +70,19 @@ class HeadedQueue(Queue):
         for pointer, moves in ((newest, pushed), (oldest, popped)):
             with m.If(moves):
                 m.d.sync += pointer.eq(pointer.rotate_left(1))
-        becomes = [Mux(free[n], Mux(due[n], behind, payload), head) for n, head in enumerate(heads)]
-        m.d.sync += [head.eq(value) for head, value in zip(heads, becomes)]
-        shown = _selected(oldest, heads)
+        becomes = [Signal.like(head, name=f"next_{n}") for n, head in enumerate(heads)]
+        for n, (head, value) in enumerate(zip(heads, becomes)):
+            m.d.comb += value.eq(Mux(free[n], Mux(due[n], behind, payload), head))
+            m.d.sync += head.eq(value)
+        chosen = Signal.like(heads[0], name="chosen")
+        m.d.comb += chosen.eq(_selected(oldest, heads))
+        shown = chosen
         if self._early:
             early = Signal(len(self._early), reset_less=True)
             follows = _selected(oldest.rotate_left(1), [self._early_of(value) for value in becomes])
             m.d.sync += early.eq(Mux(popped, follows, Mux(inside.some, early, self._early_of(payload))))
             copies = dict(zip(self._early, early))
-            shown = Cat(copies.get(n, bit) for n, bit in enumerate(shown))
+            shown = Cat(copies.get(n, bit) for n, bit in enumerate(chosen))
         m.d.comb += Value.cast(self.output.p).eq(shown)
         return m
 
