@@ -12,7 +12,7 @@ from ualink.lib.interleave import Interleaver
 from ualink.lib.select import of_now
 from ualink.phy.interface import RSSignature
 
-__all__ = ["FIRMWARE_MEMBERS", "Links", "of_now"]
+__all__ = ["FIRMWARE_MEMBERS", "Links"]
 
 FIRMWARE_MEMBERS = ("uart_tx", "uart_rx", "config", "status")
 """Members of a data link that exist once per port."""

@@ -20,8 +20,9 @@ class Completer(Agent):
     Beat mode). A beat taken in cycle t is on the interface in t + 2 at the earliest and offered by its receiver in
     t + 4.
 
-    The k-th Request with data of a port owns that port's next ``num_beats`` + 1 OrigData beats. Whoever has the first
-    beat of a Read Response taken also offers the others, without a gap from slot to slot of the port.
+    The k-th Request with data of a port owns that port's next ``num_beats`` + 1 OrigData beats. Once the
+    first beat of a Read Response has been taken, the others are offered from the next cycle on, without a gap from slot
+    to slot of the port.
 
     Attributes
     ----------

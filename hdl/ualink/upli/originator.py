@@ -19,8 +19,8 @@ class Originator(Agent):
     pass and one with data waits. A beat taken in cycle t is on the interface in t + 2 at the earliest and offered by
     its receiver in t + 4.
 
-    Whoever has a Request with data taken also offers its OrigData beats, from the cycle after that of both it and the
-    first beat on without a gap from slot to slot of the port.
+    Once a Request with data and its first beat have both been taken, the other beats are offered from the next cycle
+    on, without a gap from slot to slot of the port.
 
     Attributes
     ----------
