@@ -62,7 +62,7 @@ def test_sender_accounts(ports):
             drive_return(ctx, dut.credit, returns, some)
             port, vc = rng.randrange(ports), rng.randrange(4)
             ctx.set(dut.port, port)
-            ctx.set(dut.vc, vc)
+            ctx.set(dut.vc, 1 << vc)
             usable = held[port, "pool"] + held[port, vc]
             assert ctx.get(dut.available) == (1 << min(usable, 4)) - 1
             if usable:
@@ -245,7 +245,7 @@ class AccountBench(wiring.Component):
             dut.credit.vld.eq(self.vld),
             dut.credit.pool.eq(self.pool),
             dut.port.eq(self.spend_port),
-            dut.vc.eq(self.spend_vc),
+            dut.vc.eq(1 << self.spend_vc),
             dut.spend.eq(self.spend),
             Assume(self.spend_port < 2),
             Assume(~self.spend | (dut.available != 0)),

@@ -8,7 +8,7 @@ from amaranth.sim import Simulator
 
 from ualink.config import ConfigError
 from ualink.upli.channels import CHANNEL_LAYOUTS
-from ualink.upli.departure import Departure
+from ualink.upli.departure import DUE_LAYOUT, Departure
 
 FIELDS = ("tag", "vc", "num_beats", "cmd", "auth_tag", "data")
 """What tells beats apart, as far as a channel has it."""
@@ -29,8 +29,10 @@ def made(rng, channel: str, number: int) -> dict[str, int]:
     return beat
 
 
-def due_of(beat: dict[str, int]) -> tuple[int, int, int]:
-    return beat.get("cmd", 0) >> 5, beat.get("num_beats", 0), beat["vc"]
+def due_of(beat: dict[str, int]) -> dict[str, int]:
+    """``DUE_LAYOUT`` of it, which has numbers twice, as such and in one-hot bits."""
+    asks = {"num_beats": beat["num_beats"], "asks": 1 << beat["num_beats"]} if "num_beats" in beat else {}
+    return {"with_data": beat.get("cmd", 0) >> 5, "num_beats": 0, "asks": 0, "vc": 1 << beat["vc"]} | asks
 
 
 @pytest.mark.parametrize("ports", [1, 2, 4])
@@ -61,7 +63,7 @@ def test_what_is_taken_leaves_in_order(ports, channel, offer, accept):
                 expected = None
             if shown is not None:
                 due = ctx.get(dut.due)
-                assert (due.with_data, due.num_beats, due.vc) == due_of(shown)
+                assert {name: due[name] for name, _ in DUE_LAYOUT} == due_of(shown)
                 assert "auth_tag" not in shown or ctx.get(dut.auth_tag) == shown["auth_tag"]
             accepts = shown is not None and rng.random() < accept
             ctx.set(dut.accept, accepts)

@@ -48,7 +48,7 @@ class Completer(Agent):
         m.d.comb += [
             bursting.eq(to_come != 0),
             dropping.eq(to_drop != 0),
-            paid.eq(Mux(bursting, credits[0], credits.bit_select(rd_rsp.due.num_beats, 1))),
+            paid.eq(Mux(bursting, credits[0], (credits & rd_rsp.due.asks).any())),
             rd_drops.eq(rd_rsp.valid & ~bursting & (self.drop | dropping)),
             sends["rd_rsp"].eq(rd_rsp.valid & ~rd_drops & paid),
             sends["wr_rsp"].eq(wr_rsp.valid & ~self.drop & available["wr_rsp"][0]),

@@ -38,8 +38,8 @@ class SenderCredits(wiring.Component):
     ----------
     credit : the return interface.
     listen : 1 bit, the inbound direction is open.
-    port, vc : the beat that wants to be sent in this cycle.
-    available : 4 bits, bit n: beats of ``vc`` can spend more than n credits of ``port``; 0 while it is not usable.
+    port : of the beat that wants to be sent in this cycle; ``vc`` : 4 bits, bit n: its VC is n; one of them at most.
+    available : 4 bits, bit n: beats of that VC can spend more than n credits of ``port``; 0 while it is not usable.
     pool : 1 bit, class of the credit that ``spend`` takes.
     spend : 1 bit, one credit is spent in this cycle; only with ``available``.
     control_error : 1 bit, the return of the cycle before had wrong parity.
@@ -54,7 +54,7 @@ class SenderCredits(wiring.Component):
                 "credit": In(CreditReturnSignature()),
                 "listen": In(1),
                 "port": In(2),
-                "vc": In(2),
+                "vc": In(VCS),
                 "available": Out(MOST_ASKED),
                 "pool": Out(1),
                 "spend": In(1),
@@ -83,10 +83,7 @@ class SenderCredits(wiring.Component):
             accounts = list(zip(self.accounts[port], self.more[port]))
             pool, *vcs = self.more[port]
             vc = Signal(MOST_ASKED, name=f"port{port}_vc_more")
-            with m.Switch(self.vc):
-                for number, more in enumerate(vcs):
-                    with m.Case(number):
-                        m.d.comb += vc.eq(more)
+            m.d.comb += vc.eq(select_one(self.vc, vcs))
             with m.If(here):
                 m.d.comb += self.pool.eq(pool[0])
                 with m.If(ready):
@@ -97,7 +94,7 @@ class SenderCredits(wiring.Component):
             is_pool = self.credit.pool[port]
             for n, (account, more) in enumerate(accounts):
                 matches = is_pool if n == 0 else ~is_pool & (self.credit.port_vc[port] == n - 1)
-                mine = here & (pool[0] if n == 0 else ~pool[0] & (self.vc == n - 1) & more[0])
+                mine = here & (pool[0] if n == 0 else ~pool[0] & self.vc[n - 1] & more[0])
                 returned = Signal(MOST_ASKED, name=f"{account.name}_returned")
                 m.d.sync += returned.eq(Cat(here_valid & matches & (number == k) for k in range(MOST_ASKED)))
                 overflows.append(_account(m, account, more, returned, mine, self.spend))

@@ -1,6 +1,6 @@
 """Where beats wait until it is decided that they are sent."""
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -13,17 +13,23 @@ from ualink.upli.commands import has_orig_data
 
 __all__ = ["DUE_LAYOUT", "Departure"]
 
-DUE_LAYOUT = data.StructLayout({"with_data": 1, "num_beats": 2, "vc": 2})
-"""What is decided by: the beat is a Request with Originator Data; the beats of its transfer minus one; its VC. What a
-channel does not tell is 0."""
+DUE_LAYOUT = data.StructLayout({"with_data": 1, "num_beats": 2, "asks": 4, "vc": 4})
+"""What is decided by: the beat is a Request with Originator Data; the beats of its transfer minus one; bit n of ``asks``:
+that is n; bit n of ``vc``: its VC is n. What a channel does not tell is 0."""
 
 
 def _due(beat) -> dict[str, Value]:
     """The members of ``DUE_LAYOUT`` that ``beat``, a view with a channel's layout, tells."""
-    told = {name: beat[name] for name in ("num_beats", "vc") if name in beat.shape().members}
+    told: dict[str, Value] = {"vc": _one_hot(beat.vc)}
+    if "num_beats" in beat.shape().members:
+        told |= {"num_beats": beat.num_beats, "asks": _one_hot(beat.num_beats)}
     if "cmd" in beat.shape().members:
         told["with_data"] = has_orig_data(beat.cmd)
     return told
+
+
+def _one_hot(number) -> Value:
+    return Cat(number == n for n in range(1 << len(number)))
 
 
 class Departure(wiring.Component):

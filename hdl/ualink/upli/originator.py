@@ -48,7 +48,7 @@ class Originator(Agent):
             bursting.eq(to_come != 0),
             dropping.eq(to_drop != 0),
             with_data.eq(req.due.with_data),
-            may_start.eq(orig_data.valid & ~bursting & available["orig_data"].bit_select(req.due.num_beats, 1)),
+            may_start.eq(orig_data.valid & ~bursting & (available["orig_data"] & req.due.asks).any()),
             sends["req"].eq(req.valid & ~self.drop & ~dropping & available["req"][0] & (~with_data | may_start)),
             sends["orig_data"].eq(
                 (sends["req"] & with_data) | (bursting & orig_data.valid & available["orig_data"][0])

@@ -48,7 +48,7 @@ class Sender(wiring.Component):
     connected : 1 bit, both directions of the interface are open; ``listen``: credits may come in.
     slot : port that owns this cycle.
     beat : what would be sent for that port, unless ``hold``, 1 bit, as of ``Departure``.
-    vc, auth_tag : 2 and 64 bits, of the beat that may be sent.
+    vc : 4 bits, bit n: the beat that may be sent is of VC n; ``auth_tag`` : 64 bits of it.
     available : 4 bits, bit n: more than n credits are there for that VC.
     send : 1 bit, that beat is sent; only with ``available``.
     control_error, protocol_error : 1 bit, of this cycle's credit return: wrong parity; more credits than can be
@@ -67,7 +67,7 @@ class Sender(wiring.Component):
                 "slot": In(2),
                 "beat": In(CHANNEL_LAYOUTS[channel]),
                 "hold": In(1),
-                "vc": In(2),
+                "vc": In(4),
                 "auth_tag": In(64),
                 "available": Out(4),
                 "send": In(1),
