@@ -1,6 +1,8 @@
 """The queue of received beats does in every cycle what a plain queue does."""
 
+import itertools
 import random
+from collections import deque
 
 import pytest
 from amaranth.hdl import Module
@@ -8,15 +10,17 @@ from amaranth.lib import data
 
 from support.tl.address import simulate
 from ualink.lib.queue import Queue
+from ualink.upli.beat_data import BeatData
 from ualink.upli.beat_queue import BeatQueue
 from ualink.upli.channels import CHANNEL_LAYOUTS
 
 
+@pytest.mark.parametrize("depth", [5, 17, 18])
 @pytest.mark.parametrize("channel", ["req", "orig_data", "rd_rsp", "wr_rsp"])
-def test_it_is_a_queue(channel):
-    """Every field comes out with its beat, whether of a memory or of registers."""
+def test_it_is_a_queue(channel, depth):
+    """Every field comes out with its beat, whether of a memory, of two or of registers."""
     shape = data.StructLayout({"beat": CHANNEL_LAYOUTS[channel], "pool": 1, "void": 1})
-    queues = [Queue(shape, 5), BeatQueue(shape, 5)]
+    queues = [Queue(shape, depth), BeatQueue(shape, depth)]
     m = Module()
     m.submodules += queues
     rng = random.Random(channel)
@@ -42,3 +46,44 @@ def test_it_is_a_queue(channel):
         assert offered > 200
 
     simulate(m, bench)
+
+
+@pytest.mark.parametrize("depth", [*range(1, 7), 17])
+def test_data_keep_up_whatever_comes_and_goes(depth):
+    """From each level on, and for either memory to begin with, all that may come and go within four cycles."""
+    dut = BeatData(8, depth)
+
+    async def bench(ctx):
+        inside, number = deque(), 0
+
+        async def step(comes, goes):
+            nonlocal number
+            number += 1
+            ctx.set(dut.room, len(inside) < depth)
+            pushes, pops = comes and len(inside) < depth, goes and bool(inside)
+            # What stands there while nothing comes must not matter.
+            ctx.set(dut.coming, number % 251)
+            ctx.set(dut.pushed, pushes)
+            ctx.set(dut.popped, pops)
+            if inside:
+                assert ctx.get(dut.oldest) == inside[0], (number, len(inside))
+            await ctx.tick()
+            if pops:
+                inside.popleft()
+            if pushes:
+                inside.append(number % 251)
+
+        for level in range(depth + 1):
+            for odd in range(2):
+                for events in itertools.product(range(4), repeat=4):
+                    while inside:
+                        await step(0, 1)
+                    for _ in range(odd):
+                        await step(1, 0)
+                        await step(0, 1)
+                    while len(inside) < level:
+                        await step(1, 0)
+                    for event in events:
+                        await step(event & 1, event >> 1)
+
+    simulate(dut, bench)

@@ -7,11 +7,15 @@ from amaranth.lib.wiring import In, Out
 from ualink.lib.headed_queue import HeadedQueue
 from ualink.lib.queue import Queue
 
+from .beat_data import BeatData
+
 __all__ = ["BeatQueue"]
 
 WIDE = ("data", "byte_en")
 """Fields of a beat that nobody decides by."""
 
+FEW = 16
+"""Beats whose data are in LUT RAMs of an FPGA, of which two would be twice as many."""
 
 DECISIVE = ("cmd", "num_beats", "status", "offset", "last", "vc", "pool", "void", "credit")
 """Members, and fields of a beat, by which it is decided whether a beat may go."""
@@ -48,25 +52,36 @@ class BeatQueue(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        # Both do the same in each cycle.
         m.submodules.narrow = narrow = HeadedQueue(self._narrow, self.depth, decisive=DECISIVE)
-        queues = [narrow]
-        if self._wide.members:
-            m.submodules.wide = wide = Queue(self._wide, self.depth)
-            queues.append(wide)
-        for queue in queues:
-            m.d.comb += [queue.input.valid.eq(self.input.valid), queue.output.ready.eq(self.output.ready)]
         m.d.comb += [
+            narrow.input.valid.eq(self.input.valid),
+            narrow.output.ready.eq(self.output.ready),
             self.input.ready.eq(narrow.input.ready),
             self.output.valid.eq(narrow.output.valid),
             self.level.eq(narrow.level),
         ]
-        for outside, inside, is_input in (
-            (self.input.p, [queue.input.p for queue in queues], True),
-            (self.output.p, [queue.output.p for queue in queues], False),
+        coming, oldest = self._wide_part(m, narrow) if self._wide.members else (None, None)
+        for outside, inside, wide, is_input in (
+            (self.input.p, narrow.input.p, coming, True),
+            (self.output.p, narrow.output.p, oldest, False),
         ):
-            pairs = [(outside[name], inside[0][name]) for name in self._others]
-            pairs += [(outside.beat[name], inside[0].beat[name]) for name, _ in self._beat]
-            pairs += [(outside.beat[name], inside[1][name]) for name, _ in self._wide]
+            pairs = [(outside[name], inside[name]) for name in self._others]
+            pairs += [(outside.beat[name], inside.beat[name]) for name, _ in self._beat]
+            pairs += [(outside.beat[name], wide[name]) for name, _ in self._wide]
             m.d.comb += [within.eq(outer) if is_input else outer.eq(within) for outer, within in pairs]
         return m
+
+    def _wide_part(self, m, narrow):
+        """What comes and the oldest of the ``WIDE`` fields, beside ``narrow``."""
+        if self.depth <= FEW:
+            # It does the same in each cycle.
+            m.submodules.wide = queue = Queue(self._wide, self.depth)
+            m.d.comb += [queue.input.valid.eq(self.input.valid), queue.output.ready.eq(self.output.ready)]
+            return queue.input.p, queue.output.p
+        m.submodules.wide = wide = BeatData(self._wide, self.depth)
+        m.d.comb += [
+            wide.room.eq(narrow.input.ready),
+            wide.pushed.eq(self.input.valid & narrow.input.ready),
+            wide.popped.eq(narrow.output.valid & self.output.ready),
+        ]
+        return wide.coming, wide.oldest

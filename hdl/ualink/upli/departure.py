@@ -14,8 +14,8 @@ from ualink.upli.commands import has_orig_data
 __all__ = ["DUE_LAYOUT", "Departure"]
 
 DUE_LAYOUT = data.StructLayout({"with_data": 1, "num_beats": 2, "asks": 4, "vc": 4})
-"""What is decided by: the beat is a Request with Originator Data; the beats of its transfer minus one; bit n of ``asks``:
-that is n; bit n of ``vc``: its VC is n. What a channel does not tell is 0."""
+"""What is decided by: the beat is a Request with Originator Data; the beats of its transfer minus one; that is n, in
+bit n of ``asks``; its VC is n, in bit n of ``vc``. What a channel does not tell is 0."""
 
 
 def _due(beat) -> dict[str, Value]:

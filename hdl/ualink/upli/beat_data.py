@@ -1,0 +1,78 @@
+"""Data of received beats beside the queue that has the rest of them."""
+
+from amaranth.hdl import Cat, Module, Mux, Shape, Signal, Value
+from amaranth.lib import memory, wiring
+from amaranth.lib.wiring import In, Out
+
+from ualink.checks import check_integer
+from ualink.lib.memory_marks import NEVER_MEET
+from ualink.lib.queue import ram_attributes, successor
+from ualink.lib.select import select_one
+
+__all__ = ["BeatData"]
+
+
+class BeatData(wiring.Component):
+    """Keeps a payload for each entry of a queue of ``depth``, which says when one comes and one leaves.
+
+    What is ``pushed`` and ``popped`` comes late in a cycle and reaches no address: payloads are in two memories in
+    turn, so that the one whose payload has left has a cycle to read its next one. A payload that the memory would have
+    to give in the cycle in which it is written goes round it.
+
+    Parameters
+    ----------
+    shape : shape-like of one payload.
+    depth : int, 1 or more: payloads that fit.
+
+    Members
+    -------
+    room : 1 bit, register of the queue: it is not full.
+    pushed : 1 bit, ``coming`` enters; only with ``room``.
+    popped : 1 bit, the oldest leaves; not without one.
+    oldest : that payload, one memory read and a multiplexer behind registers; from the cycle after it was pushed.
+    """
+
+    def __init__(self, shape, depth: int):
+        check_integer("beat_data.depth", depth, 1)
+        self.shape, self.depth = shape, depth
+        super().__init__({"room": In(1), "coming": In(shape), "pushed": In(1), "popped": In(1), "oldest": Out(shape)})
+
+    def elaborate(self, platform):
+        m = Module()
+        rows = (self.depth + 1) // 2
+        kept = Signal(Shape.cast(self.shape).width, reset_less=True)
+        m.d.sync += kept.eq(Value.cast(self.coming))
+        # In one-hot bits the memory that the next payload goes to, and the one that has the oldest.
+        into, turn = Signal(2, init=1), Signal(2, init=1)
+        for pointer, moves in ((into, self.pushed), (turn, self.popped)):
+            with m.If(moves):
+                m.d.sync += pointer.eq(pointer.rotate_left(1))
+        given, rounds = [], []
+        for n in range(2):
+            attrs = NEVER_MEET | (ram_attributes(self.shape, rows) or {})
+            m.submodules[f"storage_{n}"] = storage = memory.Memory(shape=len(kept), depth=rows, init=[], attrs=attrs)
+            write, read = storage.write_port(), storage.read_port()
+            m.d.comb += [
+                write.addr.eq(_row(m, self.pushed & into[n], rows, f"write_{n}")),
+                write.data.eq(Value.cast(self.coming)),
+                write.en.eq(self.pushed & into[n]),
+                read.addr.eq(_row(m, self.popped & turn[n], rows, f"read_{n}")),
+            ]
+            given.append(read.data)
+            # It is the row that is read, and with room in the queue nothing is in it.
+            rounds.append(self.room & into[n] & (write.addr == read.addr))
+        # Where the next cycle's oldest comes from: ``kept`` or a memory.
+        source = Signal(3, reset_less=True)
+        stay, leave = (Cat((Cat(rounds) & whose).any(), ~Cat(rounds) & whose) for whose in (turn, turn.rotate_left(1)))
+        m.d.sync += source.eq(Mux(self.popped, leave, stay))
+        m.d.comb += Value.cast(self.oldest).eq(select_one(source, [kept, *given]))
+        return m
+
+
+def _row(m, moves, rows, name):
+    """The row of a pointer that moves on in the cycle after ``moves``."""
+    moved, before = Signal(name=f"{name}_moved"), Signal(range(rows), name=f"{name}_before")
+    row = Signal(range(rows), name=f"{name}_row")
+    m.d.comb += row.eq(Mux(moved, successor(before, rows - 1), before))
+    m.d.sync += [moved.eq(moves), before.eq(row)]
+    return row
