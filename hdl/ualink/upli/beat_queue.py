@@ -60,7 +60,7 @@ class BeatQueue(wiring.Component):
             self.output.valid.eq(narrow.output.valid),
             self.level.eq(narrow.level),
         ]
-        coming, oldest = self._wide_part(m, narrow) if self._wide.members else (None, None)
+        coming, oldest = self._wide_part(m, narrow) if self._wide.members else ({}, {})
         for outside, inside, wide, is_input in (
             (self.input.p, narrow.input.p, coming, True),
             (self.output.p, narrow.output.p, oldest, False),
