@@ -1,6 +1,6 @@
 """What Drop Mode does to the beats that come from UPLI (UALink_200 §3.1.3)."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -61,30 +61,28 @@ class DropGate(wiring.Component):
 
     def _gate_requests(self, m):
         # Beats to come, first those of Requests that passed, then those of dropped ones: none passes behind these.
-        to_pass, to_drop = Signal(range(self.most + 1)), Signal(range(self.most + 1))
+        to_pass, to_drop, owed = (_Owed(self.most, name) for name in ("to_pass", "to_drop", "owed"))
         passes, drops, beats = Signal(), Signal(), Signal(range(5))
-        room = to_pass + to_drop + 4 <= self.most
         req, orig_data = self.req, self.orig_data
         m.d.comb += [
             self.tx_req.p.eq(req.p),
-            self.tx_req.valid.eq(req.valid & room & ~self.dropping & (to_drop == 0)),
+            self.tx_req.valid.eq(req.valid & owed.room & ~self.dropping & ~to_drop.some),
             passes.eq(self.tx_req.valid & self.tx_req.ready),
-            drops.eq(req.valid & room & self.dropping),
-            req.ready.eq(room & Mux(self.dropping, 1, self.tx_req.ready & (to_drop == 0))),
+            drops.eq(req.valid & owed.room & self.dropping),
+            req.ready.eq(owed.room & Mux(self.dropping, 1, self.tx_req.ready & ~to_drop.some)),
             beats.eq(Mux(req.p.cmd[5], req.p.num_beats + 1, 0)),
         ]
         data_passes, data_drops = Signal(), Signal()
         m.d.comb += [
             self.tx_orig_data.p.eq(orig_data.p),
-            self.tx_orig_data.valid.eq(orig_data.valid & (to_pass != 0)),
-            orig_data.ready.eq(Mux(to_pass != 0, self.tx_orig_data.ready, to_drop != 0)),
+            self.tx_orig_data.valid.eq(orig_data.valid & to_pass.some),
+            orig_data.ready.eq(Mux(to_pass.some, self.tx_orig_data.ready, to_drop.some)),
             data_passes.eq(self.tx_orig_data.valid & self.tx_orig_data.ready),
-            data_drops.eq(orig_data.valid & (to_pass == 0) & (to_drop != 0)),
+            data_drops.eq(orig_data.valid & ~to_pass.some & to_drop.some),
         ]
-        m.d.sync += [
-            to_pass.eq(to_pass + Mux(passes, beats, 0) - data_passes),
-            to_drop.eq(to_drop + Mux(drops, beats, 0) - data_drops),
-        ]
+        to_pass.count(m, passes, beats, data_passes)
+        to_drop.count(m, drops, beats, data_drops)
+        owed.count(m, passes | drops, beats, data_passes | data_drops)
 
     def _gate_read_responses(self, m):
         rest, dropped = Signal(2), Signal()  # beats to come of a burst, and whether its first one was dropped
@@ -99,3 +97,23 @@ class DropGate(wiring.Component):
         ]
         with m.If(rd_rsp.valid & rd_rsp.ready):
             m.d.sync += [rest.eq(Mux(first, rd_rsp.p.num_beats, rest - 1)), dropped.eq(drop)]
+
+
+class _Owed:
+    """Beats to come, at most ``most``; out of registers ``some``, they are not 0, and ``room``, those of a Request more
+    are not too many."""
+
+    def __init__(self, most: int, name: str):
+        self._most = most
+        self.number = Signal(range(most + 1), name=name)
+        self.some, self.room = Signal(name=f"{name}_some"), Signal(name=f"{name}_room", init=1)
+
+    def count(self, m, starts, beats, leaves):
+        """A Request of ``beats`` starts, a beat leaves: both are known late."""
+
+        def following(number):
+            return Cat(number[: len(self.number)], number > 0, number <= self._most - 4)
+
+        now, more = self.number, self.number + beats
+        kept, begun = (Mux(leaves, following(number - 1), following(number)) for number in (now, more))
+        m.d.sync += Cat(now, self.some, self.room).eq(Mux(starts, begun, kept))
