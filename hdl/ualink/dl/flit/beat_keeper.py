@@ -10,7 +10,7 @@ __all__ = ["BeatKeeper"]
 
 
 class BeatKeeper(wiring.Component):
-    """The last stage towards the wire: ``beats_out.ready`` goes into one register and nowhere else.
+    """The last stage towards the wire: ``beats_out.ready`` goes into two registers of one meaning and nowhere else.
 
     What comes while the wire stalls is kept; only from the next cycle on ``beats_in`` has to wait. Latency 0, one more
     cycle for each beat that is kept; as many beats go as ``beats_out.ready`` lets go.
@@ -33,15 +33,19 @@ class BeatKeeper(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         came, leaves = self.beats_in, self.beats_out
-        room = Signal(init=1)
+        # Each the inverse of the other: one for all that moves before this stage, one for the stage itself.
+        room, kept = Signal(init=1), Signal()
         place = Signal(TX_BEAT_LAYOUT, reset_less=True)
         # What is not kept may be anything: the place does not wait for ``ready`` either.
-        with m.If(room):
+        with m.If(~kept):
             m.d.sync += place.eq(came.p)
-        m.d.sync += room.eq(leaves.ready | (room & ~came.valid))
+        m.d.sync += [
+            room.eq(leaves.ready | (room & ~came.valid)),
+            kept.eq(~leaves.ready & (kept | came.valid)),
+        ]
         m.d.comb += [
             came.ready.eq(room),
-            leaves.valid.eq(came.valid | ~room),
-            leaves.p.eq(Mux(room, came.p, place)),
+            leaves.valid.eq(came.valid | kept),
+            leaves.p.eq(Mux(kept, place, came.p)),
         ]
         return m
