@@ -3,6 +3,7 @@
 import functools
 import random
 from collections import deque
+from collections.abc import Container
 from dataclasses import dataclass, field
 
 import pytest
@@ -36,7 +37,8 @@ class End:
     """One data link with its TL: ``to_send`` is taken from the front, ``slots`` keeps what went to the wire.
 
     ``error`` marks the TL flits that are offered from now on. ``received`` has what came unmarked, and ``marked``
-    counts the others since it was last cleared.
+    counts the others since it was last cleared. The wire takes a beat with probability ``ready``, and none in the
+    cycles of ``stalls``.
     """
 
     def __init__(self, name: str, link: DataLink):
@@ -47,6 +49,7 @@ class End:
         self.received: list[tuple[int, int]] = []
         self.offer = 1.0
         self.ready = 1.0
+        self.stalls: Container[int] = ()
         self.local_fault = 0
         self.error = 0
         self.marked = 0
@@ -164,7 +167,7 @@ class Bench:
 
     def _drive(self, ctx, end, other):
         link = end.link
-        ctx.set(link.tx.ready, self.rng.random() < end.ready)
+        ctx.set(link.tx.ready, self.rng.random() < end.ready and self.cycle not in end.stalls)
         ctx.set(link.local_fault, end.local_fault)
         self._offer(ctx, end)
         valid = bool(other.wire) and other.wire[0][0] <= self.cycle

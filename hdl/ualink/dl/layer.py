@@ -7,6 +7,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ualink.config import DLConfig
+from ualink.dl.flit.beat_keeper import BeatKeeper
 from ualink.dl.flit.check import FlitCheck
 from ualink.dl.flit.containment import IngressContainment
 from ualink.dl.flit.crc_generator import CrcGenerator
@@ -45,7 +46,7 @@ class DataLink(wiring.Component):
     online : channel 0 can receive TL flits; it can send them as well as soon as its negotiation is complete, before
         that ``tx_flit`` is not ready.
     tx, rx, local_fault, remote_fault : the reconciliation sublayer; a cycle in which ``tx`` is not ready stalls the
-        whole transmit side.
+        whole transmit side, a cycle later.
     own_rate : most TL flits sent while the own TL clock changes, in units of 50 kHz.
     tl_error : level, until ``online`` has fallen: the TL cannot go on; the link goes down, to DL Idle, and up again.
     uart_tx, uart_rx : dwords that firmware writes and reads.
@@ -83,6 +84,7 @@ class DataLink(wiring.Component):
             transmit=ReplayTransmit(config),
             crc_generator=CrcGenerator(config.crc_covers_zero_field, config.crc_stages),
             wire_strike=BeatStrike(),
+            keeper=BeatKeeper(),
             check=FlitCheck(config.crc_covers_zero_field, config.crc_stages),
             receive_buffer=ReceiveBuffer(),
             unpacker=Unpacker(),
@@ -117,7 +119,8 @@ class DataLink(wiring.Component):
         connect(m, packer.beat, transmit.packed)
         connect(m, transmit.beat, crc.beats_in)
         connect(m, crc.beats_out, blocks.wire_strike.beats_in)
-        connect(m, blocks.wire_strike.beats_out, flipped(self.tx))
+        connect(m, blocks.wire_strike.beats_out, blocks.keeper.beats_in)
+        connect(m, blocks.keeper.beats_out, flipped(self.tx))
         # No DL flit follows one that is spoilt; the link goes down at the end of the slot that has begun by then.
         withheld = Signal()
         contained = transmit.egress_error & link.flits

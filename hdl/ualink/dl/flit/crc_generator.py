@@ -18,7 +18,7 @@ travels along."""
 class CrcGenerator(wiring.Component):
     """Inserts the CRC into the last four bytes of every DL flit.
 
-    Latency: ``stages`` cycles in which the output moves (``beats_out`` is ready or holds nothing). One beat per cycle,
+    Latency: ``stages`` cycles in which ``beats_out`` is ready, which must not wait for ``valid``. One beat per cycle,
     flits back to back. A cycle without input leaves a gap that moves along.
 
     Parameters
@@ -52,7 +52,7 @@ class CrcGenerator(wiring.Component):
         m = Module()
         m.submodules.accumulator = accumulator = CrcAccumulator(LinearMap.zero(CRC_BITS, CRC_BITS), self._accumulated)
 
-        move = Signal()
+        move = self.beats_out.ready
         m.d.comb += [
             self.beats_in.ready.eq(move),
             accumulator.enable.eq(move),
@@ -82,7 +82,6 @@ class CrcGenerator(wiring.Component):
             beat = self._finished(m, beat, accumulator.root, invert)
 
         m.d.comb += [
-            move.eq(~valid | self.beats_out.ready),
             self.beats_out.valid.eq(valid),
             self.beats_out.p.data.eq(beat.data),
             self.beats_out.p.first.eq(beat.first),

@@ -136,14 +136,18 @@ class Packer(wiring.Component):
         move = Signal()
         first = Signal()
         last = Signal()
+
+        def moved(condition):
+            """``condition`` in a cycle in which the beat on offer, if any, leaves: that comes late, all else waits."""
+            return (~self.beat.valid & condition) | (self.beat.ready & condition)
+
         m.d.comb += [
             first.eq(half[0]),
             last.eq(half[LAST_HALF]),
             following.eq(half.rotate_left(1)),
             halted.eq(self.flush | flushed),
             free.eq(~self.beat.valid | self.beat.ready),
-            # Ready comes late: all else waits for it.
-            move.eq((~self.beat.valid & ~halted) | (self.beat.ready & ~halted)),
+            move.eq(moved(~halted)),
         ]
         m.d.sync += flushed.eq(self.flush)
 
@@ -162,11 +166,12 @@ class Packer(wiring.Component):
             offers_message.eq(first_half & self.message.valid),
             has_message.eq(packing & offers_message),
             may_start.eq(
-                packing & self.channel_online & Mux(offers_message, now.tail.fits_after_message, now.tail.fits)
+                (packing & self.channel_online & ~halted)
+                & Mux(offers_message, now.tail.fits_after_message, now.tail.fits)
             ),
             starts.eq(may_start & self.flit.valid),
             offers_flit.eq(packing & self.channel_online & self.flit.valid),
-            self.flit.ready.eq(may_start & move),
+            self.flit.ready.eq(moved(may_start)),
             self.message.ready.eq(packing & first_half & move),
         ]
 
@@ -225,8 +230,11 @@ class Packer(wiring.Component):
             error.eq((starts & flit_error) | (packing & (now.tail.sectors != 0) & now.tail_error) | state.mismatch),
             writer.half.eq(half),
             writer.header.eq(Cat(header, even_parity(header))),
-            writer.move.eq(move),
+            # What is kept at a flush is not looked at.
+            writer.move.eq(free),
         ]
+        with m.If(moved(starts)):
+            m.d.sync += tail.eq(flit_rotator.rotated)
 
         m.d.comb += state.d.eq(now)
         with m.If(move):
@@ -246,7 +254,6 @@ class Packer(wiring.Component):
                 m.d.comb += state.d.tail_turn.eq(Mux(starts, step + offers_message, now.tail_turn + step))
             with m.If(starts):
                 m.d.comb += state.d.tail_error.eq(flit_error)
-                m.d.sync += tail.eq(flit_rotator.rotated)
 
         # Whether the next flit has a place, when the last beat of this one is made and as long as it is on offer.
         with m.If(Mux(move, last, first)):
