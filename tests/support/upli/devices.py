@@ -38,6 +38,7 @@ class DevicePort:
         self.answered, self.dummied, self.dropped = 0, 0, 0
         self.complete: dict[int, int] = {}
         self.expected_burst = None
+        self.offered: dict[str, int | None] = {}
 
     def drive(self, ctx, drop: bool) -> None:
         """Before a clock edge: what is offered and taken in this cycle."""
@@ -50,7 +51,9 @@ class DevicePort:
             self._answer()
         if self.isolates:
             self.isolates -= 1
-            self.writes.append(upli.WrRspBeat(tag=rng.randrange(2048), status=upli.Status.ISOLATE))
+            # Its tag means nothing, also if there is such a Request.
+            tags = [tag for _, tag in self.model.outstanding] or [rng.randrange(2048)]
+            self.writes.append(upli.WrRspBeat(tag=rng.choice(tags), status=upli.Status.ISOLATE))
         self._offer(ctx, device.req, [_pack("req", r) for r in list(self.requests)[:1]])
         # Data of a Request is offered with it or later.
         self._offer(ctx, device.orig_data, list(self.data)[:1])
@@ -82,8 +85,17 @@ class DevicePort:
             if self._taken(ctx, getattr(agent, channel)):
                 beats.popleft()
         for channel in ("rd_rsp", "wr_rsp"):
+            self._stays(ctx, channel)
             if self._taken(ctx, getattr(device, channel)):
                 self._judge(channel, ctx.get(Value.cast(getattr(device, channel).payload)), isolated)
+
+    def _stays(self, ctx, channel):
+        """What a device has once been offered stays on offer until it is taken."""
+        stream = getattr(self.device, channel)
+        beat = ctx.get(Value.cast(stream.payload)) if ctx.get(stream.valid) else None
+        before = self.offered.get(channel)
+        assert before is None or before == beat, f"{channel} is withdrawn"
+        self.offered[channel] = None if ctx.get(stream.ready) else beat
 
     @property
     def done(self) -> bool:

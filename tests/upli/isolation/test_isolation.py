@@ -121,6 +121,32 @@ def test_a_watchdog_over_its_limit_isolates_all_ports(limit):
     simulate(2, 1, bench)
 
 
+@pytest.mark.req("RAS-064", "RAS-065", "RAS-067")
+@pytest.mark.parametrize("seed", range(2))
+def test_a_request_that_was_answered_in_time_is_no_reason(seed):
+    """Answers come about when the watchdogs bark: the tag that is told has a Request that is over its time."""
+
+    async def bench(ctx, bench):
+        status, port = bench.isolation.status, bench.ports[0]
+        bench.set(asks=0.5, answers=0.25, takes=1)
+        ctx.set(bench.isolation.control.limit, 18)
+        port.model.limit = 18
+        late = []
+
+        def barks():
+            late.append(port.model.expired(bench.now + 1))
+            return bool(ctx.get(status.event))
+
+        for _ in range(60):
+            await bench.run(200, barks)
+            # Before what the cycle of the event brings: that may be the answer.
+            assert (0, ctx.get(status.tag)) in late[-2]
+            await bench.run(30)
+            await bench.leave()
+
+    simulate(1, seed, bench)
+
+
 @pytest.mark.req("RAS-064", "RAS-066")
 @pytest.mark.parametrize("limit", [0, 150])
 def test_no_watchdog_barks_when_every_answer_comes_in_time_or_time_has_no_limit(limit):
@@ -158,6 +184,27 @@ def test_isolate_on_one_port_isolates_all_and_answers_nothing(seed):
         assert all(port.done and port.answered for port in bench.ports)
 
     simulate(2, seed, bench)
+
+
+@pytest.mark.req("RAS-110")
+@pytest.mark.parametrize("after", [1, 5, RECEIVED])
+def test_an_event_while_isolation_is_being_left_begins_it_anew(after):
+    """It is left when all that the agent may have received has had time to come, and not a cycle earlier."""
+
+    async def bench(ctx, bench):
+        status = bench.isolation.status
+        bench.set(asks=0)
+        await bench.run(TAGS + 2)
+        await bench.pulse("enter")
+        await bench.pulse("clear")
+        await bench.run(after)
+        assert ctx.get(status.isolated), "beats of before may still come"
+        await bench.pulse("enter")
+        await bench.run(4 * RECEIVED)
+        assert ctx.get(status.isolated)
+        await bench.leave()
+
+    simulate(1, 4, bench)
 
 
 @pytest.mark.req("RAS-110")

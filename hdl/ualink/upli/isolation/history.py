@@ -49,7 +49,7 @@ class RequestHistory(wiring.Component):
     wr_end : 1 bit, a Write Response goes to the device; ``wr_tag`` : of it.
     lives : ``tags`` bits, bit n: tag n has a record.
     expired : 1 bit, the watchdog of ``found_tag`` is over its limit; level while it is looked at.
-    begin : 1 bit, the walk begins with ``first``, 11 bits.
+    begin : 1 bit, in the cycle before ``walk`` rises: the walk begins with ``first``, 11 bits.
     walk : 1 bit, as said.
     found : 1 bit, ``found_tag`` (11 bits) lives, ``found_entry`` is its entry, bit n of ``found_beats`` (4 bits) says
         that beat n of its Read Response has gone to the device.
@@ -114,7 +114,7 @@ class RequestHistory(wiring.Component):
         m.d.sync += [
             looked.eq(row),
             lived.eq(self.knows(row)),
-            walked.eq(self.walk & ~self.begin),
+            walked.eq(self.walk),
         ]
         with m.If(self.begin):
             m.d.sync += scan.eq(self.first)
