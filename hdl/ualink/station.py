@@ -16,6 +16,7 @@ from ualink.tl.control import TLControlSignature, TLStatusSignature
 from ualink.tl.layer import TransactionLayer
 from ualink.upli.channels import UPLISignature
 from ualink.upli.completer import Completer
+from ualink.upli.isolation.isolate_request import IsolateRequest
 from ualink.upli.originator import Originator
 
 __all__ = ["CHANNELS", "PORT_MEMBERS", "AgentControlSignature", "AgentStatusSignature", "Station"]
@@ -81,7 +82,8 @@ class Station(wiring.Component):
     tl_status : one per port. Of several ports it shows how it was in the last cycle of the port.
     completer_control, originator_control, completer_status, originator_status : of the two agents. A Control or a
         Protocol Error at either puts all ports into TL Drop Mode (UALink_200 §3.1.3), whatever is shown already; so
-        does a link that goes down at an accelerator, at a switch its own port only (UALink_200 §3.1.4).
+        does a link that goes down at an accelerator, at a switch its own port only (UALink_200 §3.1.4). At an
+        accelerator the local Originator is sent a Write Response with status ISOLATE then.
     upli_reset, overflow, upli_clock_… : (*) as of ``SeparateLinks``.
     """
 
@@ -90,6 +92,7 @@ class Station(wiring.Component):
         self._completer = Completer(config.upli, config.ports)
         self._originator = Originator(config.upli, config.ports)
         self._tl = TransactionLayer(config.tl)
+        self._isolate_request = IsolateRequest(config.ports)
         self._separate: tuple[str, ...] = ()
         if config.separate_upli_clock:
             self._separate = ("rs_slot", "upli_reset", "overflow", *(f"upli_clock_{n}" for n in UPLI_CLOCK_MEMBERS))
@@ -128,6 +131,7 @@ class Station(wiring.Component):
             ("completer", self._completer),
             ("originator", self._originator),
             ("tl", Interleaver(ports, self.slot)(tl)),
+            ("isolate_request", self._isolate_request),
         ):
             if self._separate:
                 block = DomainRenamer("upli")(ResetInserter(self.upli_reset)(block))
@@ -211,9 +215,22 @@ class Station(wiring.Component):
                     m.d.comb += source.ready.eq(sink.ready & (slot == number))
             for channel in sent:
                 source, sinks = getattr(tl, f"rx_{channel}"), getattr(agent, channel)
+                if channel == "wr_rsp":
+                    source = self._ask_for_isolation(m, source)
                 m.d.comb += source.ready.eq(of_now(slot, [sink.ready for sink in sinks]))
                 for number, sink in enumerate(sinks):
                     m.d.comb += [sink.p.eq(source.p), sink.valid.eq(source.valid & (slot == number))]
+
+    def _ask_for_isolation(self, m, wr_rsp):
+        """``wr_rsp`` of the TL with that of a link that went down."""
+        request, tl = self._isolate_request, self._tl
+        connect(m, wr_rsp, request.tl)
+        m.d.comb += [
+            request.slot.eq(self.slot),
+            request.down.eq(tl.all_ports_down),
+            request.dropping.eq(tl.status.dropping),
+        ]
+        return request.completer
 
     def _tell_ports(self, m, domain):
         """What all ports have to hear of, each hears of in its next cycle, before it takes another beat."""
