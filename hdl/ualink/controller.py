@@ -43,7 +43,8 @@ class Controller(wiring.Component):
     bus : to firmware, in the clock of the DL: ``AXI4LiteSignature``, ``APBSignature`` or ``BusSignature``.
     interrupt : 1 bit, reset value 0, in the clock of the DL: an event is set that firmware has enabled.
     upli_completer, upli_originator, rs, pcs, slot : as of ``Station``.
-    rs_slot, upli_reset, upli_clock_… : (*) as of ``Station``.
+    rs_slot : (*) the port that this cycle belongs to on the side of the RS.
+    upli_reset, upli_clock_… : (*) as of ``Station``.
 
     Those marked (*) exist only where UPLI has a clock of its own.
     """

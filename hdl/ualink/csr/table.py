@@ -248,7 +248,7 @@ class BusSignature(wiring.Signature):
     Members
     -------
     address : in words of 32 bits.
-    read, write : start of an access; both at once are an error and do nothing.
+    read, write : start of a read, with ``write`` an error that does nothing; start of a write, with ``read`` likewise.
     write_data, read_data : 32 bits.
     done : the access is complete.
     error : it did nothing: no such register, nothing there to read or to write, queue empty or full, value refused.
