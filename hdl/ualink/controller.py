@@ -41,7 +41,7 @@ class Controller(wiring.Component):
     Members
     -------
     bus : to firmware, in the clock of the DL: ``AXI4LiteSignature``, ``APBSignature`` or ``BusSignature``.
-    interrupt : 1 bit, reset value 0, in the clock of the DL: an event is set that firmware has enabled.
+    irq : 1 bit, reset value 0, in the clock of the DL: an event is set that firmware has enabled.
     upli_completer, upli_originator, rs, pcs, slot : as of ``Station``.
     rs_slot : (*) the port that this cycle belongs to on the side of the RS.
     upli_reset, upli_clock_… : (*) as of ``Station``.
@@ -70,7 +70,7 @@ class Controller(wiring.Component):
         members = self._station.signature.members
         names = (*STATION_MEMBERS, *(f"upli_clock_{name}" for name in CLOCK_GENERATOR))
         self._kept = [name for name in names if name in members]
-        super().__init__({"bus": bus, "interrupt": Out(1), **{name: members[name] for name in self._kept}})
+        super().__init__({"bus": bus, "irq": Out(1), **{name: members[name] for name in self._kept}})
 
     def elaborate(self, platform):
         m = Module()
@@ -87,7 +87,7 @@ class Controller(wiring.Component):
             forward_member(m, station, name, getattr(self, name))
         self._blocks.bind(m, station)
         connect(m, windows.windows.interrupts, interrupts.bus)
-        m.d.comb += self.interrupt.eq(interrupts.interrupt)
+        m.d.comb += self.irq.eq(interrupts.irq)
         for name, block in self._blocks.blocks.items():
             bus, event = getattr(windows.windows, name), getattr(interrupts.events, name)
             domain = self._blocks.domain(name)

@@ -62,7 +62,7 @@ def test_map_has_each_event_of_each_window():
 def test_line_follows_events_that_are_enabled():
     bench = Bench()
     table = bench.interrupts.registers
-    line = bench.interrupts.interrupt
+    line = bench.interrupts.irq
 
     async def story(ctx):
         async def shown(name):

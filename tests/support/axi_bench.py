@@ -17,7 +17,7 @@ task read(input [31:0] address); begin
   while (!bus__rvalid) @(negedge clk); word = bus__rdata; answer = bus__rresp; bus__rready <= 1;
   @(negedge clk) bus__rready <= 0;
 end endtask
-task show; $display("%0d %0d %0d", answer, word, interrupt); endtask
+task show; $display("%0d %0d %0d", answer, word, irq); endtask
 """
 
 

@@ -23,7 +23,7 @@ class Interrupts(wiring.Component):
     -------
     bus : ``BusSignature``, registers as of ``interrupt_registers(windows)``.
     events : ``events.<name>`` is ``pending`` of the ``RegisterBlock`` of each window.
-    interrupt : the line, a register; reset value 0.
+    irq : the line, a register; reset value 0.
     """
 
     def __init__(self, windows: tuple[tuple[str, RegisterMap], ...]):
@@ -34,7 +34,7 @@ class Interrupts(wiring.Component):
             {
                 "bus": In(BusSignature(self.registers.address_bits)),
                 "events": In(wiring.Signature(events)),
-                "interrupt": Out(1),
+                "irq": Out(1),
             }
         )
 
@@ -53,7 +53,7 @@ class Interrupts(wiring.Component):
             ]
             chosen = Cat(getattr(mask, field) for field in fields)
             m.d.sync += enabled[number].eq((getattr(self.events, name) & chosen).any())
-        m.d.sync += self.interrupt.eq(enabled.any())
+        m.d.sync += self.irq.eq(enabled.any())
         return m
 
 

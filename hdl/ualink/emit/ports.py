@@ -83,7 +83,7 @@ _CLOCKS = {
     "upli_rst": "Reset of the upli_clk domain at power-on, together with rst, synchronous to upli_clk, active high.",
 }
 _POWER_ON = "Reset of the clk domain at power-on, synchronous, active high; upli_reset is the inverse of UPLIReset_N."
-_DL_CLOCK = re.compile(r"bus|interrupt|rs|pcs|rs_\w+|dl_\w+|overflow|upli_clock_\w+")
+_DL_CLOCK = re.compile(r"bus|irq|rs|pcs|rs_\w+|dl_\w+|overflow|upli_clock_\w+")
 _ENTRY = re.compile(r"^((?:[\w…]+)(?:, [\w…]+)*) ?: +(\S.*)$")
 _AS_OF = re.compile(r"as of ``(\w+)``")
 
