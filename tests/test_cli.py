@@ -200,6 +200,15 @@ def test_generate_refuses_values(work, text, reason):
         (["switch", "--stations", "257"], "switch.stations is 257"),
         (["switch", "--stations", "many"], "Invalid value for '--stations': 'many' is not a valid integer."),
         (["controller", "--stations", "4"], "--stations has no meaning for a controller"),
+        (["station", "--bus", "apb"], "--bus has no meaning for a station"),
+        (
+            ["controller", "--bus", "pci"],
+            "Invalid value for '--bus': 'pci' is not one of 'axi4-lite', ",
+        ),
+        (
+            ["controller", "--set", "controller.bus='ahb'"],
+            "--set controller.bus='ahb': controller.bus: is 'ahb'",
+        ),
         (["station", "--ports", "3"], "Invalid value for '--ports': '3' is not one of '1', '2', '4'."),
         (["station", "--config", "none.toml"], "none.toml: cannot be read: No such file or directory"),
         (["station", "--set", "dl.replay_depth=1"], "--set dl.replay_depth=1: dl.replay_depth: dl.replay_depth is 1"),
@@ -228,10 +237,12 @@ def test_generate_names_what_it_wrote(work, monkeypatch, what, module):
     )
     result = CliRunner().invoke(main, ["generate", what, "--config", "values.toml", "--ports", "2", "-o", "made"])
     assert result.exit_code == 0
-    assert result.stdout.split() == [f"made/{module}.{kind}" for kind in ("v", "json", "vlt")]
+    registers = ("_registers.json", "_registers.rdl", "_registers.h") if what == "controller" else ()
+    assert result.stdout.split() == [f"made/{module}{end}" for end in (".v", ".json", ".vlt", *registers)]
     parameters = json.loads((work / "made" / f"{module}.json").read_text())["parameters"]
     assert parameters.get("station", parameters)["ports"] == 2
-    assert parameters["dl"]["replay_depth"] == 9 if what == "controller" else parameters["route_entries"] == 16
+    dl = parameters["station"]["dl"]
+    assert dl["replay_depth"] == 9 if what == "controller" else parameters["route_entries"] == 16
 
 
 def test_compliance_refuses_a_folder_outside_a_checkout(work):
@@ -260,6 +271,7 @@ HELP = {
         "--set",
         "--ports [1|2|4]",
         "--stations",
+        "--bus [axi4-lite|apb|native]",
         "-o, --out",
     ],
     "bench": ["[NAME]...", "--json", "--list", "--liberty", "--write", "docs/performance.md"],

@@ -11,8 +11,10 @@ from ualink.checks import ConfigError, check_integer
 from ualink.wording import shown
 
 __all__ = [
+    "BUSES",
     "AddressCacheConfig",
     "ConfigError",
+    "ControllerConfig",
     "Credits",
     "DLConfig",
     "PhyConfig",
@@ -21,6 +23,9 @@ __all__ = [
     "TLConfig",
     "UPLIConfig",
 ]
+
+BUSES = ("axi4-lite", "apb", "native")
+"""Ways to the registers of a controller."""
 
 
 def _check_choice(owner: str, key: str, value: Any, choices: tuple) -> None:
@@ -311,6 +316,22 @@ class StationConfig(_Config):
         """The data link of each port. All ports together have the TxReplay of a x4 link: a x1 link, whose flits take
         four times as long, covers the same round trip with a quarter of it."""
         return self.dl.replace(replay_depth=self.dl.replay_depth // self.ports)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ControllerConfig(_Config):
+    """A station with its registers on ``bus``: "axi4-lite", "apb" or "native", the bus of ``ualink.csr``.
+
+    ``clock_hz`` is what firmware is told of the clock of the registers, which is that of the links.
+    """
+
+    bus: str = "axi4-lite"
+    clock_hz: int = 1_562_500_000
+    station: StationConfig = field(default_factory=StationConfig)
+
+    def __post_init__(self):
+        _check_choice("controller", "bus", self.bus, BUSES)
+        check_integer("controller.clock_hz", self.clock_hz, 1, (1 << 32) - 1)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,12 +3,15 @@
 import sys
 from pathlib import Path
 
-from ualink.config import DLConfig, PhyConfig, TLConfig
+from ualink.config import DLConfig, PhyConfig, StationConfig, TLConfig
+from ualink.csr.interrupts import interrupt_registers
 from ualink.csr.table import Access, RegisterMap
 from ualink.csr.text import to_json, to_markdown, to_systemrdl
 from ualink.dl.rate.registers import RATE_REGISTERS
 from ualink.dl.registers.map import dl_registers
 from ualink.phy.register_map import phy_registers
+from ualink.phy.rs_registers import rs_registers
+from ualink.station_registers import StationRegisters
 from ualink.tl.registers.map import tl_registers
 from ualink.traffic.config import TrafficConfig
 from ualink.traffic.flits.register_map import flit_registers
@@ -52,12 +55,15 @@ LANES, LINE_RATE = 2, 5_000_000_000
 
 
 def register_maps() -> tuple[RegisterMap, ...]:
-    """The maps of this project, built with the default configuration."""
+    """The maps of this project, built with the default configuration; interrupts are those of the largest station."""
+    whole = StationConfig(separate_upli_clock=True, phy=PhyConfig())
     return (
         dl_registers(DLConfig()),
         RATE_REGISTERS,
         tl_registers(TLConfig()),
         AGENT_REGISTERS,
+        interrupt_registers(tuple(StationRegisters(whole).maps.items())),
+        rs_registers(PhyConfig()),
         traffic_registers(TrafficConfig()),
         flit_registers(),
         phy_registers(PhyConfig(), LANES, LINE_RATE),

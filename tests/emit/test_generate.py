@@ -28,13 +28,13 @@ STATION = {
 """Small buffers and a short stay in Idle: what is simulated here is as large as it must be, not more."""
 RECONCILING = {**STATION, "phy": {"rate": 400}}
 DESIGNS = {
-    "controller-clocks": ("controller", {**STATION, "separate_upli_clock": True}, 1),
-    "controller-4": ("controller", STATION, 4),
+    "station-clocks": ("station", {**STATION, "separate_upli_clock": True}, 1),
+    "station-4": ("station", STATION, 4),
     "switch-2": ("switch", {"stations": 2, "route_entries": 8, "station": RECONCILING}, 2),
 }
 """Whatever there is to a station is in one of them: one port, two and four, one clock and two, with and without
 reconciliation sublayers, that of an accelerator and of a switch."""
-FOUR_STATE = ("controller-clocks", "controller-4")
+FOUR_STATE = ("station-clocks", "station-4")
 """These speak as data links do, with one port and with four."""
 FAULTY_PORTS = {
     **{name: ("input", 1) for name in ("clk", "rst", "dl_config__0__enable", "rs__rx__valid", "rs__tx__ready")},
@@ -191,7 +191,7 @@ def test_yosys_finds_no_latch_no_loop_and_no_undriven_wire(files):
     assert run.returncode == 0, run.stdout + run.stderr
 
 
-@_only("controller-clocks")
+@_only("station-clocks")
 def test_yosys_synthesises_a_small_station(files):
     """Module by module to words that are added, chosen and kept; at length down to gates and flip-flops, memories too,
     because none is left to a macro here."""
@@ -251,7 +251,7 @@ def test_no_memory_is_written_at_power_up(files):
     assert not re.search(r"^\s*initial\b", files[0].read_text(), re.MULTILINE)
 
 
-@_only("controller-clocks")
+@_only("station-clocks")
 def test_another_process_writes_the_same_bytes(files, tmp_path):
     """Under another hash seed, so that an order that comes from a set would show: that of clocks and resets does."""
     program = (
@@ -260,7 +260,7 @@ def test_another_process_writes_the_same_bytes(files, tmp_path):
         "config = from_dict(StationConfig, json.loads(sys.argv[2]), 'test'); "
         "write_design(sys.argv[1], config.replace(ports=int(sys.argv[3])), Path(sys.argv[4]))"
     )
-    what, values, ports = DESIGNS["controller-clocks"]
+    what, values, ports = DESIGNS["station-clocks"]
     arguments = [what, json.dumps(values), str(ports), str(tmp_path)]
     seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"
     environment = {**os.environ, "PYTHONHASHSEED": seed}

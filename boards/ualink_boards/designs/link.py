@@ -8,11 +8,9 @@ from ualink.config import PhyConfig
 from ualink.csr.console import ConsoleRegisters
 from ualink.csr.design import RegisterDesign
 from ualink.csr.table import BusSignature
-from ualink.dl.registers.block import DLRegisterBlock
 from ualink.station import Station
-from ualink.tl.registers.block import TLRegisterBlock
+from ualink.station_registers import StationRegisters
 from ualink.traffic.engine import TrafficEngine
-from ualink.upli.agent_registers import AGENT_REGISTERS, AGENTS, AgentRegisterBlock
 
 from ..board import Board
 from ..frame import FrameSignature
@@ -59,17 +57,16 @@ class Link(wiring.Component):
         self._traffic = TrafficEngine(LINK_TRAFFIC)
         self._phy = BoardPhy(phy, lanes=lanes, width=board.width, line_rate=board.line_rate)
         self._leds = LinkLeds(self._phy)
-        self._dl_registers = DLRegisterBlock(LINK_STATION.port_dl)
-        self._tl_registers = TLRegisterBlock(LINK_STATION.tl)
-        self._agents = AgentRegisterBlock()
+        self._blocks = StationRegisters(LINK_STATION)
+        maps = self._blocks.maps
         self.registers = RegisterDesign(
             "link",
             board.station_hz,
             (
                 ("traffic", self._traffic.registers),
-                ("dl", self._dl_registers.registers),
-                ("tl", self._tl_registers.registers),
-                ("upli", AGENT_REGISTERS),
+                ("dl", maps["dl_0"]),
+                ("tl", maps["tl_0"]),
+                ("upli", maps["upli"]),
                 ("phy", self._phy.registers),
             ),
         )
@@ -97,13 +94,13 @@ class Link(wiring.Component):
             m.d.comb += [self._console.rx.eq(self.frame.rx), self.frame.tx.eq(self._console.tx)]
         for name, block in (
             ("traffic", traffic),
-            ("dl", self._dl_registers),
-            ("tl", self._tl_registers),
-            ("upli", self._agents),
+            ("dl", self._blocks.blocks["dl_0"]),
+            ("tl", self._blocks.blocks["tl_0"]),
+            ("upli", self._blocks.blocks["upli"]),
             ("phy", self._phy),
         ):
             connect(m, getattr(windows, name), block.bus)
-        self._connect_registers(m)
+        self._blocks.bind(m, station)
         lost = station.dl_status[0].crc_errors
         before = Signal.like(lost)
         m.d.sync += before.eq(lost)
@@ -114,22 +111,6 @@ class Link(wiring.Component):
             self.frame.leds.eq(leds.leds),
         ]
         return m
-
-    def _connect_registers(self, m: Module):
-        station, dl, tl, agents = self._station, self._dl_registers, self._tl_registers, self._agents
-        m.submodules.dl_registers, m.submodules.tl_registers, m.submodules.agent_registers = dl, tl, agents
-        connect(m, dl.dl_config, station.dl_config[0])
-        connect(m, station.dl_status[0], dl.dl_status)
-        connect(m, dl.uart_tx, station.dl_uart_tx[0])
-        connect(m, station.dl_uart_rx[0], dl.uart_rx)
-        connect(m, tl.tl_control, station.tl_control[0])
-        connect(m, station.tl_status[0], tl.tl_status)
-        m.d.comb += [dl.here.eq(1), tl.here.eq(1)]
-        for agent in AGENTS:
-            status, control = getattr(station, f"{agent}_status"), getattr(station, f"{agent}_control")
-            m.d.comb += control.clear_errors.eq(getattr(agents, f"{agent}_clear_errors"))
-            for name in status.signature.members:
-                m.d.comb += getattr(agents, f"{agent}_{name}").eq(getattr(status, name))
 
 
 def lanes_used(board: Board) -> int:

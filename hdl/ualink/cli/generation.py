@@ -1,11 +1,11 @@
 """``ualink generate``."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
 
-from ualink.config import ConfigError
+from ualink.config import BUSES, ConfigError
 from ualink.description.error import ScenarioError
 from ualink.description.file import load_description, parse_description
 from ualink.description.hardware import Hardware, read_hardware
@@ -27,6 +27,7 @@ class _Parameters:
     ports: str | None
     stations: int | None
     preset: str | None
+    bus: str | None
 
     def read(self) -> Hardware:
         """The hardware that they describe. ScenarioError, ConfigError: there is none."""
@@ -35,7 +36,10 @@ class _Parameters:
         else:
             root = load_description(self.file, self.overrides)
         ports = int(self.ports) if self.ports else None
-        return read_hardware(root, ports=ports, stations=self.stations, preset=self.preset)
+        hardware = read_hardware(root, ports=ports, stations=self.stations, preset=self.preset)
+        if self.bus is None:
+            return hardware
+        return replace(hardware, controller=hardware.controller.replace(bus=self.bus))
 
 
 @click.command()
@@ -45,12 +49,13 @@ class _Parameters:
     "--scenario",
     "file",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="TOML file of parameters, such as a scenario: its [pod], [upli], [tl], [dl], [phy] and [switch].",
+    help="TOML file of parameters, or a scenario: its [pod], [upli], [tl], [dl], [phy], [controller] and [switch].",
 )
 @overrides
 @click.option("--ports", type=click.Choice(["1", "2", "4"]), help="Ports per station: 1 x4, 2 x2 or 4 x1 links.")
 @click.option("--stations", type=int, help="Stations of the switch.")
 @click.option("--preset", type=click.Choice(PRESET_NAMES), help="Sizes of all that the file does not say.")
+@click.option("--bus", type=click.Choice(BUSES), help="Bus to the registers of a controller [default: axi4-lite].")
 @click.option(
     "-o",
     "--out",
@@ -61,14 +66,19 @@ class _Parameters:
 )
 @gathered(_Parameters, "parameters")
 def generate(what: str, parameters: _Parameters, out: Path):
-    """Write a controller, station or switch as Verilog, parameters and ports as JSON, and waivers for Verilator."""
+    """Write a controller, station or switch as Verilog, parameters and ports as JSON, and waivers for Verilator.
+
+    A controller is a station with its registers on a bus; the map of these is written as JSON, SystemRDL and C header.
+    """
     from ualink.emit.generate import write_design
 
     if parameters.stations is not None and what != "switch":
         raise Refusal(f"--stations has no meaning for a {what}")
+    if parameters.bus is not None and what != "controller":
+        raise Refusal(f"--bus has no meaning for a {what}")
     try:
         hardware = parameters.read()
-        paths = write_design(what, hardware.switch if what == "switch" else hardware.station, out)
+        paths = write_design(what, getattr(hardware, what), out)
     except (ScenarioError, ConfigError) as error:
         raise Refusal(str(error)) from None
     except OSError as error:

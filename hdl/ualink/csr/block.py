@@ -22,6 +22,7 @@ class RegisterBlock(wiring.Component):
     -------
     bus : ``BusSignature``.
     here : the hardware behind go fields and queues looks in this cycle.
+    pending : the bits of ``registers.events`` as they are now, in their order; exists where there are any.
     refused : pulse: a write had a value that is not allowed; it has changed nothing in its register.
     <register>.<field> : what the hardware sees of each field, ``constant`` excepted: an input for ``ro``; an output for
         ``rw``; for ``w1c`` an input with one event per bit; for ``go`` an output that is up until ``<field>_done`` is
@@ -31,7 +32,13 @@ class RegisterBlock(wiring.Component):
 
     def __init__(self, registers: RegisterMap):
         self.registers = registers
-        members = {"bus": In(BusSignature(registers.address_bits)), "here": In(1), "refused": Out(1)}
+        members: dict[str, wiring.Member] = {
+            "bus": In(BusSignature(registers.address_bits)),
+            "here": In(1),
+            "refused": Out(1),
+        }
+        if registers.events:
+            members["pending"] = Out(registers.event_bits)
         for register in registers:
             if register.name in members:
                 raise ConfigError(f"a register cannot be called {register.name!r}")
@@ -43,6 +50,7 @@ class RegisterBlock(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         bus = self.bus
+        self._sticky: dict[tuple[str, str], Signal] = {}
         started = Signal()
         waiting = Signal()
         waiting_write = Signal()
@@ -84,6 +92,9 @@ class RegisterBlock(wiring.Component):
                         stall.eq(wait),
                         fault.eq(failed),
                     ]
+        if self.registers.events:
+            sticky = [self._sticky[register.name, field.name] for register, field in self.registers.events]
+            m.d.comb += self.pending.eq(Cat(sticky))
         return m
 
     def _register(self, m: Module, register: Register, read, write, copy: dict[str, Signal]):
@@ -139,6 +150,7 @@ class RegisterBlock(wiring.Component):
 
     def _w1c(self, m: Module, register: Register, field: Field, write):
         sticky = Signal(field.width, name=f"{register.name}_{field.name}")
+        self._sticky[register.name, field.name] = sticky
         cleared = Mux(write, self._written(field), 0)
         m.d.sync += sticky.eq((sticky & ~cleared) | self._member(register, field))
         return sticky

@@ -203,6 +203,21 @@ class RegisterMap:
         return next(register for register in self.registers if register.name == name)
 
     @property
+    def events(self) -> tuple[tuple[Register, Field], ...]:
+        """The ``w1c`` fields with their registers, lowest register and bit first."""
+        return tuple(
+            (register, field)
+            for register in self
+            for field in sorted(register.fields, key=lambda field: field.low)
+            if field.access == Access.W1C
+        )
+
+    @property
+    def event_bits(self) -> int:
+        """How many bits the ``events`` have together."""
+        return sum(field.width for _, field in self.events)
+
+    @property
     def takes_snapshots(self) -> set[str]:
         """Names of the registers that copy others."""
         return {register.snapshot for register in self.registers if register.snapshot}
@@ -233,7 +248,7 @@ class BusSignature(wiring.Signature):
     Members
     -------
     address : in words of 32 bits.
-    read, write : start of an access; both at once are an error and do nothing.
+    read, write : start of a read, with ``write`` an error that does nothing; start of a write, with ``read`` likewise.
     write_data, read_data : 32 bits.
     done : the access is complete.
     error : it did nothing: no such register, nothing there to read or to write, queue empty or full, value refused.

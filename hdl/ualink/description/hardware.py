@@ -2,7 +2,17 @@
 
 from dataclasses import dataclass, fields
 
-from ualink.config import MARKERS, DLConfig, PhyConfig, StationConfig, SwitchConfig, TLConfig, UPLIConfig
+from ualink.config import (
+    BUSES,
+    MARKERS,
+    ControllerConfig,
+    DLConfig,
+    PhyConfig,
+    StationConfig,
+    SwitchConfig,
+    TLConfig,
+    UPLIConfig,
+)
 from ualink.wording import shown
 
 from .presets import PRESET_NAMES, over_preset
@@ -17,7 +27,7 @@ MAX_PORTS = 16
 """Ports of the largest switch that is simulated: its queues grow with the square of them."""
 RATES = {1: (800, 400), 2: (400, 200), 4: (200, 100)}
 """Gb/s of a port of a station with that many: lanes of 212.5 Gb/s, or of 106.25 (UALink_200 Tables 7-1 and 7-2)."""
-TABLES = ("pod", "link", "upli", "tl", "dl", "phy", "switch", "run", "vpod", "cut", "workload")
+TABLES = ("pod", "link", "upli", "tl", "dl", "phy", "switch", "run", "vpod", "cut", "workload", "controller")
 """Tables of a description; those that are not read here say what happens in a simulated pod."""
 
 RUN_TIME = ("compression", "authentication")
@@ -43,11 +53,13 @@ class Hardware:
     ----------
     accelerators : of the pod; None in the description of a device on its own.
     station : a station of an accelerator.
+    controller : that station with its registers on a bus.
     switch : the switch; its stations are configured like those of the accelerators, but for their one clock.
     """
 
     accelerators: int | None
     station: StationConfig
+    controller: ControllerConfig
     switch: SwitchConfig
 
 
@@ -82,9 +94,11 @@ def read_hardware(
         dl=_dl(dl, said),
         phy=_phy(root.table("phy"), said if ports is None else ports),
     )
+    own = station.replace(separate_upli_clock=pod.boolean("separate_upli_clock", False))
     return Hardware(
         accelerators=accelerators,
-        station=station.replace(separate_upli_clock=pod.boolean("separate_upli_clock", False)),
+        station=own,
+        controller=_controller(root.table("controller"), own),
         switch=_switch(switch, station, accelerators, stations),
     )
 
@@ -137,6 +151,15 @@ def _phy(table: Table, ports: int) -> PhyConfig | None:
     intervals = {"rate": rate, "idle_interval": idle_interval, "marker_interval": marker_interval}
     config: PhyConfig = table.part(given).config(PhyConfig, intervals)
     return config if table.boolean("reconciliation", False) else None
+
+
+def _controller(table: Table, station: StationConfig) -> ControllerConfig:
+    table.known("bus", "clock_hz")
+    return ControllerConfig(
+        bus=table.choice("bus", ControllerConfig.bus, BUSES),
+        clock_hz=table.integer("clock_hz", ControllerConfig.clock_hz, 1, (1 << 32) - 1),
+        station=station,
+    )
 
 
 def _switch(table: Table, station: StationConfig, accelerators: int | None, stations: int | None) -> SwitchConfig:

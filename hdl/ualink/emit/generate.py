@@ -5,11 +5,15 @@ from dataclasses import asdict, replace
 from importlib.metadata import version
 from pathlib import Path
 
-from ualink.config import StationConfig, SwitchConfig
+from amaranth.lib import wiring
+
+from ualink.config import ControllerConfig, StationConfig, SwitchConfig
+from ualink.controller import Controller
+from ualink.csr.design_text import to_c_header, to_design_systemrdl
 from ualink.emit.blackbox import Blackbox
 from ualink.emit.lint import waivers
 from ualink.emit.memory_modules import MemoryModule, with_memory_modules
-from ualink.emit.ports import described_ports, group_texts
+from ualink.emit.ports import described_ports, group_texts, has_own_upli_clock
 from ualink.emit.verilog import to_rtlil, verilog_of
 from ualink.station import Station
 from ualink.switch.switch import Switch
@@ -17,14 +21,15 @@ from ualink.switch.switch import Switch
 __all__ = ["write_design"]
 
 
-def write_design(what: str, config: StationConfig | SwitchConfig, folder: Path) -> list[Path]:
+def write_design(what: str, config: ControllerConfig | StationConfig | SwitchConfig, folder: Path) -> list[Path]:
     """Write ``ualink_<what>.v``, ``.json`` and ``.vlt`` into ``folder`` and return their paths.
 
-    ``config`` is a switch's for a ``switch``, and a station's for a ``controller`` or ``station``. The same values give
-    the same bytes each time: nothing in a design depends on the order of a set or on the time.
+    ``config`` is the one of that name. Beside a controller stand its registers, as ``_registers.json``, ``.rdl`` and
+    ``.h``. The same values give the same bytes each time: nothing in a design depends on the order of a set or on the
+    time.
     """
     name = f"ualink_{what}"
-    component: Station | Switch
+    component: Controller | Station | Switch
     if isinstance(config, SwitchConfig):
         station = Station(config.station_of_switch)
         component = Switch(config, lambda _: Blackbox(station, "ualink_station"))
@@ -33,7 +38,7 @@ def write_design(what: str, config: StationConfig | SwitchConfig, folder: Path) 
         verilog = stations + "\n" + verilog
         memories = [replace(kind, instances=config.stations * kind.instances) for kind in memories] + own_memories
     else:
-        component = Station(config)
+        component = Controller(config) if isinstance(config, ControllerConfig) else Station(config)
         verilog, memories = verilog_and_memories(component, name)
     description = {
         "module": name,
@@ -49,21 +54,28 @@ def write_design(what: str, config: StationConfig | SwitchConfig, folder: Path) 
         folder / f"{name}.json": json.dumps(description, indent=1) + "\n",
         folder / f"{name}.vlt": waivers(name),
     }
+    if isinstance(component, Controller):
+        registers = component.registers
+        texts |= {
+            folder / f"{name}_registers.json": registers.to_json(),
+            folder / f"{name}_registers.rdl": to_design_systemrdl(registers, name),
+            folder / f"{name}_registers.h": to_c_header(registers, name),
+        }
     folder.mkdir(parents=True, exist_ok=True)
     for path, text in texts.items():
         path.write_text(text)
     return list(texts)
 
 
-def verilog_and_memories(component: Station | Switch, name: str) -> tuple[str, list[MemoryModule]]:
+def verilog_and_memories(component: wiring.Component, name: str) -> tuple[str, list[MemoryModule]]:
     """Verilog of ``component`` with each memory in a module of its own, and what memories these are."""
     rtlil, memories = with_memory_modules(to_rtlil(component, name), name)
     return verilog_of(rtlil, name), memories
 
 
-def _clocks(component: Station | Switch) -> dict[str, str]:
+def _clocks(component: wiring.Component) -> dict[str, str]:
     """What drives the ports that are in no signature."""
-    if isinstance(component, Station) and component.config.separate_upli_clock:
+    if has_own_upli_clock(component):
         return {
             "clock": "clk (DL), upli_clk (UPLI and TL)",
             "reset": "rst, upli_rst: at power-on, together, active high, each synchronous to its clock; "

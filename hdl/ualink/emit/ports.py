@@ -8,6 +8,7 @@ from amaranth.hdl import Const
 from amaranth.lib import data, stream, wiring
 
 from ualink.config import DLConfig
+from ualink.controller import Controller
 from ualink.dl.link.separate_links import CLOCK_GENERATOR_ANSWERS, SeparateLinks
 from ualink.dl.links import Links
 from ualink.dl.rate.change import RateChange
@@ -27,7 +28,7 @@ from ualink.upli.channels import (
 )
 from ualink.upli.names import standard_name
 
-__all__ = ["UPLI_FIELDS", "described_ports", "group_texts"]
+__all__ = ["UPLI_FIELDS", "described_ports", "group_texts", "has_own_upli_clock"]
 
 _BLOCKS = {block.__name__: block for block in (Links, RateChange, Reconciliation, SeparateLinks, Station, SwitchCore)}
 """Those that a docstring may refer to by "as of"."""
@@ -82,7 +83,7 @@ _CLOCKS = {
     "upli_rst": "Reset of the upli_clk domain at power-on, together with rst, synchronous to upli_clk, active high.",
 }
 _POWER_ON = "Reset of the clk domain at power-on, synchronous, active high; upli_reset is the inverse of UPLIReset_N."
-_DL_CLOCK = re.compile(r"rs|pcs|rs_\w+|dl_\w+|overflow|upli_clock_\w+")
+_DL_CLOCK = re.compile(r"bus|irq|rs|pcs|rs_\w+|dl_\w+|overflow|upli_clock_\w+")
 _ENTRY = re.compile(r"^((?:[\w…]+)(?:, [\w…]+)*) ?: +(\S.*)$")
 _AS_OF = re.compile(r"as of ``(\w+)``")
 
@@ -97,7 +98,7 @@ def described_ports(component: wiring.Component) -> list[dict]:
     description : what it means.
     fields : of a port that is a structure, its fields with their bits, lowest first.
     """
-    separate = _has_own_upli_clock(component)
+    separate = has_own_upli_clock(component)
     rows = [
         {"name": name, "direction": "input", "width": 1, "path": name, "clock": name.replace("rst", "clk"), "idle": 0}
         | {"description": _POWER_ON if separate and name == "rst" else _CLOCKS[name]}
@@ -126,7 +127,10 @@ def group_texts(component: wiring.Component) -> dict[str, str]:
     return {name: _sentence(_text(type(component), name)) for name in component.signature.members}
 
 
-def _has_own_upli_clock(component: wiring.Component) -> bool:
+def has_own_upli_clock(component: wiring.Component) -> bool:
+    """Whether UPLI and TL of ``component`` are in domain "upli"."""
+    if isinstance(component, Controller):
+        return component.config.station.separate_upli_clock
     return isinstance(component, Station) and component.config.separate_upli_clock
 
 

@@ -6,7 +6,18 @@ from ualink.phy.lane_registers import lane_setting_fields, lane_status_fields
 from ualink.phy.link_fault import LinkFault
 from ualink.phy.port_rate import PortRate
 
-__all__ = ["COUNTERS", "EVENTS", "LANES_AT", "LANE_BYTES", "MAP_VERSION", "phy_registers"]
+__all__ = [
+    "COUNTERS",
+    "EVENTS",
+    "LANES_AT",
+    "LANE_BYTES",
+    "MAP_VERSION",
+    "counter_registers",
+    "fault_fields",
+    "marker_register",
+    "phy_registers",
+    "rate_registers",
+]
 
 MAP_VERSION = 1
 
@@ -45,7 +56,7 @@ _FAULTS = tuple((fault.name.lower(), fault.value) for fault in LinkFault)
 def phy_registers(config: PhyConfig, lanes: int, line_rate: int, port: int = 0) -> RegisterMap:
     """Registers of port ``port`` with ``lanes`` lanes of ``line_rate`` bit/s; ``rate`` is among them where ``config``
     has several."""
-    registers = [*_port(config.of_port(port), lanes, line_rate), *_rate(config, port), *_counters()]
+    registers = [*_port(config.of_port(port), lanes, line_rate), *rate_registers(config, port), *counter_registers()]
     for lane in range(lanes):
         registers += _lane(lane)
     return RegisterMap(
@@ -65,15 +76,7 @@ def _port(config: PhyConfig, lanes: int, line_rate: int) -> tuple[Register, ...]
             ),
             "What was built.",
         ),
-        Register(
-            "marker",
-            0x04,
-            (
-                Field("interval", "15:0", Access.CONSTANT, config.marker_slots, "Flit slots from one to the next."),
-                Field("blocks", "22:16", Access.CONSTANT, config.marker_blocks, "Blocks that one takes."),
-            ),
-            "Alignment markers (§7.2.7).",
-        ),
+        marker_register(config),
         Register(
             "control",
             0x08,
@@ -91,8 +94,7 @@ def _port(config: PhyConfig, lanes: int, line_rate: int) -> tuple[Register, ...]
                 Field("aligned", "1", Access.RO, 0, "All lanes are locked, in step and in order."),
                 Field("hi_ber", "2", Access.RO, 0, "The bit error rate is high."),
                 Field("flits_aligned", "3", Access.RO, 0, "An AM flit has come."),
-                Field("link_fault", "5:4", Access.RO, 0, "As received (§7.2.6).", values=_FAULTS),
-                Field("fault", "7:6", Access.RO, 0, "In force in the flit slot that is being sent.", values=_FAULTS),
+                *fault_fields(),
             ),
             "The port now.",
         ),
@@ -105,7 +107,29 @@ def _port(config: PhyConfig, lanes: int, line_rate: int) -> tuple[Register, ...]
     )
 
 
-def _rate(config: PhyConfig, port: int) -> tuple[Register, ...]:
+def marker_register(config: PhyConfig) -> Register:
+    """What alignment markers of a port were built for."""
+    return Register(
+        "marker",
+        0x04,
+        (
+            Field("interval", "15:0", Access.CONSTANT, config.marker_slots, "Flit slots from one to the next."),
+            Field("blocks", "22:16", Access.CONSTANT, config.marker_blocks, "Blocks that one takes."),
+        ),
+        "Alignment markers (§7.2.7).",
+    )
+
+
+def fault_fields() -> tuple[Field, ...]:
+    """Fields of ``status`` that show link faults."""
+    return (
+        Field("link_fault", "5:4", Access.RO, 0, "As received (§7.2.6).", values=_FAULTS),
+        Field("fault", "7:6", Access.RO, 0, "In force in the flit slot that is being sent.", values=_FAULTS),
+    )
+
+
+def rate_registers(config: PhyConfig, port: int) -> tuple[Register, ...]:
+    """``rate`` of port ``port``, or nothing where ``config`` has no choice."""
     choices = tuple(PortRate.of(rate) for rate in config.choosable_rates)
     if not choices:
         return ()
@@ -129,7 +153,8 @@ def _rate(config: PhyConfig, port: int) -> tuple[Register, ...]:
     )
 
 
-def _counters() -> tuple[Register, ...]:
+def counter_registers() -> tuple[Register, ...]:
+    """``snapshot``, and one for each of ``COUNTERS``."""
     take = Register(
         "snapshot",
         0x14,

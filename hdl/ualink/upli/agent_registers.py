@@ -56,13 +56,20 @@ class AgentRegisterBlock(wiring.Component):
     Members
     -------
     bus : ``BusSignature``; for latency see ``RegisterBlock``.
+    pending : the events that are set, as of ``RegisterBlock``.
     <agent>_connected, <agent>_data_error, … : 1 bit, as of ``AgentStatusSignature``, of "completer" and "originator".
     <agent>_data_event, … : 1 bit, high for one cycle after each such error.
     <agent>_clear_errors : 1 bit, reset value 0, pulse.
     """
 
+    registers = AGENT_REGISTERS
+    """The register map."""
+
     def __init__(self):
-        members = {"bus": In(BusSignature(AGENT_REGISTERS.address_bits))}
+        members: dict[str, wiring.Member] = {
+            "bus": In(BusSignature(AGENT_REGISTERS.address_bits)),
+            "pending": Out(AGENT_REGISTERS.event_bits),
+        }
         for agent in AGENTS:
             members[f"{agent}_clear_errors"] = Out(1)
             for name in ("connected", *_ERRORS, *(error.replace("error", "event") for error in _ERRORS)):
@@ -73,7 +80,7 @@ class AgentRegisterBlock(wiring.Component):
         m = Module()
         m.submodules.block = block = RegisterBlock(AGENT_REGISTERS)
         connect(m, flipped(self.bus), block.bus)
-        m.d.comb += block.here.eq(1)
+        m.d.comb += [block.here.eq(1), self.pending.eq(block.pending)]
         for agent in AGENTS:
             status, events, clear = (getattr(block, f"{agent}_{name}") for name in ("status", "events", "clear"))
             m.d.comb += [

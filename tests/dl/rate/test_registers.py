@@ -9,7 +9,7 @@ from ualink.dl.rate.change import RateChange
 from ualink.dl.rate.registers import RATE_REGISTERS, RateRegisterBlock
 
 BUSY, DONE, FAILED, TIME_OUT = 2, 4, 8, 16
-CONTROL, CHANGE, ABORT, ACK_TIME_OUT, RATE = (register.offset for register in RATE_REGISTERS)
+CONTROL, CHANGE, ABORT, ACK_TIME_OUT, RATE, EVENTS = (register.offset for register in RATE_REGISTERS)
 
 
 class Bench(Elaboratable):
@@ -94,5 +94,37 @@ def test_partner_that_does_not_ack():
         assert await master.read(ctx, ABORT) == (0, 0)
         assert await bench.finish(ctx) == FAILED
         assert await master.read(ctx, RATE) == (31_250, 0)
+
+    bench.run(story)
+
+
+def test_events_of_changes_and_lost_flits():
+    """The end of a change is an event also when it was refused, and when firmware has withdrawn the request."""
+    bench = Bench()
+    master = bench.master
+
+    async def story(ctx):
+        await master.write(ctx, CHANGE, 9_000 << 16 | 1)
+        assert await bench.finish(ctx) == FAILED
+        assert await master.read(ctx, EVENTS) == (0x10, 0)
+        await master.write(ctx, EVENTS, 0x10)
+        await master.write(ctx, CONTROL, 1)
+        await master.write(ctx, ACK_TIME_OUT, 20)
+        ctx.set(bench.deaf, 1)
+        await master.write(ctx, CHANGE, 9_000 << 16 | 1)
+        await ctx.tick().repeat(40)
+        assert await master.read(ctx, EVENTS) == (0x20, 0)
+        await master.write(ctx, CHANGE, 9_000 << 16)
+        await master.write(ctx, ABORT, 1)
+        await ctx.tick().repeat(4)
+        assert await bench.finish(ctx) == FAILED
+        assert await master.read(ctx, EVENTS) == (0x30, 0)
+        await master.write(ctx, EVENTS, 0x30)
+        for ports in (0b0100, 0b0101):
+            ctx.set(bench.block.overflow, ports)
+            await ctx.tick().repeat(2)
+            assert ctx.get(bench.block.pending) == ports
+        await master.write(ctx, EVENTS, 0b0001)
+        assert await master.read(ctx, EVENTS) == (0b0100, 0)
 
     bench.run(story)

@@ -61,18 +61,40 @@ RATE_REGISTERS = RegisterMap(
             (Field("rate", "15:0", Access.RO, FULL_RATE, "TL clock of this device."),),
             "The rate now.",
         ),
+        Register(
+            "events",
+            0x14,
+            (
+                Field("overflow", "3:0", Access.W1C, 0, "TL flits of this port came faster than the partner was told."),
+                Field("ended", "4", Access.W1C, 0, "A change was made, refused or given up."),
+                Field("time_out", "5", Access.W1C, 0, "An Ack became overdue."),
+            ),
+            "What has happened since it was last cleared.",
+        ),
     ),
     "TL clock of a station (UALink_200 §6.5.4). Rates are in units of 50 kHz.",
 )
 
 
 class RateRegisterBlock(wiring.Component):
-    """What firmware sets and sees of ``RateChange``; all members but ``bus`` are called as they are there."""
+    """What firmware sets and sees of ``RateChange``; all members but these are called as they are there.
+
+    Members
+    -------
+    bus : ``BusSignature``; for latency see ``RegisterBlock``.
+    pending : the events that are set, as of ``RegisterBlock``.
+    overflow : a bit per port, as of ``SeparateLinks``.
+    """
+
+    registers = RATE_REGISTERS
+    """The register map."""
 
     def __init__(self):
         super().__init__(
             {
                 "bus": In(BusSignature(RATE_REGISTERS.address_bits)),
+                "pending": Out(RATE_REGISTERS.event_bits),
+                "overflow": In(4),
                 "may_change": Out(1),
                 "change": Out(1),
                 "target_rate": Out(16, init=FULL_RATE),
@@ -91,9 +113,20 @@ class RateRegisterBlock(wiring.Component):
         m.submodules.block = block = RegisterBlock(RATE_REGISTERS)
         connect(m, flipped(self.bus), block.bus)
         change, changing = block.rate_change, Signal()
-        m.d.sync += changing.eq(change.start)
+        was_busy, was_late, was_lost = Signal(), Signal(), Signal.like(self.overflow)
+        m.d.sync += [
+            changing.eq(change.start),
+            was_busy.eq(self.busy),
+            was_late.eq(self.time_out),
+            was_lost.eq(self.overflow),
+        ]
         m.d.comb += [
             block.here.eq(1),
+            self.pending.eq(block.pending),
+            block.events.overflow.eq(self.overflow & ~was_lost),
+            # One that is refused was never busy, one that firmware has withdrawn is no request any more.
+            block.events.ended.eq(~self.busy & (was_busy | (changing & change.start))),
+            block.events.time_out.eq(self.time_out & ~was_late),
             self.may_change.eq(block.rate_control.may_change),
             self.change.eq(change.start),
             self.target_rate.eq(change.target_rate),

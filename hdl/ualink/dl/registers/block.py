@@ -59,6 +59,7 @@ class DLRegisterBlock(wiring.Component):
     -------
     bus : ``BusSignature``; for latency see ``RegisterBlock``.
     here : this cycle belongs to the data link.
+    pending : the events that are set, as of ``RegisterBlock``.
     dl_config, dl_status : the data link.
     uart_tx, uart_rx : to and from its UART buffers. The last dword written may stand here while the Tx buffer is full.
     """
@@ -71,6 +72,7 @@ class DLRegisterBlock(wiring.Component):
             {
                 "bus": In(BusSignature(self._block.registers.address_bits)),
                 "here": In(1),
+                "pending": Out(self._block.registers.event_bits),
                 "dl_config": Out(DLConfigSignature(config)),
                 "dl_status": In(DLStatusSignature()),
                 "uart_tx": Out(stream.Signature(32)),
@@ -92,6 +94,7 @@ class DLRegisterBlock(wiring.Component):
         connect(m, flipped(self.uart_rx), block.uart_rx.data)
         m.d.comb += [
             block.here.eq(self.here),
+            self.pending.eq(block.pending),
             block.uart_levels.tx.eq(status.uart_tx_level + self.uart_tx.valid + self._unseen(m, self.uart_tx)),
             block.uart_levels.rx.eq(status.uart_rx_level - self._unseen(m, self.uart_rx)),
         ]

@@ -32,6 +32,7 @@ class TLRegisterBlock(wiring.Component):
     -------
     bus : ``BusSignature``; for latency see ``RegisterBlock``.
     here : this cycle belongs to the port.
+    pending : the events that are set, as of ``RegisterBlock``.
     tl_control, tl_status : the transaction layer.
     """
 
@@ -41,6 +42,7 @@ class TLRegisterBlock(wiring.Component):
             {
                 "bus": In(BusSignature(self._block.registers.address_bits)),
                 "here": In(1),
+                "pending": Out(self._block.registers.event_bits),
                 "tl_control": Out(TLControlSignature()),
                 "tl_status": In(TLStatusSignature()),
             }
@@ -56,7 +58,7 @@ class TLRegisterBlock(wiring.Component):
         m.submodules.block = block = self._block
         control, status = self.tl_control, self.tl_status
         connect(m, flipped(self.bus), block.bus)
-        m.d.comb += block.here.eq(self.here)
+        m.d.comb += [block.here.eq(self.here), self.pending.eq(block.pending)]
         for field in block.registers["control"].fields:
             m.d.comb += getattr(control, field.name).eq(getattr(block.control, field.name))
         for name in NATURAL_LIMITS:
