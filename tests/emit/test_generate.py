@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from support.controller_story import Places, check
 from support.four_state import bench, random_at_power_up, simulate
-from ualink.config import StationConfig, SwitchConfig, from_dict
+from ualink.config import ControllerConfig, StationConfig, SwitchConfig, from_dict
 from ualink.emit.generate import write_design
 from ualink.emit.lint import WAIVERS, waivers
 from ualink_sim.simulator import tools
@@ -28,14 +29,13 @@ STATION = {
 """Small buffers and a short stay in Idle: what is simulated here is as large as it must be, not more."""
 RECONCILING = {**STATION, "phy": {"rate": 400}}
 DESIGNS = {
-    "station-clocks": ("station", {**STATION, "separate_upli_clock": True}, 1),
+    "controller-clocks": ("controller", {"station": {**STATION, "separate_upli_clock": True}}, 1),
     "station-4": ("station", STATION, 4),
     "switch-2": ("switch", {"stations": 2, "route_entries": 8, "station": RECONCILING}, 2),
 }
 """Whatever there is to a station is in one of them: one port, two and four, one clock and two, with and without
 reconciliation sublayers, that of an accelerator and of a switch."""
-FOUR_STATE = ("station-clocks", "station-4")
-"""These speak as data links do, with one port and with four."""
+CONFIGS = {"controller": ControllerConfig, "station": StationConfig, "switch": SwitchConfig}
 FAULTY_PORTS = {
     **{name: ("input", 1) for name in ("clk", "rst", "dl_config__0__enable", "rs__rx__valid", "rs__tx__ready")},
     "rs__rx__payload": ("input", 518),
@@ -69,11 +69,11 @@ def _only(name):
 def files(request, tmp_path_factory):
     """Verilog, JSON and waivers of one design."""
     what, values, ports = DESIGNS[request.param]
-    config = from_dict(SwitchConfig if what == "switch" else StationConfig, values, "test")
-    if isinstance(config, SwitchConfig):
-        config = config.replace(station=config.station.replace(ports=ports))
-    else:
+    config = from_dict(CONFIGS[what], values, "test")
+    if isinstance(config, StationConfig):
         config = config.replace(ports=ports)
+    else:
+        config = config.replace(station=config.station.replace(ports=ports))
     return write_design(what, config, tmp_path_factory.mktemp(request.param))
 
 
@@ -86,8 +86,10 @@ def _lint(verilog: Path, *more: str) -> str:
 
 
 def test_files_are_named_after_the_design(files):
-    assert len({path.stem for path in files}) == 1
-    assert [path.suffix for path in files] == [".v", ".json", ".vlt"]
+    name = files[0].stem
+    registers = [f"{name}_registers{suffix}" for suffix in (".json", ".rdl", ".h")]
+    expected = [f"{name}.v", f"{name}.json", f"{name}.vlt", *registers * (name == "ualink_controller")]
+    assert [path.name for path in files] == expected
 
 
 def test_verilator_warns_of_nothing_but_the_waived(files):
@@ -124,7 +126,7 @@ def test_no_name_is_that_of_a_system_task(files):
 
 
 @pytest.mark.skipif(shutil.which("iverilog") is None, reason="iverilog is not installed")
-@pytest.mark.parametrize("files", [mark for mark in _designs() if mark.values[0] in FOUR_STATE], indirect=True)
+@_only("station-4")
 def test_it_comes_online_without_an_unknown_bit(files, tmp_path):
     """Four-state simulation with a loopback plug, all inputs tied as the JSON says.
 
@@ -134,6 +136,14 @@ def test_it_comes_online_without_an_unknown_bit(files, tmp_path):
     verilog, description = files[0].read_text(), json.loads(files[1].read_text())
     printed = simulate(tmp_path, design=random_at_power_up(verilog, seed=2), bench=bench(description, cycles=2000))
     assert len(printed) == 1 and printed[0].startswith("online "), "\n".join(printed[:20])
+
+
+@pytest.mark.skipif(shutil.which("iverilog") is None, reason="iverilog is not installed")
+@_only("controller-clocks")
+def test_firmware_brings_a_controller_online(files, tmp_path):
+    """The same over AXI4-Lite, UPLI and TL in a clock of their own, and firmware hears of an event by the interrupt
+    line."""
+    check(files[0].read_text(), json.loads(files[1].read_text()), Places(files[3].read_text()), tmp_path)
 
 
 @pytest.mark.skipif(shutil.which("iverilog") is None, reason="iverilog is not installed")
@@ -191,7 +201,7 @@ def test_yosys_finds_no_latch_no_loop_and_no_undriven_wire(files):
     assert run.returncode == 0, run.stdout + run.stderr
 
 
-@_only("station-clocks")
+@_only("controller-clocks")
 def test_yosys_synthesises_a_small_station(files):
     """Module by module to words that are added, chosen and kept; at length down to gates and flip-flops, memories too,
     because none is left to a macro here."""
@@ -251,17 +261,17 @@ def test_no_memory_is_written_at_power_up(files):
     assert not re.search(r"^\s*initial\b", files[0].read_text(), re.MULTILINE)
 
 
-@_only("station-clocks")
+@_only("controller-clocks")
 def test_another_process_writes_the_same_bytes(files, tmp_path):
     """Under another hash seed, so that an order that comes from a set would show: that of clocks and resets does."""
     program = (
-        "import json, sys; from pathlib import Path; from ualink.config import StationConfig, from_dict; "
+        "import json, sys; from pathlib import Path; from ualink.config import ControllerConfig, from_dict; "
         "from ualink.emit.generate import write_design; "
-        "config = from_dict(StationConfig, json.loads(sys.argv[2]), 'test'); "
-        "write_design(sys.argv[1], config.replace(ports=int(sys.argv[3])), Path(sys.argv[4]))"
+        "config = from_dict(ControllerConfig, json.loads(sys.argv[2]), 'test'); "
+        "write_design(sys.argv[1], config, Path(sys.argv[3]))"
     )
-    what, values, ports = DESIGNS["station-clocks"]
-    arguments = [what, json.dumps(values), str(ports), str(tmp_path)]
+    what, values, _ = DESIGNS["controller-clocks"]
+    arguments = [what, json.dumps(values), str(tmp_path)]
     seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"
     environment = {**os.environ, "PYTHONHASHSEED": seed}
     subprocess.run([sys.executable, "-c", program, *arguments], env=environment, check=True)
