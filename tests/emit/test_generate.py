@@ -93,7 +93,7 @@ def test_files_are_named_after_the_design(files):
 
 
 def test_verilator_warns_of_nothing_but_the_waived(files):
-    verilog, _, waived = files
+    verilog, _, waived, *_ = files
     assert "%Warning" not in _lint(verilog, waived.name)
 
 
