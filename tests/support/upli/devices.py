@@ -17,8 +17,8 @@ SOURCE, DESTINATION = 5, 77
 class DevicePort:
     """One port: random Requests with tags of their own, an agent that answers them, and what the device gets.
 
-    ``answers``: whether the agent answers at all. ``got``: beats that the device got, by tag of the Request.
-    ``wrong``: what broke a rule of the model; tests ask that it be empty.
+    ``asks``, ``answers``, ``takes``: how often, from 0 to 1, a Request is asked for, is answered, and a Response taken.
+    ``isolates``: Write Responses with ISOLATE that are to come. ``answered``, ``dummied``: Requests that had theirs.
     """
 
     def __init__(self, isolation, number: int, tags: int, seed: int):
@@ -29,14 +29,12 @@ class DevicePort:
         self.requests: deque[upli.Request] = deque()
         self.data: deque[int] = deque()
         self.owed: list[tuple[int, int]] = []
-        self.replies: deque[tuple[str, upli.RdRspBeat | upli.WrRspBeat]] = deque()
         self.reads: deque = deque()
         self.writes: deque = deque()
         self.known: list[upli.Request] = []
         self.dummies: dict[int, deque] = {}
         self.late = {"rd_rsp": 0, "wr_rsp": 0}
-        self.answered, self.dummied, self.dropped = 0, 0, 0
-        self.complete: dict[int, int] = {}
+        self.answered, self.dummied = 0, 0
         self.expected_burst = None
         self.offered: dict[str, int | None] = {}
 
@@ -51,9 +49,11 @@ class DevicePort:
             self._answer()
         if self.isolates:
             self.isolates -= 1
-            # Its tag means nothing, also if there is such a Request.
+            # All else in it means nothing, also if there is a Request with its tag.
             tags = [tag for _, tag in self.model.outstanding] or [rng.randrange(2048)]
-            self.writes.append(upli.WrRspBeat(tag=rng.choice(tags), status=upli.Status.ISOLATE))
+            rest = {"src_phys_acc_id": rng.randrange(1024), "dst_phys_acc_id": rng.randrange(1024)}
+            rest |= {"auth_tag": rng.getrandbits(64), "vc": rng.randrange(4)}
+            self.writes.append(upli.WrRspBeat(tag=rng.choice(tags), status=upli.Status.ISOLATE, **rest))
         self._offer(ctx, device.req, [_pack("req", r) for r in list(self.requests)[:1]])
         # Data of a Request is offered with it or later.
         self._offer(ctx, device.orig_data, list(self.data)[:1])
