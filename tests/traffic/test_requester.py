@@ -51,6 +51,7 @@ CASES = {
     "write twice": (WRITE, lambda b: [*b, *b], {"duplicate_responses": 1}, "DUPLICATE"),
     "strange tag": (READ, lambda b: [changed(b[0], tag=2000, last=True), *b], {"unexpected_tags": 1}, "UNEXPECTED_TAG"),
     "tag of nobody": (WRITE, lambda b: [changed(b[0], tag=15), *b], {"unexpected_tags": 1}, "UNEXPECTED_TAG"),
+    "isolate": (WRITE, lambda b: [changed(b[0], status=Status.ISOLATE), *b], {}, "NONE"),
     "read on WrRsp": (READ, lambda b: [_on_wr_rsp(b[0]), *b], {"wrong_channels": 1}, "WRONG_CHANNEL"),
     "for another": (
         READ,

@@ -61,7 +61,8 @@ class Checker(wiring.Component):
     A Response ends with its beat with Last, whatever else is wrong with it. It is right when each offset came once,
     RdRspNumBeats is 0 on all beats (Single Beat mode) or the number of beats minus one on all, and Status is the same
     on all. A byte is right when it is the new one or, unless the plan is strict there, the old one. Data of poisoned
-    beats and of Responses other than OKAY are not judged. A Response on the wrong channel does not end its Request.
+    beats and of Responses other than OKAY are not judged. A Response on the wrong channel does not end its Request. A
+    Write Response with status ISOLATE is taken and answers none (UALink_200 §3.1.4.3).
 
     Members
     -------
@@ -143,7 +144,7 @@ class Checker(wiring.Component):
 
         # A beat of WrRsp.
         wr_rsp, wr = self.wr_rsp, self.wr
-        write_valid, matched = Signal(), Signal()
+        write_valid, matched, answers = Signal(), Signal(), Signal()
         response = Signal(wr_rsp.p.shape(), reset_less=True)
         write_errors = {name: Signal(name=f"write_{name}") for name in EVENTS[:-1] if name != "beat_errors"}
         write_good = Signal()
@@ -151,7 +152,8 @@ class Checker(wiring.Component):
         m.d.comb += [
             matched.eq(write_valid & ~ends),
             wr_rsp.ready.eq(~write_valid | matched),
-            wr.look.eq(wr_rsp.valid & wr_rsp.ready),
+            answers.eq(wr_rsp.valid & (wr_rsp.p.status != Status.ISOLATE)),
+            wr.look.eq(answers & wr_rsp.ready),
             wr.tag.eq(wr_rsp.p.tag),
             write_good.eq(matched & wr.waits & on_wr_rsp),
             write_errors["unexpected_tags"].eq(matched & ~wr.issued),
@@ -163,7 +165,7 @@ class Checker(wiring.Component):
             *_report(m, write_report, write_errors, response, wr),
         ]
         with m.If(wr_rsp.ready):
-            m.d.sync += write_valid.eq(wr_rsp.valid)
+            m.d.sync += write_valid.eq(answers)
         with m.If(wr.look):
             m.d.sync += response.eq(wr_rsp.p)
 

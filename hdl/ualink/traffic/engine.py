@@ -10,8 +10,6 @@ from ualink.traffic.register_block import TrafficRegisterBlock
 from ualink.traffic.requester import SERVICE, Requester
 from ualink.traffic.responder import Responder
 from ualink.upli.calendar import Calendar
-from ualink.upli.channels import WR_RSP_LAYOUT
-from ualink.upli.commands import Status
 from ualink.upli.completer import Completer
 from ualink.upli.originator import Originator
 
@@ -29,8 +27,7 @@ class TrafficEngine(wiring.Component):
     Response is matched two cycles after it was there. Latencies count from the one to the other: four cycles more than
     lie between the Request and the last beat of its Response on the interface, and the time for which it waited.
 
-    The engine measures and has no Isolation Mode: a Write Response with status ISOLATE is taken and answers nothing,
-    and what the fabric has lost is given up after ``settings.time_out``.
+    The engine measures and has no Isolation Mode: what the fabric has lost is given up after ``settings.time_out``.
 
     Attributes
     ----------
@@ -112,8 +109,6 @@ def _to_port(m, port, source, sinks):
 def _from_port(m, port, sources, sink):
     for number, source in enumerate(sources):
         here = port == number if len(sources) > 1 else Const(1)
-        # ISOLATE may come to any port, and answers nothing.
-        isolates = source.p.status == Status.ISOLATE if source.p.shape() == WR_RSP_LAYOUT else Const(0)
-        m.d.comb += source.ready.eq((sink.ready & here) | (source.valid & isolates))
+        m.d.comb += source.ready.eq(sink.ready & here)
         with m.If(here):
-            m.d.comb += [sink.p.eq(source.p), sink.valid.eq(source.valid & ~isolates)]
+            m.d.comb += [sink.p.eq(source.p), sink.valid.eq(source.valid)]

@@ -5,13 +5,12 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.upli.channels import REQ_LAYOUT
-from ualink.upli.commands import ReqCmd, Status
+from ualink.upli.commands import KEY_ROLL_RD_RSP_CHANNEL, ReqCmd, Status
 
 __all__ = ["RequestRules"]
 
 MESSAGES = 4
 """Predefined UPLI Write Message types are 00h to 03h (UALink_200 Table 2-7)."""
-KEY_ROLL_RD_RSP_CHANNEL = 0x02
 
 ELEMENT_BYTES = (4, 8, 2, 1)
 """By OpSize, ReqAttr[3:2] of an Atomic (UALink_200 Table 2-5)."""

@@ -2,7 +2,10 @@
 
 from amaranth.lib import enum
 
-__all__ = ["ReqCmd", "Status", "has_orig_data"]
+__all__ = ["KEY_ROLL_RD_RSP_CHANNEL", "ReqCmd", "Status", "has_orig_data"]
+
+KEY_ROLL_RD_RSP_CHANNEL = 0x02
+"""The UPLI Write Message type that is answered on RdRsp (UALink_200 Table 2-7)."""
 
 
 class ReqCmd(enum.Enum, shape=6):

@@ -6,12 +6,9 @@ from typing import TypeAlias
 from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import data
 
-from ualink.upli.commands import ReqCmd
+from ualink.upli.commands import KEY_ROLL_RD_RSP_CHANNEL, ReqCmd
 
-__all__ = ["ANSWER_LAYOUT", "KEY_ROLL_RD_RSP_CHANNEL", "VendorAnswer", "answer_to", "as_num_beats_says"]
-
-KEY_ROLL_RD_RSP_CHANNEL = 0x02
-"""The UPLI Write Message type that is answered on RdRsp (UALink_200 Table 2-7)."""
+__all__ = ["ANSWER_LAYOUT", "VendorAnswer", "answer_to", "as_num_beats_says"]
 
 VENDOR_MESSAGES = 0xF0
 """Vendor Defined types of UPLI Write Messages are this and above."""

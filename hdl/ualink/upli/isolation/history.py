@@ -8,7 +8,7 @@ from ualink.checks import check_integer
 from ualink.lib.contract import contract
 from ualink.upli.isolation.answer import ANSWER_LAYOUT
 
-__all__ = ["ENTRY_LAYOUT", "LIMIT_BITS", "TAG_BITS", "RequestHistory", "check_tags"]
+__all__ = ["ENTRY_LAYOUT", "LIMIT_BITS", "TAG_BITS", "TIME_BITS", "RequestHistory", "check_tags"]
 
 TAG_BITS = 11
 TIME_BITS = 32
@@ -43,6 +43,7 @@ class RequestHistory(wiring.Component):
     Members
     -------
     ready : 1 bit, reset value 0: Requests may be accepted.
+    now : 32 bits, cycle counter.
     limit : 31 bits, cycles that a Request may be outstanding; 0: for ever.
     accept : 1 bit, a Request with ``tag`` (11 bits) and ``entry`` (``ENTRY_LAYOUT``) comes; its tag has no record.
     rd_beat : 1 bit, a beat of a Read Response goes to the device; ``rd_tag``, ``rd_offset``, ``rd_last`` : of it.
@@ -61,6 +62,7 @@ class RequestHistory(wiring.Component):
         super().__init__(
             {
                 "ready": Out(1),
+                "now": In(TIME_BITS),
                 "limit": In(LIMIT_BITS),
                 "accept": In(1),
                 "tag": In(TAG_BITS),
@@ -92,8 +94,6 @@ class RequestHistory(wiring.Component):
         contract(m, ~self.accept | (self.tag < tags), "tags are below those that have a record")
         contract(m, ~(self.accept | self.rd_beat) | self.ready, "nothing comes before ready")
 
-        now = Signal(TIME_BITS)
-        m.d.sync += now.eq(now + 1)
         layout = data.StructLayout({"entry": ENTRY_LAYOUT, "since": TIME_BITS})
         m.submodules.entries = entries = memory.Memory(shape=layout, depth=tags, init=[])
         m.submodules.beats = beats = memory.Memory(shape=4, depth=tags, init=[])
@@ -103,7 +103,7 @@ class RequestHistory(wiring.Component):
             write.en.eq(self.accept),
             write.addr.eq(self.tag),
             write.data.entry.eq(self.entry),
-            write.data.since.eq(now),
+            write.data.since.eq(self.now),
         ]
 
         # What is looked at in this cycle was read in the one before; a find stays where it is.
@@ -127,7 +127,7 @@ class RequestHistory(wiring.Component):
         m.d.comb += [
             read.addr.eq(row),
             noted.addr.eq(row),
-            age.eq(now - read.data.since),
+            age.eq(self.now - read.data.since),
             # It may have been answered in the cycle between.
             still.eq(lived & self.knows(looked)),
             self.expired.eq(still & ~self.walk & (self.limit != 0) & (age > self.limit)),

@@ -8,7 +8,7 @@ from ualink.checks import check_integer
 from ualink.lib.select import select_one
 from ualink.upli.calendar import check_ports
 from ualink.upli.isolation.answer import VendorAnswer, as_num_beats_says
-from ualink.upli.isolation.history import LIMIT_BITS, TAG_BITS
+from ualink.upli.isolation.history import LIMIT_BITS, TAG_BITS, TIME_BITS
 from ualink.upli.isolation.port import IsolationPort, RequesterSignature
 
 __all__ = ["CAUSE_LAYOUT", "Isolation", "IsolationControlSignature", "IsolationStatusSignature"]
@@ -98,11 +98,14 @@ class Isolation(wiring.Component):
         m = Module()
         control, status, ports = self.control, self.status, self._ports
         isolated, leaving, settle = Signal(), Signal(), Signal(range(self._settle + 1))
+        now = Signal(TIME_BITS)
+        m.d.sync += now.eq(now + 1)
         for number, port in enumerate(ports):
             m.submodules[f"port_{number}"] = port
             connect(m, flipped(self.device[number]), port.device)
             connect(m, port.agent, flipped(self.agent[number]))
-            m.d.comb += [port.limit.eq(control.limit), port.isolated.eq(isolated), port.closed.eq(leaving)]
+            m.d.comb += [port.now.eq(now), port.limit.eq(control.limit)]
+            m.d.comb += [port.isolated.eq(isolated), port.closed.eq(leaving)]
 
         events = Signal(CAUSE_LAYOUT)
         expired = Cat(port.expired for port in ports)

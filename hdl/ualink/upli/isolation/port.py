@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from ualink.upli.channels import beat_stream
 from ualink.upli.commands import Status, has_orig_data
 from ualink.upli.isolation.answer import VendorAnswer, answer_to, as_num_beats_says
-from ualink.upli.isolation.history import LIMIT_BITS, TAG_BITS, RequestHistory
+from ualink.upli.isolation.history import LIMIT_BITS, TAG_BITS, TIME_BITS, RequestHistory
 
 __all__ = ["IsolationPort", "RequesterSignature"]
 
@@ -41,11 +41,13 @@ class IsolationPort(wiring.Component):
     the Request. A burst that had begun is finished first. A Request that comes in Isolation is taken when OrigData of
     those before is complete, and answered when its own is.
 
+    After reset no Request is taken for as many cycles as there are tags.
+
     Members
     -------
     device : ``RequesterSignature``, to the Originator Device.
     agent : ``RequesterSignature``, to the port of the ``Originator``.
-    limit : 31 bits, of the watchdogs in cycles; 0: none.
+    now : 32 bits, cycle counter. limit : 31 bits, of the watchdogs in cycles; 0: none.
     isolated : level, from a register. ``closed`` : level, no Request is taken from the device.
     expired : 1 bit, a watchdog is over its limit; ``tag`` : 11 bits, its Request.
     isolate : 1 bit, a Write Response with status ISOLATE was taken in this cycle, outside of Isolation.
@@ -59,6 +61,7 @@ class IsolationPort(wiring.Component):
             {
                 "device": In(RequesterSignature()),
                 "agent": Out(RequesterSignature()),
+                "now": In(TIME_BITS),
                 "limit": In(LIMIT_BITS),
                 "isolated": In(1),
                 "closed": In(1),
@@ -79,6 +82,7 @@ class IsolationPort(wiring.Component):
         self._responses(m, history, reads_end, writes_end)
         self._dummies(m, history, owed, settled, reads_end & writes_end)
         m.d.comb += [
+            history.now.eq(self.now),
             history.limit.eq(self.limit),
             self.expired.eq(history.expired),
             self.tag.eq(history.found_tag),
