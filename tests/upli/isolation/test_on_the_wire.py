@@ -102,7 +102,7 @@ def test_nothing_goes_out_nothing_comes_in_and_credits_go_on():
 
 @pytest.mark.req("RAS-062", "RAS-112")
 def test_drop_mode_and_isolation_come_and_go_apart():
-    """All four combinations. Drop Mode alone answers nobody; its Requests are remembered, and their watchdogs expire."""
+    """All four combinations. Drop Mode alone answers nobody; its Requests are remembered, their watchdogs expire."""
     dut = Isolated()
     requester, isolation = Requester(dut), dut.isolation
     control, status = isolation.control, isolation.status
