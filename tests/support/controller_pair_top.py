@@ -1,0 +1,162 @@
+"""Two generated controllers that face each other over a cable, each with the Originator of an accelerator before it."""
+
+from amaranth.hdl import Cat, DomainRenamer, Module, Mux, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from ualink.config import (
+    AddressCacheConfig,
+    ControllerConfig,
+    Credits,
+    DLConfig,
+    StationConfig,
+    TLConfig,
+    UPLIConfig,
+)
+from ualink.controller import Controller
+from ualink.csr.table import BusSignature
+from ualink.lib.forward import forward_member
+from ualink.phy.interface import TX_BEAT_LAYOUT, SlotStatus, TxKind
+from ualink.upli.calendar import Calendar
+from ualink.upli.channels import UPLISignature
+from ualink.upli.isolation.isolation import Isolation
+from ualink.upli.isolation.port import RequesterSignature
+from ualink.upli.isolation.registers import ISOLATION_REGISTERS, IsolationRegisterBlock
+from ualink.upli.originator import Originator
+
+TAGS = 16
+CABLE_CYCLES = 4
+"""A whole number of rounds of the ports, for 1, 2 and 4."""
+BUSES = {"a": "axi4-lite", "b": "apb"}
+
+_FEW = Credits(pool=8)
+STATION = StationConfig(
+    upli=UPLIConfig(req=_FEW, orig_data=_FEW, rd_rsp=_FEW, wr_rsp=_FEW),
+    tl=TLConfig(
+        **{name: _FEW for name in ("req_cmd", "rsp_cmd", "req_data", "rsp_data")},
+        tx_cache=AddressCacheConfig(rows=0),
+        rx_cache=AddressCacheConfig(rows=0),
+        authentication=False,
+        requests_in_sight=2,
+        responses_in_sight=2,
+    ),
+    dl=DLConfig(replay_depth=32, idle_flit_times=8, uart_tx_dwords=4, uart_rx_dwords=4),
+)
+"""Small buffers and a short stay in Idle: what is simulated here is as large as it must be, not more."""
+
+
+def controller_config(side: str, ports: int) -> ControllerConfig:
+    """The controller on ``side``; that of one port on side "a" has a UPLI clock of its own."""
+    station = STATION.replace(ports=ports, separate_upli_clock=side == "a" and ports == 1)
+    return ControllerConfig(bus=BUSES[side], station=station)
+
+
+class Front(wiring.Component):
+    """The Originator of an accelerator with its Isolation and the registers of that.
+
+    Members
+    -------
+    upli : to a Completer. device : ``RequesterSignature`` of each port.
+    isolation : registers of ``Isolation``, ``BusSignature``; isolation_pending : 1 bit, their event.
+    """
+
+    def __init__(self, station: StationConfig):
+        self._station = station
+        super().__init__(
+            {
+                "upli": Out(UPLISignature()),
+                "device": In(RequesterSignature()).array(station.ports),
+                "isolation": In(BusSignature(ISOLATION_REGISTERS.address_bits)),
+                "isolation_pending": Out(1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        station, ports = self._station, self._station.ports
+        m.submodules.originator = originator = Originator(station.upli, ports)
+        m.submodules.isolation = isolation = Isolation(ports, TAGS, station.upli.rd_rsp.total)
+        m.submodules.registers = registers = IsolationRegisterBlock()
+        m.submodules.calendar = calendar = Calendar(ports)
+        connect(m, originator.upli, flipped(self.upli))
+        connect(m, flipped(self.isolation), registers.bus)
+        connect(m, registers.control, isolation.control)
+        connect(m, isolation.status, registers.status)
+        m.d.comb += [
+            self.isolation_pending.eq(registers.pending),
+            originator.slot.eq(calendar.slot),
+            originator.connect.eq(1),
+            originator.drop.eq(isolation.drop),
+        ]
+        for port in range(ports):
+            agent = isolation.agent[port]
+            connect(m, flipped(self.device[port]), isolation.device[port])
+            for channel in ("req", "orig_data"):
+                connect(m, getattr(agent, channel), getattr(originator, channel)[port])
+            for channel in ("rd_rsp", "wr_rsp"):
+                connect(m, getattr(originator, channel)[port], getattr(agent, channel))
+        return m
+
+
+class ControllerPairTop(wiring.Component):
+    """Controllers "a" and "b" of ``ports`` ports each, joined by cables of ``CABLE_CYCLES``.
+
+    Members
+    -------
+    <side>_bus, <side>_irq : as of ``Controller``.
+    <side>_upli : the Originator of the station, which faces the memory of the device.
+    <side>_device, <side>_isolation, <side>_isolation_pending : as of ``Front``.
+    cut : a bit per port; both directions of its cable are cut, which each receiver sees as a Local Fault.
+    """
+
+    def __init__(self, ports: int):
+        self._ports = ports
+        self.controllers = {side: Controller(controller_config(side, ports)) for side in BUSES}
+        self._fronts = {side: Front(each.config.station) for side, each in self.controllers.items()}
+        members: dict[str, wiring.Member] = {"cut": In(ports)}
+        for side, controller in self.controllers.items():
+            front, signature = self._fronts[side].signature.members, controller.signature.members
+            members |= {f"{side}_{name}": signature[name] for name in ("bus", "irq")}
+            members |= {f"{side}_{name}": front[name] for name in ("device", "isolation", "isolation_pending")}
+            members[f"{side}_upli"] = signature["upli_originator"]
+        super().__init__(members)
+
+    def elaborate(self, platform):
+        m = Module()
+        for side, controller in self.controllers.items():
+            m.submodules[f"{side}_controller"] = controller
+            domain = "upli" if controller.config.station.separate_upli_clock else "sync"
+            front = self._fronts[side]
+            m.submodules[f"{side}_front"] = DomainRenamer(domain)(front)
+            connect(m, front.upli, controller.upli_completer)
+            for name in ("bus", "irq"):
+                forward_member(m, controller, name, getattr(self, f"{side}_{name}"))
+            forward_member(m, controller, "upli_originator", getattr(self, f"{side}_upli"))
+            for name in ("device", "isolation", "isolation_pending"):
+                forward_member(m, front, name, getattr(self, f"{side}_{name}"))
+        a, b = self.controllers.values()
+        self._cable(m, a.rs, b.rs)
+        self._cable(m, b.rs, a.rs)
+        return m
+
+    def _cable(self, m, sender, receiver):
+        """What ``sender`` gives arrives later; the kind of a port's last slot is the fault that its receiver sees."""
+        beat = Signal(1 + len(Value.cast(sender.tx.p)))
+        m.d.comb += [sender.tx.ready.eq(1), beat.eq(Cat(sender.tx.valid, sender.tx.p))]
+        for _ in range(CABLE_CYCLES):
+            later = Signal.like(beat)
+            m.d.sync += later.eq(beat)
+            beat = later
+        arrived = TX_BEAT_LAYOUT(beat[1:])
+        lost = (self.cut >> arrived.port)[0]
+        m.d.comb += [
+            receiver.rx.valid.eq(beat[0] & ~lost),
+            *(getattr(receiver.rx.p, name).eq(getattr(arrived, name)) for name in ("data", "port", "first", "last")),
+            receiver.rx.p.status.eq(Mux(arrived.kind == TxKind.DATA, SlotStatus.GOOD, SlotStatus.CONTROL)),
+            receiver.local_fault.eq(self.cut),
+        ]
+        for port in range(self._ports):
+            with m.If(self.cut[port]):
+                m.d.sync += receiver.remote_fault[port].eq(0)
+            with m.Elif(beat[0] & arrived.last & (arrived.port == port)):
+                m.d.sync += receiver.remote_fault[port].eq(arrived.kind == TxKind.REMOTE_FAULT)
