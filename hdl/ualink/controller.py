@@ -37,6 +37,7 @@ class Controller(wiring.Component):
     Parameters
     ----------
     config : the station and its bus.
+    make_station : makes the station; by default ``Station`` itself.
 
     Members
     -------
@@ -49,9 +50,9 @@ class Controller(wiring.Component):
     Those marked (*) exist only where UPLI has a clock of its own.
     """
 
-    def __init__(self, config: ControllerConfig):
+    def __init__(self, config: ControllerConfig, make_station=Station):
         self.config = config
-        self._station = Station(config.station)
+        self._station = make_station(config.station)
         self._blocks = StationRegisters(config.station)
         maps = tuple(self._blocks.maps.items())
         self._interrupts = Interrupts(maps)

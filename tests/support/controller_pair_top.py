@@ -1,6 +1,8 @@
 """Two generated controllers that face each other over a cable, each with the Originator of an accelerator before it."""
 
-from amaranth.hdl import Cat, DomainRenamer, Module, Mux, Signal, Value
+from pathlib import Path
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -15,14 +17,18 @@ from ualink.config import (
 )
 from ualink.controller import Controller
 from ualink.csr.table import BusSignature
+from ualink.emit.blackbox import Blackbox
+from ualink.emit.verilog import to_verilog
 from ualink.lib.forward import forward_member
 from ualink.phy.interface import TX_BEAT_LAYOUT, SlotStatus, TxKind
+from ualink.station import Station
 from ualink.upli.calendar import Calendar
 from ualink.upli.channels import UPLISignature
 from ualink.upli.isolation.isolation import Isolation
 from ualink.upli.isolation.port import RequesterSignature
 from ualink.upli.isolation.registers import ISOLATION_REGISTERS, IsolationRegisterBlock
 from ualink.upli.originator import Originator
+from ualink_sim.simulator import Model, build_once
 
 TAGS = 16
 CABLE_CYCLES = 4
@@ -39,6 +45,7 @@ STATION = StationConfig(
         authentication=False,
         requests_in_sight=2,
         responses_in_sight=2,
+        catch_in_lines=True,
     ),
     dl=DLConfig(replay_depth=32, idle_flit_times=8, uart_tx_dwords=4, uart_rx_dwords=4),
 )
@@ -46,9 +53,8 @@ STATION = StationConfig(
 
 
 def controller_config(side: str, ports: int) -> ControllerConfig:
-    """The controller on ``side``; that of one port on side "a" has a UPLI clock of its own."""
-    station = STATION.replace(ports=ports, separate_upli_clock=side == "a" and ports == 1)
-    return ControllerConfig(bus=BUSES[side], station=station)
+    """The controller on ``side``."""
+    return ControllerConfig(bus=BUSES[side], station=STATION.replace(ports=ports))
 
 
 class Front(wiring.Component):
@@ -109,9 +115,9 @@ class ControllerPairTop(wiring.Component):
     cut : a bit per port; both directions of its cable are cut, which each receiver sees as a Local Fault.
     """
 
-    def __init__(self, ports: int):
+    def __init__(self, ports: int, make_station=Station):
         self._ports = ports
-        self.controllers = {side: Controller(controller_config(side, ports)) for side in BUSES}
+        self.controllers = {side: Controller(controller_config(side, ports), make_station) for side in BUSES}
         self._fronts = {side: Front(each.config.station) for side, each in self.controllers.items()}
         members: dict[str, wiring.Member] = {"cut": In(ports)}
         for side, controller in self.controllers.items():
@@ -125,9 +131,7 @@ class ControllerPairTop(wiring.Component):
         m = Module()
         for side, controller in self.controllers.items():
             m.submodules[f"{side}_controller"] = controller
-            domain = "upli" if controller.config.station.separate_upli_clock else "sync"
-            front = self._fronts[side]
-            m.submodules[f"{side}_front"] = DomainRenamer(domain)(front)
+            m.submodules[f"{side}_front"] = front = self._fronts[side]
             connect(m, front.upli, controller.upli_completer)
             for name in ("bus", "irq"):
                 forward_member(m, controller, name, getattr(self, f"{side}_{name}"))
@@ -160,3 +164,16 @@ class ControllerPairTop(wiring.Component):
                 m.d.sync += receiver.remote_fault[port].eq(0)
             with m.Elif(beat[0] & arrived.last & (arrived.port == port)):
                 m.d.sync += receiver.remote_fault[port].eq(arrived.kind == TxKind.REMOTE_FAULT)
+
+
+def build_pair(ports: int) -> Model:
+    """The compiled model of ``ControllerPairTop``; the station, which both have, is compiled once."""
+    name = f"ualink_station_{ports}"
+
+    def make_sources() -> dict[str, str]:
+        station = Station(STATION.replace(ports=ports))
+        top = ControllerPairTop(ports, lambda config: Blackbox(station, name))
+        return {"pair.v": "\n".join((to_verilog(station, name), to_verilog(top, "pair")))}
+
+    depends = repr((ports, STATION, Path(__file__).read_text()))
+    return build_once(make_sources, "pair", depends, blocks=(name,))
