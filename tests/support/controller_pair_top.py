@@ -21,19 +21,17 @@ from ualink.emit.blackbox import Blackbox
 from ualink.emit.verilog import to_verilog
 from ualink.lib.forward import forward_member
 from ualink.phy.interface import TX_BEAT_LAYOUT, SlotStatus, TxKind
-from ualink.station import Station
 from ualink.upli.calendar import Calendar
-from ualink.upli.channels import UPLISignature
 from ualink.upli.isolation.isolation import Isolation
 from ualink.upli.isolation.port import RequesterSignature
 from ualink.upli.isolation.registers import ISOLATION_REGISTERS, IsolationRegisterBlock
 from ualink.upli.originator import Originator
 from ualink_sim.simulator import Model, build_once
 
+SIDES = ("a", "b")
 TAGS = 16
 CABLE_CYCLES = 4
 """A whole number of rounds of the ports, for 1, 2 and 4."""
-BUSES = {"a": "axi4-lite", "b": "apb"}
 
 _FEW = Credits(pool=8)
 STATION = StationConfig(
@@ -52,39 +50,41 @@ STATION = StationConfig(
 """Small buffers and a short stay in Idle: what is simulated here is as large as it must be, not more."""
 
 
-def controller_config(side: str, ports: int) -> ControllerConfig:
-    """The controller on ``side``."""
-    return ControllerConfig(bus=BUSES[side], station=STATION.replace(ports=ports))
-
-
-class Front(wiring.Component):
-    """The Originator of an accelerator with its Isolation and the registers of that.
+class AcceleratorSide(wiring.Component):
+    """A controller, and before it the Originator of an accelerator with its Isolation.
 
     Members
     -------
-    upli : to a Completer. device : ``RequesterSignature`` of each port.
+    bus, irq, upli_originator, rs, slot : as of ``Controller``.
     isolation : registers of ``Isolation``, ``BusSignature``; isolation_pending : 1 bit, their event.
+    device : ``RequesterSignature`` of each port.
     """
 
-    def __init__(self, station: StationConfig):
-        self._station = station
+    def __init__(self, config: ControllerConfig):
+        self.config = config
+        self.controller = Controller(config)
+        members = self.controller.signature.members
+        self._kept = [name for name in members if name != "upli_completer"]
         super().__init__(
             {
-                "upli": Out(UPLISignature()),
-                "device": In(RequesterSignature()).array(station.ports),
+                **{name: members[name] for name in self._kept},
                 "isolation": In(BusSignature(ISOLATION_REGISTERS.address_bits)),
                 "isolation_pending": Out(1),
+                "device": In(RequesterSignature()).array(config.station.ports),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
-        station, ports = self._station, self._station.ports
+        station, ports = self.config.station, self.config.station.ports
+        m.submodules.controller = controller = self.controller
         m.submodules.originator = originator = Originator(station.upli, ports)
         m.submodules.isolation = isolation = Isolation(ports, TAGS, station.upli.rd_rsp.total)
         m.submodules.registers = registers = IsolationRegisterBlock()
         m.submodules.calendar = calendar = Calendar(ports)
-        connect(m, originator.upli, flipped(self.upli))
+        for name in self._kept:
+            forward_member(m, controller, name, getattr(self, name))
+        connect(m, originator.upli, controller.upli_completer)
         connect(m, flipped(self.isolation), registers.bus)
         connect(m, registers.control, isolation.control)
         connect(m, isolation.status, registers.status)
@@ -105,40 +105,30 @@ class Front(wiring.Component):
 
 
 class ControllerPairTop(wiring.Component):
-    """Controllers "a" and "b" of ``ports`` ports each, joined by cables of ``CABLE_CYCLES``.
+    """Two of ``AcceleratorSide``, "a" and "b", joined by cables of ``CABLE_CYCLES``.
 
     Members
     -------
-    <side>_bus, <side>_irq : as of ``Controller``.
-    <side>_upli : the Originator of the station, which faces the memory of the device.
-    <side>_device, <side>_isolation, <side>_isolation_pending : as of ``Front``.
+    <side>_bus, <side>_irq … : as of ``AcceleratorSide``, all but its RS.
     cut : a bit per port; both directions of its cable are cut, which each receiver sees as a Local Fault.
     """
 
-    def __init__(self, ports: int, make_station=Station):
+    def __init__(self, ports: int, sides: list[wiring.Component]):
         self._ports = ports
-        self.controllers = {side: Controller(controller_config(side, ports), make_station) for side in BUSES}
-        self._fronts = {side: Front(each.config.station) for side, each in self.controllers.items()}
+        self._sides = dict(zip(SIDES, sides))
+        self._shown = [name for name in sides[0].signature.members if name not in ("rs", "slot")]
         members: dict[str, wiring.Member] = {"cut": In(ports)}
-        for side, controller in self.controllers.items():
-            front, signature = self._fronts[side].signature.members, controller.signature.members
-            members |= {f"{side}_{name}": signature[name] for name in ("bus", "irq")}
-            members |= {f"{side}_{name}": front[name] for name in ("device", "isolation", "isolation_pending")}
-            members[f"{side}_upli"] = signature["upli_originator"]
+        for side, component in self._sides.items():
+            members |= {f"{side}_{name}": component.signature.members[name] for name in self._shown}
         super().__init__(members)
 
     def elaborate(self, platform):
         m = Module()
-        for side, controller in self.controllers.items():
-            m.submodules[f"{side}_controller"] = controller
-            m.submodules[f"{side}_front"] = front = self._fronts[side]
-            connect(m, front.upli, controller.upli_completer)
-            for name in ("bus", "irq"):
-                forward_member(m, controller, name, getattr(self, f"{side}_{name}"))
-            forward_member(m, controller, "upli_originator", getattr(self, f"{side}_upli"))
-            for name in ("device", "isolation", "isolation_pending"):
-                forward_member(m, front, name, getattr(self, f"{side}_{name}"))
-        a, b = self.controllers.values()
+        for side, component in self._sides.items():
+            m.submodules[side] = component
+            for name in self._shown:
+                forward_member(m, component, name, getattr(self, f"{side}_{name}"))
+        a, b = self._sides.values()
         self._cable(m, a.rs, b.rs)
         self._cable(m, b.rs, a.rs)
         return m
@@ -166,14 +156,18 @@ class ControllerPairTop(wiring.Component):
                 m.d.sync += receiver.remote_fault[port].eq(arrived.kind == TxKind.REMOTE_FAULT)
 
 
-def build_pair(ports: int) -> Model:
-    """The compiled model of ``ControllerPairTop``; the station, which both have, is compiled once."""
-    name = f"ualink_station_{ports}"
+def controller_config(ports: int, bus: str) -> ControllerConfig:
+    """Of both controllers."""
+    return ControllerConfig(bus=bus, station=STATION.replace(ports=ports))
+
+
+def build_pair(ports: int, bus: str) -> Model:
+    """The compiled model of ``ControllerPairTop``; the sides, which are alike, are compiled once."""
 
     def make_sources() -> dict[str, str]:
-        station = Station(STATION.replace(ports=ports))
-        top = ControllerPairTop(ports, lambda config: Blackbox(station, name))
-        return {"pair.v": "\n".join((to_verilog(station, name), to_verilog(top, "pair")))}
+        side = AcceleratorSide(controller_config(ports, bus))
+        top = ControllerPairTop(ports, [Blackbox(side, "accelerator_side") for _ in SIDES])
+        return {"pair.v": "\n".join((to_verilog(side, "accelerator_side"), to_verilog(top, "pair")))}
 
-    depends = repr((ports, STATION, Path(__file__).read_text()))
-    return build_once(make_sources, "pair", depends, blocks=(name,))
+    depends = repr((ports, bus, Path(__file__).read_text()))
+    return build_once(make_sources, "pair", depends, blocks=("accelerator_side",))
