@@ -44,6 +44,7 @@ STATION = StationConfig(
         requests_in_sight=2,
         responses_in_sight=2,
         catch_in_lines=True,
+        device="either",
     ),
     dl=DLConfig(replay_depth=32, idle_flit_times=8, uart_tx_dwords=4, uart_rx_dwords=4),
 )

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from .firmware import DLFirmware, FirmwareTimeout
-from .register_bus import DesignTable, RegisterBus
+from .register_bus import DesignTable, RegisterBus, RegisterTable
 
 __all__ = ["ControllerFirmware", "FirmwareError", "Identity"]
 
@@ -139,7 +139,9 @@ class ControllerFirmware:
         chosen = known if events is None else {window: list(names) for window, names in events.items()}
         for window, names in chosen.items():
             if window not in known or (unknown := set(names) - set(known[window])):
-                raise KeyError(f"window {window!r} has no events {', '.join(sorted(unknown if window in known else names))}")
+                raise KeyError(
+                    f"window {window!r} has no events {', '.join(sorted(unknown if window in known else names))}"
+                )
         for window in known:
             table = self._interrupts.table
             fields = {name: table.field(f"{window}_mask", name) for name in chosen.get(window, ())}
@@ -187,19 +189,17 @@ class ControllerFirmware:
             await self._wait(f"tl_{port}", "status", dropping=1)
 
     async def leave_drop_mode(self) -> None:
-        """Clear errors of the agents and TL Drop Mode of all ports, and wait until the links carry traffic.
+        """Clear errors of the agents and TL Drop Mode of all ports, and wait until enabled links carry traffic.
 
-        A link comes up again when both ends are out of Drop Mode; links must be enabled (§3.1.4.3).
+        A link comes up again when both ends have cleared it; the Drop Mode of a port ends with that (§3.1.4.3).
         """
         for agent in ("completer", "originator"):
             await self.windows["upli"].write(f"{agent}_clear", start=1)
-        dropping = list(await self.drop_causes())
-        for port in dropping:
+        for port in await self.drop_causes():
             await self.windows[f"tl_{port}"].write("clear_drop", start=1)
-        for port in dropping:
-            await self._wait(f"tl_{port}", "status", dropping=0)
         for port in self.ports:
             if await self.windows[f"dl_{port}"].read("link_control", "enable"):
+                await self._wait(f"tl_{port}", "status", dropping=0)
                 await self.bring_up([port])
 
     async def enter_isolation(self) -> None:
@@ -216,7 +216,11 @@ class ControllerFirmware:
     async def isolation_causes(self) -> set[str]:
         """Why the Originator is isolated: "time_out", "isolate" or "command"; empty: it is not."""
         status = await self._isolation.read_fields("status")
-        return {name.removeprefix(ISOLATION_CAUSE) for name, bit in status.items() if bit and name.startswith(ISOLATION_CAUSE)}
+        return {
+            name.removeprefix(ISOLATION_CAUSE)
+            for name, bit in status.items()
+            if bit and name.startswith(ISOLATION_CAUSE)
+        }
 
     @property
     def _isolation(self) -> RegisterBus:
@@ -257,3 +261,17 @@ class ControllerFirmware:
                 return
         wanted = " and ".join(f"{name} {value}" for name, value in values.items())
         raise FirmwareTimeout(f"{window}.{register} reads {word:#010x} after {self.patience:,} reads, not {wanted}")
+
+
+def _events_of(registers: RegisterTable) -> dict[str, tuple[str, str]]:
+    """The register and the field of each event of a window, by the name that the table of interrupts gives it."""
+    events = [
+        (register, name)
+        for register, word in registers.registers.items()
+        for name, field in word.fields.items()
+        if field.access == "w1c"
+    ]
+    several = len({register for register, _ in events}) > 1
+    return {
+        f"{register.removesuffix('_events')}_{name}" if several else name: (register, name) for register, name in events
+    }
