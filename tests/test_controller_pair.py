@@ -1,4 +1,4 @@
-"""Two generated controllers that face each other: firmware brings them up, runs and recovers them by registers alone."""
+"""Two generated controllers face each other: firmware brings them up, runs and recovers them by registers alone."""
 
 import pytest
 

@@ -317,7 +317,13 @@ async def drop_mode_on_command(dut):
     lost = a.devices[0].ask(0)
     await a.idle()
     assert lost.status == Status.CMPTO and len(b.came) == came
-    await both(sides, recover)
+    assert await a.firmware.drop_causes() == {}, "nothing of this is seen at the other end"
+    # The session that dropped something ends, which is a Link Down to the other end.
+    recovering = cocotb.start_soon(recover(b))
+    await wait_irq(a)
+    assert (await a.firmware.drop_causes())[0] == {"link_down"}
+    await recover(a)
+    await recovering
     await traffic(sides, count=2)
 
 

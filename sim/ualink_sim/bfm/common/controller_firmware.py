@@ -42,7 +42,7 @@ class ControllerFirmware:
     ports : the ports there are.
     dl : ``DLFirmware`` of each port.
     windows : the bus of each window, by name.
-    isolation : the registers of the Originator of an accelerator, which stands before the controller; None: it has none.
+    isolation : the registers of the accelerator's Originator, which stands before the controller; None: it has none.
     """
 
     def __init__(
