@@ -68,7 +68,9 @@ def test_mistakes(run):
 def test_needs_no_hardware_description():
     """Someone with other RTL has the table and this package only."""
     for module in ("firmware", "controller_firmware"):
-        code = f"import ualink_sim.bfm.common.{module}, sys; sys.exit(bool({{'ualink', 'amaranth'}} & {{*sys.modules}}))"
+        code = (
+            f"import ualink_sim.bfm.common.{module}, sys; sys.exit(bool({{'ualink', 'amaranth'}} & {{*sys.modules}}))"
+        )
         assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 

@@ -191,16 +191,46 @@ class ControllerFirmware:
     async def leave_drop_mode(self) -> None:
         """Clear errors of the agents and TL Drop Mode of all ports, and wait until enabled links carry traffic.
 
-        A link comes up again when both ends have cleared it; the Drop Mode of a port ends with that (§3.1.4.3).
+        A link comes up again when both ends have cleared it; the Drop Mode of a port ends with that (§3.1.4.3). Links
+        that were up while their port dropped go down once, which is a Link Down to the other end. So none is let up
+        before all have gone down: two accelerators that clear at the same time would else take each other's links down
+        for ever.
         """
         for agent in ("completer", "originator"):
             await self.windows["upli"].write(f"{agent}_clear", start=1)
-        for port in await self.drop_causes():
-            await self.windows[f"tl_{port}"].write("clear_drop", start=1)
-        for port in self.ports:
-            if await self.windows[f"dl_{port}"].read("link_control", "enable"):
-                await self._wait(f"tl_{port}", "status", dropping=0)
-                await self.bring_up([port])
+        enabled = [port for port in self.ports if await self.windows[f"dl_{port}"].read("link_control", "enable")]
+        held: set[int] = set()
+        waiting: str | None = None
+        for _ in range(self.patience):
+            causes = [port for port, why in (await self.drop_causes()).items() if why]
+            held.update(causes)
+            await self.take_down(causes)
+            for port in causes:
+                await self.windows[f"tl_{port}"].write("clear_drop", start=1)
+            waiting = await self._not_carrying(enabled)
+            if held and not causes and not await self._online(held):
+                for port in held.intersection(enabled):
+                    await self.windows[f"dl_{port}"].write("link_control", enable=1)
+                held.clear()
+            elif not held and waiting is None:
+                return
+        raise FirmwareTimeout(f"{waiting} after Drop Mode was looked at {self.patience:,} times")
+
+    async def _online(self, ports: Iterable[int]) -> list[int]:
+        """Those of ``ports`` whose link is online."""
+        return [port for port in ports if await self.windows[f"dl_{port}"].read("link_status", "online")]
+
+    async def _not_carrying(self, ports: Iterable[int]) -> str | None:
+        """The first of ``ports`` that does not carry traffic, in words."""
+        for port in ports:
+            for window, register, wanted in (
+                (f"dl_{port}", "link_status", {"online": 1}),
+                (f"tl_{port}", "status", {"dropping": 0, "credits_ready": 1}),
+            ):
+                shown = await self.windows[window].read_fields(register)
+                if wrong := {name: shown[name] for name, value in wanted.items() if shown[name] != value}:
+                    return f"{window}.{register} reads {wrong}"
+        return None
 
     async def enter_isolation(self) -> None:
         """Isolate the Originator of the accelerator (§3.1.3)."""
