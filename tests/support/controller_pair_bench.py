@@ -289,6 +289,26 @@ async def other_ports_go_on(dut):
 
 
 @cocotb.test()
+async def blocked_responses(dut):
+    """Nobody tells the Originator before a Switch's TL that its link is down: its own watchdog isolates it."""
+    sides = await start(dut, tl={"control": {"is_switch": 1}}, isolation={"watchdog": {"limit": WATCHDOG}})
+    await traffic(sides, count=2)
+    dut.cut.value = 1 << LAST
+    for side in sides:
+        await side.firmware.wait_for_link_down([LAST])
+    lost = [side.devices[LAST].ask(0) for side in sides]
+    await ClockCycles(dut.clk, WATCHDOG // 2)
+    assert [ask.status for ask in lost] == [None, None]
+    assert await both(sides, lambda side: side.firmware.isolation_causes()) == [set(), set()]
+    await both(sides, lambda side: side.idle())
+    assert [ask.status for ask in lost] == [Status.CMPTO] * 2
+    assert await both(sides, lambda side: side.firmware.isolation_causes()) == [{"time_out"}] * 2
+    dut.cut.value = 0
+    await both(sides, recover)
+    await traffic(sides, count=2)
+
+
+@cocotb.test()
 async def fewer_links(dut):
     """A link that stays down is taken out of use; the others carry traffic again."""
     sides = await start(dut)
