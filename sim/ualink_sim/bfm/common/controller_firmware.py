@@ -264,7 +264,7 @@ class ControllerFirmware:
 
     async def errors(self) -> dict[str, dict[str, int]]:
         """The error logs, by window and then ``register.field``: of each TL, and of the UPLI agents."""
-        logs = {f"tl_{port}": ("errors", "counts", "status") for port in self.ports}
+        logs: dict[str, tuple[str, ...]] = {f"tl_{port}": ("errors", "counts", "status") for port in self.ports}
         logs["upli"] = ("completer_status", "originator_status")
         return {
             window: {

@@ -21,9 +21,6 @@ __all__ = [
     "RegisterWord",
 ]
 
-PATIENCE = 20_000
-"""Cycles after which an access counts as never answered."""
-
 
 class RegisterError(RuntimeError):
     """The device answered an access with an error."""
@@ -134,18 +131,11 @@ class RegisterBus:
     """Signals that the master drives, 0 at first."""
     seen: tuple[str, ...] = ("read_data", "done", "error")
 
-    def __init__(
-        self,
-        find: Callable[[str], Any],
-        clock: Any,
-        table: RegisterTable,
-        *,
-        base: int = 0,
-        patience: int = PATIENCE,
-    ):
+    patience = 20_000
+
+    def __init__(self, find: Callable[[str], Any], clock: Any, table: RegisterTable, *, base: int = 0):
         self.table = table
         self.base = base
-        self._patience = patience
         self._turn = Lock()
         self._fall = FallingEdge(clock)
         self._signals = {name: find(name) for name in (*self.driven, *self.seen)}
@@ -153,11 +143,9 @@ class RegisterBus:
             self._signals[name].value = 0
 
     @classmethod
-    def from_prefix(
-        cls, dut: Any, prefix: str, clock: Any, table: RegisterTable, *, base: int = 0, patience: int = PATIENCE
-    ) -> Self:
+    def from_prefix(cls, dut: Any, prefix: str, clock: Any, table: RegisterTable, *, base: int = 0) -> Self:
         """The bus whose signals are called ``<prefix>__address`` and so on, as this project's Verilog does."""
-        return cls(lambda name: getattr(dut, f"{prefix}__{name}"), clock, table, base=base, patience=patience)
+        return cls(lambda name: getattr(dut, f"{prefix}__{name}"), clock, table, base=base)
 
     def window(self, base: int, table: RegisterTable | None = None) -> Self:
         """Another block, at ``base``, on the same bus."""
@@ -199,7 +187,7 @@ class RegisterBus:
 
     async def _until(self, name: str, write: bool, address: int) -> None:
         """Wait for the first falling edge, this one included, on which ``name`` is 1."""
-        for _ in range(self._patience):
+        for _ in range(self.patience):
             if self._value(name):
                 return
             await self._fall
@@ -264,7 +252,7 @@ class AXI4LiteBus(RegisterBus):
         """Offer what is driven on ``channels`` until each has been taken."""
         waits = list(channels)
         self._drive(**{f"{channel}valid": 1 for channel in waits})
-        for _ in range(self._patience):
+        for _ in range(self.patience):
             await ReadOnly()
             taken = [channel for channel in waits if self._value(f"{channel}ready")]
             await self._fall
@@ -298,7 +286,7 @@ class APBBus(RegisterBus):
 
     async def _ready(self, write: bool, address: int) -> None:
         """Wait for the cycle of the access phase in which the transfer ends."""
-        for _ in range(self._patience):
+        for _ in range(self.patience):
             if self._value("pready"):
                 return
             await self._fall
