@@ -26,9 +26,9 @@ class Controller(wiring.Component):
     """``Station`` and all that firmware sets or sees of it on one bus; UPLI, RS or PCS and clocks are ports.
 
     The bus is in domain "sync", and so are all windows but those of TL and UPLI agents where ``config`` gives these a
-    clock of their own: there a ``BusCrossing`` stands before each, and an access to it waits while that clock stands
-    still. Each event that interrupts comes from there through two registers. Every access is answered; with an error
-    where nothing is.
+    clock of their own: there a ``BusCrossing`` stands before each, and each event that interrupts comes from there
+    through two registers. Every access is answered; with an error where nothing is, and after 1,024 cycles where that
+    clock stands still.
 
     Windows of equal size follow one another: the description of ``RegisterDesign``, ``interrupts``, and those of
     ``StationRegisters``. The interrupt falls when the last of its events is cleared, two cycles after the answer at

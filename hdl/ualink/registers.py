@@ -17,6 +17,7 @@ from ualink.traffic.config import TrafficConfig
 from ualink.traffic.flits.register_map import flit_registers
 from ualink.traffic.register_map import traffic_registers
 from ualink.upli.agent_registers import AGENT_REGISTERS
+from ualink.upli.isolation.registers import ISOLATION_REGISTERS
 
 __all__ = ["main", "page", "register_maps", "write"]
 
@@ -62,6 +63,7 @@ def register_maps() -> tuple[RegisterMap, ...]:
         RATE_REGISTERS,
         tl_registers(TLConfig()),
         AGENT_REGISTERS,
+        ISOLATION_REGISTERS,
         interrupt_registers(tuple(StationRegisters(whole).maps.items())),
         rs_registers(PhyConfig()),
         traffic_registers(TrafficConfig()),

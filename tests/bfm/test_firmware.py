@@ -11,6 +11,7 @@ from support.bfm.firmware_top import CONFIG, FirmwareTop
 from ualink.dl.registers.map import dl_registers
 from ualink.emit.verilog import to_verilog
 from ualink.registers import write
+from ualink_sim.bfm.common.controller_firmware import ControllerFirmware
 from ualink_sim.bfm.common.firmware import DLFirmware
 from ualink_sim.simulator import build
 
@@ -66,8 +67,11 @@ def test_mistakes(run):
 
 def test_needs_no_hardware_description():
     """Someone with other RTL has the table and this package only."""
-    code = "import ualink_sim.bfm.common.firmware, sys; sys.exit(bool({'ualink', 'amaranth'} & {*sys.modules}))"
-    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+    for module in ("firmware", "controller_firmware"):
+        code = (
+            f"import ualink_sim.bfm.common.{module}, sys; sys.exit(bool({{'ualink', 'amaranth'}} & {{*sys.modules}}))"
+        )
+        assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 
 @pytest.fixture(scope="module")
@@ -86,5 +90,6 @@ def test_example_runs(page, model, table, tmp_path, monkeypatch):
 
 def test_every_coroutine_is_listed(page):
     listed = {name for row in re.findall(r"^\| (`.*?) \|", page, re.MULTILINE) for name in re.findall(r"`(\w+)\(", row)}
-    public = {name for name, _ in inspect.getmembers(DLFirmware, inspect.iscoroutinefunction) if name[0] != "_"}
-    assert listed == public
+    classes = DLFirmware, ControllerFirmware
+    members = [name for each in classes for name, _ in inspect.getmembers(each, inspect.iscoroutinefunction)]
+    assert listed == {name for name in members if name[0] != "_"}

@@ -23,12 +23,13 @@ task show; $display("%0d %0d %0d", answer, word, irq); endtask
 
 def axi_bench(description: dict, story: list[str]) -> str:
     """Module ``bench`` that runs ``story`` after reset: statements with ``write``, ``read`` and ``show``, which prints
-    the answer, the word last read and the interrupt line."""
+    the answer, the word last read and the interrupt line. A clock stands still while its ``…_runs`` is 0."""
     ports = {row["name"]: row for row in description["ports"]}
     clocks = [name for name in ("clk", "upli_clk") if name in ports]
     resets = [name for name in ("rst", "upli_rst") if name in ports]
     lines = ["`timescale 1ns/1ps", "module bench;"]
-    lines += [f"reg {clock} = 0; always #{half} {clock} = ~{clock};" for clock, half in zip(clocks, ("1.0", "1.7"))]
+    for clock, half in zip(clocks, ("1.0", "1.7")):
+        lines.append(f"reg {clock} = 0, {clock}_runs = 1; always #{half} if ({clock}_runs) {clock} = ~{clock};")
     lines += [f"reg {reset} = 1;" for reset in resets]
     for name, row in ports.items():
         if name in (*clocks, *resets):

@@ -48,6 +48,8 @@ def story(places: Places) -> list[str]:
         f"write({places.at('dl_0', 'pacing')}, 0); repeat (4) @(negedge clk); show;",
         f"read({places.at('interrupts', 'pending_windows')}); show;",
         f"write({events}, {refused}); repeat (4) @(negedge clk); show;",
+        f"upli_clk_runs = 0; read({tl}); word = 0; show; read({control}); show;",
+        f"upli_clk_runs = 1; repeat (40) @(negedge clk); read({tl}); show;",
     ]
 
 
@@ -56,7 +58,7 @@ def check(verilog: str, description: dict, places: Places, folder):
     design = random_at_power_up(verilog, seed=3)
     printed = simulate(folder, design=design, bench=axi_bench(description, story(places)))
     shown = [[int(part) for part in line.split()] for line in printed]
-    identifier, enabled, up, write_only, beyond, refused, where, cleared = shown
+    identifier, enabled, up, write_only, beyond, refused, where, cleared, stopped, others, runs = shown
     assert identifier == [OKAY, int.from_bytes(b"UALB", "little"), 0]
     assert (enabled[0], enabled[2]) == (OKAY, 0)
     assert (up[0], up[2]) == (OKAY, 0) and up[1] & places.bit("tl_0", "status", "credits_ready")
@@ -65,3 +67,6 @@ def check(verilog: str, description: dict, places: Places, folder):
     assert (refused[0], refused[2]) == (SLVERR, 1)
     assert where == [OKAY, places.bit("interrupts", "pending_windows", "dl_0"), 1]
     assert (cleared[0], cleared[2]) == (OKAY, 0)
+    assert stopped == [SLVERR, 0, 0]
+    assert (others[0], others[1] & 1) == (OKAY, 1)
+    assert runs[0] == OKAY and runs[1] & places.bit("tl_0", "status", "credits_ready")

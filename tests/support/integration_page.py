@@ -5,7 +5,8 @@ from pathlib import Path
 
 from amaranth.lib import enum
 
-from ualink.config import StationConfig, SwitchConfig
+from ualink.config import BUSES, ControllerConfig, StationConfig, SwitchConfig
+from ualink.controller import Controller
 from ualink.emit.ports import described_ports, group_texts
 from ualink.phy.interface import SlotStatus, TxKind
 from ualink.station import Station
@@ -19,9 +20,13 @@ _PLACE = re.compile(r"(<!-- made by tests/support/integration_page.py: (\w+) -->
 
 def tables() -> dict[str, str]:
     """Every table by the name that the page gives it."""
-    station = Station(StationConfig(separate_upli_clock=True))
+    two_clocks = StationConfig(separate_upli_clock=True)
+    station = Station(two_clocks)
+    controllers = {bus: Controller(ControllerConfig(bus=bus, station=two_clocks)) for bus in BUSES}
     switch = Switch(SwitchConfig(stations=2, route_entries=8))
     return {
+        "controller": _groups(controllers["axi4-lite"]),
+        "buses": _buses(controllers),
         "station": _groups(station),
         "switch": _groups(switch),
         "payloads": _payloads(station, switch),
@@ -43,6 +48,16 @@ def _groups(top) -> str:
         wires = [row for row in rows if row["path"].split(".")[0] == name]
         clocks = ", ".join(sorted({row["clock"] for row in wires}))
         lines.append(f"| `{name}` | {sum(row['width'] for row in wires):,} | {clocks} | {text} |")
+    return "\n".join(lines) + "\n"
+
+
+def _buses(controllers: dict[str, Controller]) -> str:
+    lines = ["| `--bus` | Port | Direction | Wires | What for |", "|---|---|---|---:|---|"]
+    for bus, controller in controllers.items():
+        for row in described_ports(controller):
+            if row["path"].startswith("bus."):
+                text = f"| {bus} | `{row['name']}` | {row['direction']} | {row['width']} | {row['description']} |"
+                lines.append(text)
     return "\n".join(lines) + "\n"
 
 

@@ -32,8 +32,10 @@ class AXI4LiteSignature(wiring.Signature):
 
     Members
     -------
-    awaddr, araddr : byte address of a write; byte address of a read; the lowest two bits are ignored.
-    awprot, arprot : protection of a write, ignored; protection of a read, ignored.
+    awaddr : byte address of a write; the lowest two bits are ignored.
+    araddr : byte address of a read; the lowest two bits are ignored.
+    awprot : protection of a write, ignored.
+    arprot : protection of a read, ignored.
     awvalid, awready : the address of a write is valid; it is taken.
     wdata : what is written.
     wstrb : bytes that are written; a write of less than all four is refused.

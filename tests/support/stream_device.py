@@ -1,0 +1,139 @@
+"""An Originator Device on the streams of a simulated design: Requests of its own, held against what comes back."""
+
+from collections import deque
+from dataclasses import asdict, dataclass, field
+
+from cocotb.triggers import FallingEdge, ReadOnly, RisingEdge
+
+from support.upli.pair import pack
+from ualink.upli.channels import CHANNEL_LAYOUTS
+from ualink_sim.model.upli import transactions as upli
+
+WHOLE = 256
+"""Bytes of every transfer."""
+
+
+@dataclass(eq=False)
+class Ask:
+    """A Request of 256 bytes; ``beats`` is what has come back."""
+
+    addr: int
+    data: bytes | None = None
+    request: upli.Request | None = None
+    beats: list[dict] = field(default_factory=list)
+
+    @property
+    def status(self) -> int | None:
+        """None: not complete."""
+        needed = 4 if self.data is None else 1
+        return self.beats[0]["status"] if len(self.beats) == needed else None
+
+    @property
+    def read(self) -> bytes:
+        """The data of a Read."""
+        return b"".join(beat["data"].to_bytes(64, "little") for beat in sorted(self.beats, key=lambda b: b["offset"]))
+
+
+class StreamDevice:
+    """Drives the streams ``<prefix>__req__valid`` and so on of one port; ``run`` moves it for ever.
+
+    ``src`` and ``dst`` are the IDs that its Requests have, ``tags`` how many are out at a time.
+    """
+
+    def __init__(self, dut, prefix: str, clock, *, src: int, dst: int, tags: int):
+        self._signals = {
+            (channel, name): getattr(dut, f"{prefix}__{channel}__{name}")
+            for channel in CHANNEL_LAYOUTS
+            for name in ("valid", "ready", "payload")
+        }
+        self._fall, self._rise = FallingEdge(clock), RisingEdge(clock)
+        self._ids = {"src_phys_acc_id": src, "dst_phys_acc_id": dst}
+        self._free = deque(range(tags))
+        self._waiting: deque[Ask] = deque()
+        self._data: deque[int] = deque()
+        self._out: dict[int, Ask] = {}
+        for channel in ("req", "orig_data"):
+            self._signals[channel, "valid"].value = 0
+        for channel in ("rd_rsp", "wr_rsp"):
+            self._signals[channel, "ready"].value = 1
+
+    def ask(self, addr: int, data: bytes | None = None) -> Ask:
+        """Queue a Read, or a WriteFull of ``data``."""
+        made = Ask(addr, data)
+        self._waiting.append(made)
+        return made
+
+    @property
+    def idle(self) -> bool:
+        """Everything asked is answered."""
+        return not (self._waiting or self._out or self._data)
+
+    @property
+    def outstanding(self) -> int:
+        """Requests sent and not answered."""
+        return len(self._out)
+
+    async def run(self) -> None:
+        """One cycle after the other: what is taken at a rising edge is withdrawn at the falling edge after it."""
+        request: Ask | None = None
+        beat: int | None = None
+        while True:
+            await self._fall
+            if request is None and self._waiting and self._free:
+                request = self._next()
+                self._offer("req", pack("req", **asdict(request.request)))
+            if beat is None and self._data:
+                beat = self._data.popleft()
+                self._offer("orig_data", beat)
+            await ReadOnly()
+            if request is not None and self._get("req", "ready"):
+                self._data.extend(self._beats(request))
+                request = None
+            if beat is not None and self._get("orig_data", "ready"):
+                beat = None
+            for channel in ("rd_rsp", "wr_rsp"):
+                if self._get(channel, "valid"):
+                    self._take(channel, self._get(channel, "payload"))
+            await self._rise
+            if request is None:
+                self._signals["req", "valid"].value = 0
+            if beat is None:
+                self._signals["orig_data", "valid"].value = 0
+
+    def _next(self) -> Ask:
+        asked = self._waiting.popleft()
+        tag = self._free.popleft()
+        cmd = upli.ReqCmd.READ if asked.data is None else upli.ReqCmd.WRITE_FULL
+        attr = 0xFF if asked.data is None else 0
+        length, beats = WHOLE // 4 - 1, WHOLE // upli.BEAT_BYTES - 1
+        asked.request = upli.Request(
+            cmd=cmd, addr=asked.addr, len=length, num_beats=beats, attr=attr, tag=tag, **self._ids
+        )
+        self._out[tag] = asked
+        return asked
+
+    @staticmethod
+    def _beats(asked: Ask) -> list[int]:
+        """OrigData of a Request that was taken, which follows it."""
+        if asked.data is None:
+            return []
+        beats = [asdict(beat) for beat in upli.orig_data(asked.request, asked.data)]
+        return [pack("orig_data", **{**beat, "data": int.from_bytes(beat["data"], "little")}) for beat in beats]
+
+    def _take(self, channel: str, word: int) -> None:
+        beat = {name: word >> place.offset & (1 << place.width) - 1 for name, place in CHANNEL_LAYOUTS[channel]}
+        asked = self._out.get(beat["tag"])
+        assert asked is not None, f"a Response to tag {beat['tag']}, which is not out"
+        assert (channel == "rd_rsp") == (asked.data is None)
+        asked.beats.append(beat)
+        if asked.status is not None:
+            assert len({beat["status"] for beat in asked.beats}) == 1
+            del self._out[beat["tag"]]
+            self._free.append(beat["tag"])
+
+    def _offer(self, channel: str, word: int) -> None:
+        self._signals[channel, "payload"].value = word
+        self._signals[channel, "valid"].value = 1
+
+    def _get(self, channel: str, name: str) -> int:
+        return int(self._signals[channel, name].value)
