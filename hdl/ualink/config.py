@@ -92,8 +92,8 @@ class CheckerConfig(_Config):
     """A checker of one UPLI interface with ``ports`` ports.
 
     Up to ``tracked`` Requests are remembered for the rules on tags, 0: these are left out. A credit account counts up
-    to 2 ** ``counter_bits`` - 1. ``isolate``: the Completer is that of an accelerator's TL, which alone may send ISOLATE
-    (UALink_200 Table 2-12).
+    to 2 ** ``counter_bits`` - 1. ``isolate``: the Completer is that of an accelerator's TL, which alone may send
+    ISOLATE (UALink_200 Table 2-12).
     """
 
     ports: int = 1
