@@ -265,7 +265,7 @@ HELP = {
     ],
     "decode": ["[CAPTURE]", "--json", "--lua", "pcapng"],
     "generate": [
-        "{controller|station|switch}",
+        "{controller|station|switch|upli_checker}",
         "--config",
         "--scenario",
         "--set",

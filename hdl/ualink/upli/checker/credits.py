@@ -70,7 +70,9 @@ class CreditCheck(wiring.Component):
             broken.credit_port.eq(self.open & Cat(credit.vld[ports:], credit.init_done[ports:]).any()),
             broken.credit_done.eq((done_before & ~credit.init_done).any()),
         ]
-        unpaid, unknown, undone = [], [], []
+        unpaid: list = []
+        unknown: list = []
+        undone: list = []
         for port in range(ports):
             spend = Signal(name=f"port{port}_spend")
             m.d.comb += spend.eq(self.spend & (self.port_id == port))

@@ -56,7 +56,8 @@ class OriginatorDataCheck(wiring.Component):
         beat, broken = self.beat, self.broken
         fresh = Signal(_TRANSFER)
         m.d.comb += [fresh.facts.eq(self.facts), fresh.vc.eq(self.request.vc), fresh.left.eq(self.request.num_beats)]
-        kept, active, found = [], [], {name: [] for name in ("first", "owner", "gap", "overlap")}
+        kept, active = [], []
+        found: dict[str, list] = {name: [] for name in ("first", "owner", "gap", "overlap")}
         for port in range(self.ports):
             ongoing, is_active, rules = self._port(m, port, fresh)
             kept.append(ongoing)
