@@ -189,7 +189,8 @@ def test_memories_are_what_the_page_on_integration_says(files):
             assert len(re.findall(r"^  input \w*clk;", module, re.MULTILINE)) == row["clocks"]
             assert ("read_en;" in module) == row["read_enable"]
             assert len(re.findall(rf"^  {name} ", text, re.MULTILINE)) <= row["instances"]
-    assert found == told.keys() and len(found) > 10
+    assert found == told.keys()
+    assert len(found) > 10 or (files[0].name == "ualink_upli_checker.v" and not found)
 
 
 def _check(verilog: Path) -> subprocess.CompletedProcess:
@@ -256,6 +257,9 @@ def test_json_tells_the_ports_of_the_verilog_in_their_order(files):
 def test_json_tells_the_parameters(files):
     description = json.loads(files[1].read_text())
     parameters = description["parameters"]
+    if files[0].name == "ualink_upli_checker.v":
+        assert parameters == {"ports": 2, "tracked": 4, "counter_bits": 10, "isolate": True}
+        return
     station = parameters.get("station", parameters)
     assert station["dl"]["replay_depth"] == 8
     assert station["upli"]["req"] == {"pool": 2, "vc": [0, 0, 0, 0]}

@@ -1,7 +1,7 @@
 """The rules on OrigData: its beats belong to a Request, come in a row, and enable what they may (UALink_200 §2.7.8,
 §2.8)."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -140,10 +140,12 @@ class OriginatorDataCheck(wiring.Component):
         ]
         facts = now.facts
         above, below, at_end = Signal(16), Signal(16), Signal()
+        at_or_after_first = [*(facts.first <= dword for dword in range(15)), Const(1)]
+        at_or_before_end = [Const(1), *(facts.end[:4] >= dword for dword in range(1, 16))]
         m.d.comb += [
             at_end.eq(now.offset == facts.end[4:]),
-            above.eq(Cat((now.offset != 0) | (facts.first <= dword) for dword in range(16))),
-            below.eq(Cat((now.offset < facts.end[4:]) | (at_end & (facts.end[:4] >= dword)) for dword in range(16))),
+            above.eq(Cat((now.offset != 0) | begun for begun in at_or_after_first)),
+            below.eq(Cat((now.offset < facts.end[4:]) | (at_end & reached) for reached in at_or_before_end)),
             broken.full.eq(judged & facts.full & ~whole),
             broken.range.eq(judged & facts.ranged & (enabled & ~(above & below)).any()),
             broken.element.eq(judged & facts.atomic & parts.bit_select(facts.element, 1)),
