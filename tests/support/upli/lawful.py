@@ -22,6 +22,15 @@ class LawfulTraffic(Traffic):
         self.taken = dict.fromkeys(self.pending, 0)
         self.answered = 0
         self.asks = True
+        self.stuck = False
+
+    def drive(self, ctx, *, more=True):
+        """While ``stuck``, the Completer's device takes neither Requests nor their data."""
+        super().drive(ctx, more=more)
+        if self.stuck:
+            for channel in ("req", "orig_data"):
+                for stream in self.receivers[channel]:
+                    ctx.set(stream.ready, 0)
 
     def refill(self, port):
         self._free(port)
@@ -51,7 +60,7 @@ class LawfulTraffic(Traffic):
 
     def _ask(self, port):
         rng = self.rng
-        source, tag = rng.choice((5, 6)), rng.randrange(8)
+        source, tag = rng.choice((5, 0x3F6)), rng.randrange(8)
         if (source, tag) in self.busy[port]:
             return
         first = rng.randrange(64)
@@ -89,7 +98,13 @@ class LawfulTraffic(Traffic):
             fields.update(num_beats=self.bits(2), len=self.bits(6), addr=self.bits(57)) if cmd != WRITE else None
         vc = rng.choice(self.vcs)
         request = pack(
-            "req", tag=tag, vc=vc, auth_tag=self.bits(64), dst_phys_acc_id=9, src_phys_acc_id=source, **fields
+            "req",
+            tag=tag,
+            vc=vc,
+            auth_tag=self.bits(64),
+            dst_phys_acc_id=self.bits(10),
+            src_phys_acc_id=source,
+            **fields,
         )
         self.busy[port][source, tag] = request
         self.pending["req", port].append(request)

@@ -6,7 +6,7 @@ import pytest
 from amaranth.hdl import Elaboratable, Module, ResetInserter, Value
 
 from support.upli.lawful import LawfulTraffic
-from support.upli.pair import Pair, simulate
+from support.upli.pair import Pair, field, simulate
 from ualink.config import CheckerConfig, Credits, UPLIConfig
 from ualink.upli.checker.checker import UPLIChecker
 from ualink.upli.checker.watched import watch
@@ -40,45 +40,74 @@ ON_THE_WIRE = ["UPLI-147", "UPLI-150", "UPLI-227", "UPLI-228", "UPLI-263", "UPLI
 """Whatever the agents are offered, what they drive keeps these."""
 ANY_ORDER = ["UPLI-331", "UPLI-333", "UPLI-334"]
 """Responses come in any order, of Requests to one of two regions, and all arrive."""
+OF_COMMANDS = ["UPLI-066", "UPLI-143", "UPLI-161", "UPLI-202", "UPLI-212", "UPLI-213", "UPLI-261"]
+"""Atomics and messages bring their data with them; what vendors define is neither counted by address nor touched."""
 
 
-@pytest.mark.req(*ON_THE_WIRE, *ANY_ORDER)
+class Run:
+    """Steps ``traffic`` and demands in every cycle that no rule is broken."""
+
+    def __init__(self, ctx, dut, traffic):
+        self.ctx, self.checker, self.traffic = ctx, dut.checker, traffic
+        self.names = list(dut.checker.violations.shape().members)
+
+    async def cycles(self, number):
+        for _ in range(number):
+            await self.traffic.run(self.ctx, 1)
+            bits = self.ctx.get(Value.cast(self.checker.violations))
+            assert not bits, [name for n, name in enumerate(self.names) if bits >> n & 1]
+
+
+@pytest.mark.req(*ON_THE_WIRE, *ANY_ORDER, *OF_COMMANDS)
 @pytest.mark.parametrize(("config", "ports"), [(MIXED, 1), (POOL, 2), (MIXED, 4)], ids=["mixed-1", "pool-2", "mixed-4"])
 def test_agents_break_no_rule(config, ports):
     dut = Watched(config, ports)
     pair, checker = dut.pair, dut.checker
     traffic = LawfulTraffic(pair, config, f"lawful {ports}", judge=False)
     rng = random.Random(ports)
-    names = list(checker.violations.shape().members)
     answered = 0
-
-    async def run(ctx, cycles, **more):
-        for _ in range(cycles):
-            await traffic.run(ctx, 1, **more)
-            bits = ctx.get(Value.cast(checker.violations))
-            assert not bits, [name for n, name in enumerate(names) if bits >> n & 1]
 
     async def bench(ctx):
         nonlocal answered
+        run = Run(ctx, dut, traffic)
         for round in range(3):
             ctx.set(pair.skew, rng.randrange(ports))
             ctx.set(pair.originator.connect, 0)
             ctx.set(pair.completer.connect, 0)
             # Either side may ask first, or both at once.
-            await run(ctx, rng.randrange(4))
+            await run.cycles(rng.randrange(4))
             late = (pair.originator, pair.completer)[round % 2]
             ctx.set((pair.originator, pair.completer)[1 - round % 2].connect, 1)
-            await run(ctx, rng.randrange(6) * (round < 2))
+            await run.cycles(rng.randrange(6) * (round < 2))
             ctx.set(late.connect, 1)
-            await run(ctx, 70 + 20 * ports)
+            await run.cycles(70 + 20 * ports)
             if round == 2:
                 traffic.asks, traffic.take = False, 1.0
-                for _ in range(40 * ports):
-                    await run(ctx, 1)
+                await run.cycles(40 * ports)
                 assert not any(traffic.busy.values())
+                traffic.check_order(complete=True)
             assert ctx.get(checker.tracking) and not ctx.get(checker.first.valid)
             answered += traffic.answered
             await traffic.reset(ctx)
         assert answered > 30
+
+    simulate(dut, bench)
+
+
+@pytest.mark.req("UPLI-320")
+def test_requests_that_are_stuck_do_not_block_responses():
+    dut = Watched(MIXED, 2)
+    traffic = LawfulTraffic(dut.pair, MIXED, "stuck", judge=False)
+
+    async def bench(ctx):
+        run = Run(ctx, dut, traffic)
+        await run.cycles(60)
+        traffic.stuck, traffic.take = True, 1.0
+        await run.cycles(90)
+        for port in range(2):
+            taken = len(traffic.received["req", port])
+            assert len(traffic.accepted["req", port]) > taken > 3
+            last = [beat for beat in traffic.received["rd_rsp", port] if field("rd_rsp", beat, "last")]
+            assert len(last) + len(traffic.received["wr_rsp", port]) == taken
 
     simulate(dut, bench)
