@@ -23,6 +23,9 @@ __all__ = ["FIRST_LAYOUT", "VIOLATIONS_LAYOUT", "UPLIChecker"]
 VIOLATIONS_LAYOUT = data.StructLayout({rule.name: 1 for rule in RULES})
 """A bit for each rule, by name; bit n is that of rule number n."""
 
+_GROUP = 10
+"""Rules among which the lowest is found at once."""
+
 FIRST_LAYOUT = data.StructLayout({"valid": 1, "rule": ceil_log2(len(RULES)), **HEADERS})
 """``rule``: number of a rule, the lowest of those broken in that cycle; of each channel what was on it then."""
 
@@ -170,11 +173,21 @@ class UPLIChecker(wiring.Component):
                 m.d.sync += violations[name].eq(Cat(causes).any())
         m.d.sync += [header.eq(beats[name].beat) for name, header in headers.items()]
         bits = violations.as_value()
+        # The lowest that is set, in groups: the lowest of each, and which group is the first.
+        groups = [bits[at : at + _GROUP] for at in range(0, len(bits), _GROUP)]
+        some = Signal(len(groups))
+        m.d.comb += some.eq(Cat(group.any() for group in groups))
         lowest = Signal(len(bits))
-        m.d.comb += lowest.eq(bits & ~(bits - 1))
+        m.d.comb += lowest.eq(
+            Cat(
+                group[n] & ~group[:n].any() & ~some[:number].any()
+                for number, group in enumerate(groups)
+                for n in range(len(group))
+            )
+        )
         width = len(first.rule)
         number = Cat(Cat(lowest[n] for n in range(len(bits)) if n >> place & 1).any() for place in range(width))
-        with m.If(bits.any() & (~first.valid | self.clear)):
+        with m.If(some.any() & (~first.valid | self.clear)):
             m.d.sync += [first.valid.eq(1), first.rule.eq(number)]
             m.d.sync += [first[name].eq(header) for name, header in headers.items()]
         with m.Elif(self.clear):

@@ -1,6 +1,6 @@
 """The credits of one channel, as its sender holds them and as they are in use (UALink_200 §2.6)."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -121,19 +121,31 @@ class CreditCheck(wiring.Component):
             unknown.append(self._uncount(m, in_use, mine, Mux(here, number, 0)))
 
     def _count(self, m, count, more, one):
-        """``count`` gains ``more`` and loses ``one``; 1 if it cannot lose it."""
-        total = Signal(self.counter_bits + 1, name=f"{count.name}_total")
+        """``count`` gains ``more`` and loses ``one``; 1 if it cannot lose it. ``one`` is known late."""
+        kept, less = (Signal(self.counter_bits + 1, name=f"{count.name}_{name}") for name in ("kept", "less"))
         short = Signal(name=f"{count.name}_short")
-        m.d.comb += [total.eq(count + more), short.eq(one & (total == 0))]
-        rest = total - (one & ~short)
-        m.d.sync += count.eq(Mux(rest >> self.counter_bits != 0, count, rest))
+        none = (count == 0) & (more == 0)
+        m.d.comb += [
+            kept.eq(count + more),
+            less.eq(Mux(none, 0, count + (more - 1))),
+            short.eq(one & none),
+        ]
+        full = (1 << self.counter_bits) - 1
+        m.d.sync += count.eq(Mux(one, less, Mux(kept[-1], full, kept))[: self.counter_bits])
         return short
 
     def _uncount(self, m, count, one, less):
-        """``count`` gains ``one`` and loses ``less``; 1 if it cannot lose that."""
-        total = Signal(self.counter_bits + 1, name=f"{count.name}_total")
-        short = Signal(name=f"{count.name}_short")
-        m.d.comb += [total.eq(count + one), short.eq(total < less)]
-        rest = Mux(short, 0, total - less)
-        m.d.sync += count.eq(rest)
+        """``count`` gains ``one`` and loses ``less``; 1 if it cannot lose that. ``one`` is known late."""
+        with_one, without = (Signal(signed(self.counter_bits + 2), name=f"{count.name}_{n}") for n in ("more", "kept"))
+        rest, short = (
+            Signal(signed(self.counter_bits + 2), name=f"{count.name}_rest"),
+            Signal(name=f"{count.name}_short"),
+        )
+        m.d.comb += [
+            without.eq(count - less),
+            with_one.eq(count - (less - 1)),
+            rest.eq(Mux(one, with_one, without)),
+            short.eq(rest[-1]),
+        ]
+        m.d.sync += count.eq(Mux(short, 0, rest))
         return short

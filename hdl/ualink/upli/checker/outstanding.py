@@ -75,7 +75,7 @@ class OutstandingCheck(wiring.Component):
         facts = self.facts
         m.d.comb += [
             # The lowest that is free.
-            chosen.eq(~valid & (valid + 1)),
+            chosen.eq(Cat(~valid[n] & valid[:n].all() for n in range(self.tracked))),
             take.eq(self.req_good & ~in_use & ~valid.all()),
             *(fresh[name].eq(facts[name]) for name in ("on_rd_rsp", "on_wr_rsp", "vendor", "null", "counted", "count")),
             fresh.vc.eq(self.req.vc),
