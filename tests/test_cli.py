@@ -164,7 +164,10 @@ def test_decode_prints_the_dissector(tmp_path):
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("prots = 1", "values.toml:1: prots: unknown key; known are pod, link, upli, tl, dl, phy, switch, run, vpod"),
+        (
+            "prots = 1",
+            "values.toml:1: prots: unknown key; known are pod, link, upli, upli_checker, tl, dl, phy, switch",
+        ),
         ("[switch]\nstation = 2", "values.toml:2: switch.station: unknown key; known are stations, route_entries"),
         ("[dl]\nreplay_deep = 4", "values.toml:2: dl.replay_deep: unknown key 'replay_deep'; known are replay_depth, "),
         ("[dl]\nreplay_depth = 1", "values.toml:2: dl.replay_depth: dl.replay_depth is 1; it must be a whole number"),
@@ -213,9 +216,9 @@ def test_generate_refuses_values(work, text, reason):
         (["station", "--config", "none.toml"], "none.toml: cannot be read: No such file or directory"),
         (["station", "--set", "dl.replay_depth=1"], "--set dl.replay_depth=1: dl.replay_depth: dl.replay_depth is 1"),
         (["station", "-o", "file"], "Invalid value for '-o' / '--out': Directory 'file' is a file."),
-        (["router"], "Invalid value for '{controller|station|switch}': 'router' is not one of "),
+        (["router"], "Invalid value for '{controller|station|switch|upli_checker}': 'router' is not one of "),
         (["station", "--color", "red"], "No such option"),
-        ([], "Missing argument '{controller|station|switch}'. Choose from: controller, station, switch"),
+        ([], "Missing argument '{controller|station|switch|upli_checker}'. Choose from: controller, station, switch, "),
     ],
 )
 def test_generate_refuses_command_lines(work, arguments, reason):
@@ -265,7 +268,7 @@ HELP = {
     ],
     "decode": ["[CAPTURE]", "--json", "--lua", "pcapng"],
     "generate": [
-        "{controller|station|switch}",
+        "{controller|station|switch|upli_checker}",
         "--config",
         "--scenario",
         "--set",

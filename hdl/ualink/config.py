@@ -13,6 +13,7 @@ from ualink.wording import shown
 __all__ = [
     "BUSES",
     "AddressCacheConfig",
+    "CheckerConfig",
     "ConfigError",
     "ControllerConfig",
     "Credits",
@@ -84,6 +85,27 @@ class UPLIConfig(_Config):
                 raise ConfigError(
                     f"upli.{channel} has {getattr(self, channel).total} credits; it needs {least} or more"
                 )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckerConfig(_Config):
+    """A checker of one UPLI interface with ``ports`` ports.
+
+    Up to ``tracked`` Requests are remembered for the rules on tags, 0: these are left out. A credit account counts up
+    to 2 ** ``counter_bits`` - 1. ``isolate``: the Completer is that of an accelerator's TL, which alone may send
+    ISOLATE (UALink_200 Table 2-12).
+    """
+
+    ports: int = 1
+    tracked: int = 16
+    counter_bits: int = 10
+    isolate: bool = True
+
+    def __post_init__(self):
+        _check_choice("upli_checker", "ports", self.ports, (1, 2, 4))
+        check_integer("upli_checker.tracked", self.tracked, 0, 2048)
+        check_integer("upli_checker.counter_bits", self.counter_bits, 3, 16)
+        _check_choice("upli_checker", "isolate", self.isolate, (False, True))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -43,13 +43,14 @@ class _Parameters:
 
 
 @click.command()
-@click.argument("what", type=click.Choice(["controller", "station", "switch"]))
+@click.argument("what", type=click.Choice(["controller", "station", "switch", "upli_checker"]))
 @click.option(
     "--config",
     "--scenario",
     "file",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="TOML file of parameters, or a scenario: its [pod], [upli], [tl], [dl], [phy], [controller] and [switch].",
+    help="TOML file of parameters, or a scenario: its [pod], [upli], [tl], [dl], [phy], [controller], [switch] and "
+    "[upli_checker].",
 )
 @overrides
 @click.option("--ports", type=click.Choice(["1", "2", "4"]), help="Ports per station: 1 x4, 2 x2 or 4 x1 links.")
@@ -66,7 +67,9 @@ class _Parameters:
 )
 @gathered(_Parameters, "parameters")
 def generate(what: str, parameters: _Parameters, out: Path):
-    """Write a controller, station or switch as Verilog, parameters and ports as JSON, and waivers for Verilator.
+    """Write a controller, station, switch or UPLI checker as Verilog.
+
+    Beside it stand parameters and ports as JSON, and waivers for Verilator.
 
     A controller is a station with its registers on a bus; the map of these is written as JSON, SystemRDL and C header.
     """

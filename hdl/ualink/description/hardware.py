@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields
 from ualink.config import (
     BUSES,
     MARKERS,
+    CheckerConfig,
     ControllerConfig,
     DLConfig,
     PhyConfig,
@@ -27,7 +28,21 @@ MAX_PORTS = 16
 """Ports of the largest switch that is simulated: its queues grow with the square of them."""
 RATES = {1: (800, 400), 2: (400, 200), 4: (200, 100)}
 """Gb/s of a port of a station with that many: lanes of 212.5 Gb/s, or of 106.25 (UALink_200 Tables 7-1 and 7-2)."""
-TABLES = ("pod", "link", "upli", "tl", "dl", "phy", "switch", "run", "vpod", "cut", "workload", "controller")
+TABLES = (
+    "pod",
+    "link",
+    "upli",
+    "upli_checker",
+    "tl",
+    "dl",
+    "phy",
+    "switch",
+    "run",
+    "vpod",
+    "cut",
+    "workload",
+    "controller",
+)
 """Tables of a description; those that are not read here say what happens in a simulated pod."""
 
 RUN_TIME = ("compression", "authentication")
@@ -55,12 +70,14 @@ class Hardware:
     station : a station of an accelerator.
     controller : that station with its registers on a bus.
     switch : the switch; its stations are configured like those of the accelerators, but for their one clock.
+    upli_checker : a checker of the UPLI interfaces of such stations.
     """
 
     accelerators: int | None
     station: StationConfig
     controller: ControllerConfig
     switch: SwitchConfig
+    upli_checker: CheckerConfig
 
 
 def read_hardware(
@@ -100,7 +117,14 @@ def read_hardware(
         station=own,
         controller=_controller(root.table("controller"), own),
         switch=_switch(switch, station, accelerators, stations),
+        upli_checker=_upli_checker(root.table("upli_checker"), station.ports),
     )
+
+
+def _upli_checker(table: Table, ports: int) -> CheckerConfig:
+    table.known(*(field.name for field in fields(CheckerConfig) if field.name != "ports"))
+    config: CheckerConfig = table.config(CheckerConfig, {"ports": ports})
+    return config
 
 
 def _tl(table: Table, accelerators: int | None) -> TLConfig:

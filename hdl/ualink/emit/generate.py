@@ -1,4 +1,4 @@
-"""Files of a generated controller, station or switch."""
+"""Files of a generated controller, station, switch or UPLI checker."""
 
 import json
 from dataclasses import asdict, replace
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from amaranth.lib import wiring
 
-from ualink.config import ControllerConfig, StationConfig, SwitchConfig
+from ualink.config import CheckerConfig, ControllerConfig, StationConfig, SwitchConfig
 from ualink.controller import Controller
 from ualink.csr.design_text import to_c_header, to_design_systemrdl
 from ualink.emit.blackbox import Blackbox
@@ -17,11 +17,14 @@ from ualink.emit.ports import described_ports, group_texts, has_own_upli_clock
 from ualink.emit.verilog import to_rtlil, verilog_of
 from ualink.station import Station
 from ualink.switch.switch import Switch
+from ualink.upli.checker.checker import UPLIChecker
 
 __all__ = ["write_design"]
 
 
-def write_design(what: str, config: ControllerConfig | StationConfig | SwitchConfig, folder: Path) -> list[Path]:
+def write_design(
+    what: str, config: CheckerConfig | ControllerConfig | StationConfig | SwitchConfig, folder: Path
+) -> list[Path]:
     """Write ``ualink_<what>.v``, ``.json`` and ``.vlt`` into ``folder`` and return their paths.
 
     ``config`` is the one of that name. Beside a controller stand its registers, as ``_registers.json``, ``.rdl`` and
@@ -29,7 +32,7 @@ def write_design(what: str, config: ControllerConfig | StationConfig | SwitchCon
     time.
     """
     name = f"ualink_{what}"
-    component: Controller | Station | Switch
+    component: Controller | Station | Switch | UPLIChecker
     if isinstance(config, SwitchConfig):
         station = Station(config.station_of_switch)
         component = Switch(config, lambda _: Blackbox(station, "ualink_station"))
@@ -38,7 +41,7 @@ def write_design(what: str, config: ControllerConfig | StationConfig | SwitchCon
         verilog = stations + "\n" + verilog
         memories = [replace(kind, instances=config.stations * kind.instances) for kind in memories] + own_memories
     else:
-        component = Controller(config) if isinstance(config, ControllerConfig) else Station(config)
+        component = _component(config)
         verilog, memories = verilog_and_memories(component, name)
     description = {
         "module": name,
@@ -65,6 +68,12 @@ def write_design(what: str, config: ControllerConfig | StationConfig | SwitchCon
     for path, text in texts.items():
         path.write_text(text)
     return list(texts)
+
+
+def _component(config: CheckerConfig | ControllerConfig | StationConfig) -> Controller | Station | UPLIChecker:
+    if isinstance(config, CheckerConfig):
+        return UPLIChecker(config)
+    return Controller(config) if isinstance(config, ControllerConfig) else Station(config)
 
 
 def verilog_and_memories(component: wiring.Component, name: str) -> tuple[str, list[MemoryModule]]:

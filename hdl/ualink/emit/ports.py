@@ -26,6 +26,7 @@ from ualink.upli.channels import (
     UPLISignature,
     WrRspSignature,
 )
+from ualink.upli.checker.watched import WatchedSignature
 from ualink.upli.names import standard_name
 
 __all__ = ["UPLI_FIELDS", "described_ports", "group_texts", "has_own_upli_clock"]
@@ -147,7 +148,7 @@ def _describe(component: wiring.Component, names: tuple[str, ...], path: tuple) 
     text = ""
     for place, name in enumerate(names):
         member = signature.members[name]
-        if owner is UPLISignature:
+        if owner in (UPLISignature, WatchedSignature):
             return _describe_upli(".".join(map(str, path[path.index(name) :])), names[place:])
         if owner is stream.Signature:
             return _STREAM.get(name) or _sentence(f"payload: {text}")

@@ -219,7 +219,7 @@ CASES = [
         "[link]",
         "[lnk]",
         6,
-        "lnk: unknown key; known are pod, link, upli, tl, dl, phy, switch, run, vpod, cut, work",
+        "lnk: unknown key; known are pod, link, upli, upli_checker, tl, dl, phy, switch, run, vpod, cut, work",
     ),
     ("[link]", "[[link]]", 6, "link: must be one table, [link]"),
     ("[[vpod]]", "[vpod]", 24, "vpod: must be an array of tables, [[vpod]]"),
