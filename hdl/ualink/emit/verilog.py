@@ -47,7 +47,7 @@ def to_rtlil(component: wiring.Component, name: str) -> str:
 @contextlib.contextmanager
 def _rare_collections() -> Iterator[None]:
     """A conversion makes millions of objects that live until its end: looking for garbage among them less often saves a
-    fifth of its time and takes a tenth more memory."""
+    fifth of its time and takes an eighth more memory."""
     before = gc.get_threshold()
     gc.set_threshold(200_000, 20, 50)
     try:
