@@ -1,5 +1,6 @@
 """Two traffic engines back to back: they fill, use and check each other's memory over UPLI, told by registers."""
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -103,6 +104,7 @@ async def answer_at_once(ctx, first, second):
     await first.put(ctx, "base_low", address=0)
 
 
+@pytest.mark.req("UPLI-039", "UPLI-153", "UPLI-154", "UPLI-186")
 def test_fill_use_and_verify():
     pair = Pair()
     asked = 40
@@ -153,6 +155,7 @@ def test_fill_use_and_verify():
     pair.simulate(story)
     assert all(pair.rules.beats[channel][0] for channel in CHANNELS)
     assert not any(pair.rules.in_use.values())
+    assert pair.broken[0].keys() == {"rd_rsp_data_parity"} and not pair.broken[1], "but for the hostile wire"
 
 
 def test_one_port_of_two():
@@ -173,6 +176,7 @@ def test_one_port_of_two():
         assert not errors_of(counters) and counters["responses"] == (1 << REGION) + 4
 
     pair.simulate(story)
+    assert pair.broken == (Counter(), Counter())
     for channel in CHANNELS:
         assert pair.rules.beats[channel][port] and not pair.rules.beats[channel][1 - port]
 

@@ -1,13 +1,19 @@
 """Traffic engines back to back over UPLI, and firmware that knows their registers by name."""
 
-from amaranth.hdl import Elaboratable, Module, Signal
+from collections import Counter
+
+from amaranth.hdl import Elaboratable, Module, Signal, Value
 from amaranth.lib.wiring import connect
 from amaranth.sim import Simulator
 
 from support.csr.master import Master
 from support.upli.wire import WireRules, sample
+from ualink.config import CheckerConfig
 from ualink.traffic.config import TrafficConfig
 from ualink.traffic.engine import TrafficEngine
+from ualink.upli.checker.checker import UPLIChecker
+from ualink.upli.checker.rules import RULES
+from ualink.upli.checker.watched import watch
 
 SMALL = TrafficConfig(tags=8, memory_lines=32)
 SWEEP = 256
@@ -72,7 +78,8 @@ class Firmware(Master):
 class Pair(Elaboratable):
     """Two engines, the source of each before the responder of the other; ``rules`` judge the first source's wire.
 
-    ``flip`` turns one bit of the data on RdRsp to the first, behind the rules.
+    ``flip`` turns one bit of the data on RdRsp to the first, behind the rules. ``checkers`` judge the wire of each
+    source, without ISOLATE and with as many Requests outstanding as there are tags; ``broken`` counts what they find.
     """
 
     def __init__(self, config: TrafficConfig = SMALL):
@@ -82,6 +89,9 @@ class Pair(Elaboratable):
         self.firmware = [Firmware(engine) for engine in self.engines]
         released = {name: getattr(config.upli, name) for name in ("req", "orig_data", "rd_rsp", "wr_rsp")}
         self.rules = WireRules(config.ports, released)
+        checks = CheckerConfig(ports=config.ports, tracked=config.tags, isolate=False)
+        self.checkers = UPLIChecker(checks), UPLIChecker(checks)
+        self.broken = Counter(), Counter()
 
     def elaborate(self, platform):
         m = Module()
@@ -89,6 +99,9 @@ class Pair(Elaboratable):
         connect(m, first.originator, second.completer)
         connect(m, second.originator, first.completer)
         m.d.comb += first.originator.rd_rsp.data[100].eq(second.completer.rd_rsp.data[100] ^ self.flip)
+        for number, (engine, checker) in enumerate(zip(self.engines, self.checkers)):
+            m.submodules[f"checker_{number}"] = checker
+            watch(m, checker.upli, engine.originator)
         return m
 
     def simulate(self, *stories, watch: bool = True):
@@ -104,4 +117,8 @@ class Pair(Elaboratable):
     async def _watch(self, ctx):
         while True:
             self.rules.step(sample(ctx, self.engines[1].completer))
+            for checker, broken in zip(self.checkers, self.broken):
+                found = ctx.get(Value.cast(checker.violations))
+                broken.update(rule.name for number, rule in enumerate(RULES) if found >> number & 1)
+                assert ctx.get(checker.tracking), "more Requests are outstanding than there are tags"
             await ctx.tick()
