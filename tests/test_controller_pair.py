@@ -33,7 +33,7 @@ def run(request, tmp_path_factory):
     return lambda testcase: model.run("support.controller_pair_bench", testcase=testcase, environment=environment)
 
 
-@pytest.mark.req("RAS-012", "RAS-041", "RAS-099", "RAS-100")
+@pytest.mark.req("RAS-012", "RAS-041", "RAS-099", "RAS-100", "UPLI-280")
 def test_firmware_recovers_a_pulled_cable(run):
     run("cable_is_pulled")
 

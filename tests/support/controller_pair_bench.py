@@ -10,6 +10,7 @@ from cocotb.triggers import ClockCycles, FallingEdge
 
 from support.controller_pair_top import SIDES, TAGS
 from support.stream_device import WHOLE, StreamDevice
+from ualink.upli.checker.rules import RULES
 from ualink_sim.bfm.common.controller_firmware import ControllerFirmware, FirmwareError
 from ualink_sim.bfm.common.firmware import FirmwareTimeout
 from ualink_sim.bfm.common.register_bus import (
@@ -69,6 +70,13 @@ class Side:
         self.came.append(request)
         return self.memory(request, data)
 
+    def broken_rules(self) -> tuple[set[str], set[str]]:
+        """Rules of UPLI broken since reset: before the accelerator's Originator, and before its Completer."""
+        requester, responder = (
+            int(getattr(self.dut, f"{self.name}_{role}_broken").value) for role in ("requester", "responder")
+        )
+        return _names(requester), _names(responder)
+
     def ask(self, port: int, count: int):
         """``count`` WriteFulls to new places from ``port``, and the number of each."""
         asked = []
@@ -87,6 +95,10 @@ class Side:
             await FallingEdge(self.dut.clk)
         lost = {port: self.devices[port].outstanding for port in ports}
         raise AssertionError(f"{self.name}: no Responses; outstanding {lost}")
+
+
+def _names(bits: int) -> set[str]:
+    return {rule.name for number, rule in enumerate(RULES) if bits >> number & 1}
 
 
 async def begin(dut) -> list[Side]:
@@ -127,8 +139,15 @@ async def start(dut, **settings):
     return sides
 
 
-async def traffic(sides, ports=range(PORTS), count=6):
-    """Writes and Reads in both directions on all ``ports`` at once; every byte is compared, at both ends."""
+LAWFUL: tuple[set[str], set[str]] = (set(), set())
+"""What ``Side.broken_rules`` says where none is broken."""
+
+
+async def traffic(sides, ports=range(PORTS), count=6, broken=(LAWFUL, LAWFUL)):
+    """Writes and Reads in both directions on all ``ports`` at once; every byte is compared, at both ends.
+
+    Since reset no rule of UPLI was broken but those of ``broken``, by side.
+    """
     for side in sides:
         side.written = [ask for port in ports for ask in side.ask(port, count)]
     await both(sides, lambda side: side.idle(ports))
@@ -143,6 +162,7 @@ async def traffic(sides, ports=range(PORTS), count=6):
         for ask, read in side.reads:
             assert read.status == Status.OKAY and read.read == ask.data
             assert not any(beat["data_error"] for beat in read.beats)
+    assert tuple(side.broken_rules() for side in sides) == broken
 
 
 async def wait_irq(side, level=1, limit=4_000):
@@ -372,7 +392,7 @@ async def data_error_is_told(dut):
     await b.firmware.clear(await b.firmware.causes())
     await wait_irq(b, 0, 20)
     sender.drive = sender.drive.args[1]
-    await traffic(sides, count=1)
+    await traffic(sides, count=1, broken=(LAWFUL, (set(), {"rd_rsp_data_parity"})))
 
 
 def _spoil(bus, drive, beat):

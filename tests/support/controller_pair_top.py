@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ualink.config import (
     AddressCacheConfig,
+    CheckerConfig,
     ControllerConfig,
     Credits,
     DLConfig,
@@ -22,6 +23,8 @@ from ualink.emit.verilog import to_verilog
 from ualink.lib.forward import forward_member
 from ualink.phy.interface import TX_BEAT_LAYOUT, SlotStatus, TxKind
 from ualink.upli.calendar import Calendar
+from ualink.upli.checker.checker import VIOLATIONS_LAYOUT, UPLIChecker
+from ualink.upli.checker.watched import watch
 from ualink.upli.isolation.isolation import Isolation
 from ualink.upli.isolation.port import RequesterSignature
 from ualink.upli.isolation.registers import ISOLATION_REGISTERS, IsolationRegisterBlock
@@ -52,13 +55,17 @@ STATION = StationConfig(
 
 
 class AcceleratorSide(wiring.Component):
-    """A controller, and before it the Originator of an accelerator with its Isolation.
+    """A controller, and before it the Originator of an accelerator with its Isolation; a checker on either interface.
+
+    What the checkers find stays. They remember no tags: those of Requests that are dropped are used again.
 
     Members
     -------
     bus, irq, upli_originator, rs, slot : as of ``Controller``.
     isolation : registers of ``Isolation``, ``BusSignature``; isolation_pending : 1 bit, their event.
     device : ``RequesterSignature`` of each port.
+    requester_broken, responder_broken : ``VIOLATIONS_LAYOUT``, rules broken since reset on the interface with the
+        accelerator's Originator; with its Completer, where ISOLATE may not come.
     """
 
     def __init__(self, config: ControllerConfig):
@@ -72,6 +79,8 @@ class AcceleratorSide(wiring.Component):
                 "isolation": In(BusSignature(ISOLATION_REGISTERS.address_bits)),
                 "isolation_pending": Out(1),
                 "device": In(RequesterSignature()).array(config.station.ports),
+                "requester_broken": Out(VIOLATIONS_LAYOUT),
+                "responder_broken": Out(VIOLATIONS_LAYOUT),
             }
         )
 
@@ -95,6 +104,8 @@ class AcceleratorSide(wiring.Component):
             originator.connect.eq(1),
             originator.drop.eq(isolation.drop),
         ]
+        self._check(m, "requester_broken", originator.upli, isolate=True)
+        self._check(m, "responder_broken", self.upli_originator, isolate=False)
         for port in range(ports):
             agent = isolation.agent[port]
             connect(m, flipped(self.device[port]), isolation.device[port])
@@ -103,6 +114,15 @@ class AcceleratorSide(wiring.Component):
             for channel in ("rd_rsp", "wr_rsp"):
                 connect(m, getattr(originator, channel)[port], getattr(agent, channel))
         return m
+
+    def _check(self, m, name, upli, *, isolate):
+        """A checker of ``upli``, whose findings gather in member ``name``."""
+        m.submodules[name] = checker = UPLIChecker(
+            CheckerConfig(ports=self.config.station.ports, tracked=0, isolate=isolate)
+        )
+        watch(m, checker.upli, upli)
+        found = Value.cast(getattr(self, name))
+        m.d.sync += found.eq(found | Value.cast(checker.violations))
 
 
 class ControllerPairTop(wiring.Component):

@@ -105,7 +105,8 @@ class StreamDevice:
         tag = self._free.popleft()
         cmd = upli.ReqCmd.READ if asked.data is None else upli.ReqCmd.WRITE_FULL
         attr = 0xFF if asked.data is None else 0
-        length, beats = WHOLE // 4 - 1, WHOLE // upli.BEAT_BYTES - 1
+        length = WHOLE // 4 - 1
+        beats = 0 if asked.data is None else WHOLE // upli.BEAT_BYTES - 1
         asked.request = upli.Request(
             cmd=cmd, addr=asked.addr, len=length, num_beats=beats, attr=attr, tag=tag, **self._ids
         )
