@@ -60,7 +60,7 @@ def test_firmware_goes_on_with_fewer_links(run):
     run("fewer_links")
 
 
-@pytest.mark.req("RAS-115")
+@pytest.mark.req("RAS-087", "RAS-115")
 def test_firmware_enters_drop_mode(run):
     run("drop_mode_on_command")
 

@@ -310,19 +310,29 @@ async def other_ports_go_on(dut):
 
 @cocotb.test()
 async def blocked_responses(dut):
-    """Nobody tells the Originator before a Switch's TL that its link is down: its own watchdog isolates it."""
+    """The link goes down before the Responses are sent: before a Switch's TL nobody tells the Originator, whose own
+    watchdog isolates it."""
     sides = await start(dut, tl={"control": {"is_switch": 1}}, isolation={"watchdog": {"limit": WATCHDOG}})
     await traffic(sides, count=2)
-    dut.cut.value = 1 << LAST
+    came = [len(side.came) for side in sides]
     for side in sides:
-        await side.firmware.wait_for_link_down([LAST])
+        side.latency = WATCHDOG // 2
     lost = [side.devices[LAST].ask(0) for side in sides]
-    await ClockCycles(dut.clk, WATCHDOG // 2)
+    for _ in range(WATCHDOG // 4):
+        if all(len(side.came) > before for side, before in zip(sides, came)):
+            break
+        await FallingEdge(dut.clk)
+    dut.cut.value = 1 << LAST
+    assert [len(side.came) - before for side, before in zip(sides, came)] == [1, 1], "their Requests are through"
+    await ClockCycles(dut.clk, WATCHDOG // 4)
     assert [ask.status for ask in lost] == [None, None]
     assert await both(sides, lambda side: side.firmware.isolation_causes()) == [set(), set()]
     await both(sides, lambda side: side.idle())
     assert [ask.status for ask in lost] == [Status.CMPTO] * 2
     assert await both(sides, lambda side: side.firmware.isolation_causes()) == [{"time_out"}] * 2
+    for side in sides:
+        assert await side.firmware.drop_causes() == {LAST: {"link_down"}}
+        side.latency = 1
     dut.cut.value = 0
     await both(sides, recover)
     await traffic(sides, count=2)

@@ -104,7 +104,7 @@ async def answer_at_once(ctx, first, second):
     await first.put(ctx, "base_low", address=0)
 
 
-@pytest.mark.req("UPLI-039", "UPLI-153", "UPLI-154", "UPLI-186")
+@pytest.mark.req("UPLI-039", "UPLI-142", "UPLI-153", "UPLI-154", "UPLI-186")
 def test_fill_use_and_verify():
     pair = Pair()
     asked = 40
