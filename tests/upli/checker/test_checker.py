@@ -5,7 +5,8 @@ from amaranth.hdl import Value
 from amaranth.sim import Simulator
 
 from support.upli.script import Script, run
-from support.upli.violations import SCRIPTS, answer, asked, beat, read, write
+from support.upli.violations import SCRIPTS
+from support.upli.violations.common import answer, asked, beat, read, write
 from ualink.config import CheckerConfig, ConfigError
 from ualink.upli.checker.checker import UPLIChecker
 from ualink.upli.checker.rules import RULES, TAG_RULES

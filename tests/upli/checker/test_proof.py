@@ -98,7 +98,7 @@ class SenderBench(Elaboratable):
         return m
 
 
-@pytest.mark.req("UPLI-264", "UPLI-051", "UPLI-112", "UPLI-115")
+@pytest.mark.req("UPLI-264", "UPLI-051", "UPLI-115")
 @pytest.mark.parametrize("ports", [1, 2])
 def test_sender_is_sharp(ports):
     bench = SenderBench(ports, cover=False)
