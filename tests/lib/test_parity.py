@@ -5,11 +5,18 @@ import random
 import pytest
 from amaranth.hdl import Assert, Module, Signal
 from amaranth.lib import data, wiring
-from amaranth.lib.wiring import In
+from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
 
 from support.formal import prove
-from ualink.lib.parity import ProtectedRegister, byte_parity, join_parity, parity_mismatch, split_parity
+from ualink.lib.parity import (
+    ProtectedRegister,
+    WithoutDataParity,
+    byte_parity,
+    join_parity,
+    parity_mismatch,
+    split_parity,
+)
 
 LAYOUT = data.StructLayout({"count": 5, "flag": 1})
 
@@ -47,6 +54,64 @@ def test_bytes_keep_their_parity():
             assert all((protected >> 9 * n & 0x1FF).bit_count() % 2 == 0 for n in range(4))
 
     run(m, bench, clock=False)
+
+
+class Bytes(wiring.Component):
+    """Four bytes with their parity, checked by another component inside, and two protected bits."""
+
+    value: In(32)
+    upset: In(4)
+    parity: Out(4)
+    mismatch: Out(1)
+    state_mismatch: Out(1)
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.check = check = ByteCheck()
+        m.submodules.state = self.state = state = ProtectedRegister(data.StructLayout({"flag": 2}))
+        m.d.comb += [
+            self.parity.eq(byte_parity(self.value)),
+            check.value.eq(self.value),
+            check.parity.eq(self.parity ^ self.upset),
+            self.mismatch.eq(check.mismatch),
+            self.state_mismatch.eq(state.mismatch),
+        ]
+        return m
+
+
+class ByteCheck(wiring.Component):
+    value: In(32)
+    parity: In(4)
+    mismatch: Out(1)
+
+    def elaborate(self, platform):
+        m = Module()
+        m.d.comb += self.mismatch.eq(parity_mismatch(self.value, self.parity))
+        return m
+
+
+@pytest.mark.parametrize("protected", [True, False])
+def test_data_goes_without_parity_and_state_does_not(protected):
+    m = Module()
+    beside, dut = Bytes(), Bytes()
+    m.submodules.dut = dut if protected else WithoutDataParity(dut)
+    # What is elaborated after it has parity again.
+    m.submodules.beside = beside
+
+    async def bench(ctx):
+        for value in (0, 0x01020304, 0x80FF7F01):
+            for upset in (0, 1, 8):
+                for design, has_parity in ((dut, protected), (beside, True)):
+                    ctx.set(design.value, value)
+                    ctx.set(design.upset, upset)
+                    made = sum(((value >> 8 * n & 0xFF).bit_count() & 1) << n for n in range(4))
+                    assert ctx.get(design.parity) == (made if has_parity else 0)
+                    assert ctx.get(design.mismatch) == (upset != 0 and has_parity)
+        assert not ctx.get(dut.state_mismatch)
+        ctx.set(dut.state.parity, 1)
+        assert ctx.get(dut.state_mismatch)
+
+    run(m, bench)
 
 
 def flip(ctx, dut, bit):

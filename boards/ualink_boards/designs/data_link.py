@@ -9,6 +9,7 @@ from ualink.csr.console import ConsoleRegisters
 from ualink.csr.design import RegisterDesign
 from ualink.dl.links import Links
 from ualink.dl.registers.block import DLRegisterBlock
+from ualink.lib.parity import WithoutDataParity
 from ualink.traffic.flits.traffic import FlitTraffic
 
 from ..board import Board
@@ -26,7 +27,7 @@ class DataLinkTest(wiring.Component):
 
     Two boards, or a board whose lanes are looped back, compare each other's flits. It is design ``link`` without what
     stands above its data link, for devices that do not hold that. Registers are on the serial line, in the windows
-    ``flits``, ``dl`` and ``phy``.
+    ``flits``, ``dl`` and ``phy``. Data has no parity (``WithoutDataParity``).
 
     LEDs: as of ``LinkLeds``; *traffic* for TL flits sent, *error* for lost flit slots and wrong TL flits.
 
@@ -65,8 +66,10 @@ class DataLinkTest(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.console = console = self._console
-        m.submodules.traffic = traffic = self._traffic
-        m.submodules.links = links = self._links
+        traffic = self._traffic
+        m.submodules.traffic = WithoutDataParity(traffic)
+        links = self._links
+        m.submodules.links = WithoutDataParity(links)
         m.submodules.dl_registers = registers = self._dl_registers
         m.submodules.phy = phy = self._phy
         m.submodules.leds = leds = self._leds

@@ -8,6 +8,7 @@ from ualink.config import PhyConfig
 from ualink.csr.console import ConsoleRegisters
 from ualink.csr.design import RegisterDesign
 from ualink.csr.table import BusSignature
+from ualink.lib.parity import WithoutDataParity
 from ualink.station import Station
 from ualink.station_registers import StationRegisters
 from ualink.traffic.engine import TrafficEngine
@@ -25,7 +26,7 @@ class Link(wiring.Component):
     """An accelerator as a partner on the wire sees one: traffic engine, station, reconciliation sublayer, PCS.
 
     Two boards, or a board whose lanes are looped back, read and write each other's memory. Registers are on the serial
-    line, in the windows ``traffic``, ``dl``, ``tl``, ``upli`` and ``phy``.
+    line, in the windows ``traffic``, ``dl``, ``tl``, ``upli`` and ``phy``. Data has no parity (``WithoutDataParity``).
 
     LEDs: as of ``LinkLeds``; *traffic* for Requests of the engine, *error* for flits that were lost or damaged.
 
@@ -77,8 +78,10 @@ class Link(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.station = station = self._station
-        m.submodules.traffic = traffic = self._traffic
+        station = self._station
+        m.submodules.station = WithoutDataParity(station)
+        traffic = self._traffic
+        m.submodules.traffic = WithoutDataParity(traffic)
         m.submodules.phy = phy = self._phy
         m.submodules.leds = leds = self._leds
         windows = self._console.windows if self._console is not None else flipped(self.windows)

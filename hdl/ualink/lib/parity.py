@@ -1,13 +1,17 @@
 """Even parity over bytes that travel and over registers that stay (UALink_200 §3.1.1, §6.7.3)."""
 
-from amaranth.hdl import Cat, Module, Signal, Value
+from contextvars import ContextVar
+
+from amaranth.hdl import Cat, Const, Elaboratable, Fragment, Module, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 __all__ = [
     "PROTECTED_BYTE_BITS",
     "ProtectedRegister",
+    "WithoutDataParity",
     "byte_parity",
+    "data_parity",
     "even_parity",
     "join_parity",
     "parity_mismatch",
@@ -16,6 +20,9 @@ __all__ = [
 
 PROTECTED_BYTE_BITS = 9
 """A byte in bits 7..0 and its parity in bit 8, which go through a datapath as one."""
+
+_DATA_PARITY: ContextVar[bool] = ContextVar("data parity", default=True)
+"""Whether what is elaborated now makes and checks parity over data."""
 
 BITS_OF_STATE = 3
 """Bits of a protected register that share a parity bit."""
@@ -26,9 +33,17 @@ def even_parity(*values) -> Value:
     return Cat(values).xor()
 
 
+def data_parity(value, bits: int) -> Value:
+    """The parity of each ``bits`` bits of ``value``, lowest first; zeros in what is ``WithoutDataParity``."""
+    groups = range(0, len(value), bits)
+    if not _DATA_PARITY.get():
+        return Const(0, len(groups))
+    return Cat(value[low : low + bits].xor() for low in groups)
+
+
 def byte_parity(value) -> Value:
-    """The parity of each byte of ``value``: bit n belongs to bits 8n+7..8n."""
-    return Cat(value[low : low + 8].xor() for low in range(0, len(value), 8))
+    """The parity of each byte of ``value``: bit n belongs to bits 8n+7..8n. As of ``data_parity``."""
+    return data_parity(value, 8)
 
 
 def join_parity(value, parity) -> Value:
@@ -44,8 +59,31 @@ def split_parity(protected) -> tuple[Value, Value]:
 
 
 def parity_mismatch(value, parity) -> Value:
-    """1 bit: some byte of ``value`` does not fit its bit of ``parity``."""
+    """1 bit: some byte of ``value`` does not fit its bit of ``parity``; never in what is ``WithoutDataParity``."""
+    if not _DATA_PARITY.get():
+        return Const(0)
     return (byte_parity(value) ^ parity).any()
+
+
+class WithoutDataParity(Elaboratable):
+    """``component``, elaborated without parity over data, for devices that run out of logic.
+
+    Parity bits of data stay in all signatures, are zero and protect nothing: a synthesizer removes them with every
+    register and memory column that holds them, an eighth of each wide path. Parity over control and state stays. All
+    that exchanges data must be built alike, else every beat is a Data Error to the one that checks.
+
+    Members of ``component`` are used as they are; only this wrapper becomes a submodule.
+    """
+
+    def __init__(self, component: Elaboratable):
+        self._component = component
+
+    def elaborate(self, platform):
+        token = _DATA_PARITY.set(False)
+        try:
+            return Fragment.get(self._component, platform)
+        finally:
+            _DATA_PARITY.reset(token)
 
 
 class ProtectedRegister(wiring.Component):

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 from amaranth.hdl import Cat, Value
 
-from ualink.lib.parity import even_parity
+from ualink.lib.parity import data_parity, even_parity
 
 __all__ = [
     "CONTROL_COVER",
@@ -110,5 +110,4 @@ def with_port(beat, port_id) -> SimpleNamespace:
 
 
 def _group_parity(name: str, value) -> Value:
-    width = BITS_PER_GROUP[name]
-    return Cat(value[low : low + width].xor() for low in range(0, len(value), width))
+    return data_parity(value, BITS_PER_GROUP[name])
