@@ -28,13 +28,14 @@ class PackerRun:
 
     ``offer_flit``, ``offer_message``, ``accept``, ``online`` and ``ready`` are called with the number of the coming
     cycle; an offer once made stays until it is taken, as streams must. The packer hears
-    ``accept`` of a cycle in the cycle before it. ``errors`` are numbers of TL flits to mark.
+    ``accept`` of a cycle in the cycle before it. ``errors`` are numbers of TL flits to mark; the packer makes a beat in
+    ``n`` cycles.
 
     Afterwards ``flits`` is one dict per DL flit: ``data`` (640 bytes), ``payload``, ``error``; ``ticks`` is one dict
     per beat made: ``flit`` on offer, ``message`` on offer, ``accept``, ``taken`` and ``cycle``.
     """
 
-    def __init__(self, flits, messages=(), *, dl_flits, errors=(), **when):
+    def __init__(self, flits, messages=(), *, dl_flits, errors=(), n=1, **when):
         always = {"offer_flit": True, "offer_message": True, "accept": True, "online": True, "ready": True}
         self.when = {name: when.pop(name, lambda cycle, value=value: value) for name, value in always.items()}
         assert not when
@@ -44,7 +45,8 @@ class PackerRun:
         self.ticks: list[dict] = []
         self.beats: list = []
         self.beat_cycles: list[int] = []
-        self.dut = Packer()
+        self.dut = Packer(n)
+        self.n = n
         sim = Simulator(self.dut)
         sim.add_clock(1e-9)
         sim.add_testbench(self._bench)
@@ -83,7 +85,7 @@ class PackerRun:
             )
             assert held is None or (valid and held == beat), "an offered beat changed"
             held = beat if valid and not ready else None
-            if ready or not valid:
+            if (ready and valid) or (not valid and (self.n == 1 or not self.ticks)):
                 self.ticks.append(
                     {
                         "flit": self.queue[0][1] if offers_flit and online else None,
