@@ -118,14 +118,15 @@ class PackerRun:
         raise AssertionError("the packer stopped")
 
 
-def unpack(flits: list[bytes], *, gaps: random.Random | None = None, flush_at: int | None = None, bad_parity=()):
+def unpack(flits: list[bytes], *, gaps: random.Random | None = None, flush_at: int | None = None, bad_parity=(), n=1):
     """Feed flits, 640 bytes or whole beats less, to an Unpacker: with gaps now and then when ``gaps`` is given, with a
-    flush beside beat ``flush_at``, with wrong parity over the bytes ``bad_parity``, counted from the first flit's.
+    flush beside beat ``flush_at``, with wrong parity over the bytes ``bad_parity``, counted from the first flit's, the
+    beats ``n`` cycles apart or more.
 
     Returns its events, ``("flit", cycle, bytes, message)``, ``("message", cycle, dword)``, ``("format_error", cycle)``,
     ``("fault", cycle)``, and the cycle of each beat.
     """
-    dut = Unpacker()
+    dut = Unpacker(n)
     events: list[tuple] = []
     beat_cycles: list[int] = []
 
@@ -148,22 +149,30 @@ def unpack(flits: list[bytes], *, gaps: random.Random | None = None, flush_at: i
                 events.append(("format_error", cycle))
             cycle += 1
 
+        anything = gaps or random.Random(n)
+
+        async def gap():
+            ctx.set(dut.beat.valid, 0)
+            ctx.set(dut.flush, 0)
+            ctx.set(dut.beat.p, {"data": anything.getrandbits(512), "parity": 0, "first": 1, "last": 1})
+            await step()
+
         for flit in flits:
-            for n in range(len(flit) // 64):
+            for place in range(len(flit) // 64):
                 while gaps is not None and gaps.random() < 0.3:
-                    ctx.set(dut.beat.valid, 0)
-                    ctx.set(dut.beat.p, {"data": gaps.getrandbits(512), "parity": 0, "first": 1, "last": 1})
-                    await step()
+                    await gap()
                 ctx.set(dut.beat.valid, 1)
-                data = int.from_bytes(flit[64 * n : 64 * n + 64], "little")
+                data = int.from_bytes(flit[64 * place : 64 * place + 64], "little")
                 parity = byte_parity(data)
                 parity ^= sum(1 << byte % 64 for byte in bad_parity if byte // 64 == len(beat_cycles))
-                ctx.set(dut.beat.p, {"data": data, "parity": parity, "first": n == 0, "last": n == BEATS - 1})
+                ctx.set(dut.beat.p, {"data": data, "parity": parity, "first": place == 0, "last": place == BEATS - 1})
                 ctx.set(dut.flush, flush_at == len(beat_cycles))
                 beat_cycles.append(cycle)
                 await step()
+                for _ in range(n - 1):
+                    await gap()
         ctx.set(dut.beat.valid, 0)
-        for _ in range(3):
+        for _ in range(3 * n):
             await step()
 
     m = Module()
