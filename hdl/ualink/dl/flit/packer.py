@@ -291,7 +291,7 @@ class Packer(wiring.Component):
             with m.If(halted):
                 m.d.sync += self.beat.valid.eq(0)
         else:
-            self._offer_in_steps(m, beat, free, steps)
+            self._offer_in_steps(m, beat, free, steps, state.mismatch)
         return m
 
     def _frame_at_once(self, m, now, writer, offers_message, offers_flit, starts):
@@ -335,10 +335,11 @@ class Packer(wiring.Component):
         with m.If(starts):
             m.d.sync += tail.eq(flit_rotator.rotated)
 
-    def _offer_in_steps(self, m, beat, free, steps):
+    def _offer_in_steps(self, m, beat, free, steps, mismatch):
         """The bytes as the last step makes them, the flags as they were known when the first began."""
         flags = Signal(data.StructLayout({name: 1 for name in FLAGS}), reset_less=True)
         offered = self.beat.p
+        lost = mismatch | steps.mismatch
         with m.If(free):
             m.d.sync += [flags[name].eq(beat[name]) for name in FLAGS]
         m.d.comb += [
@@ -346,7 +347,7 @@ class Packer(wiring.Component):
             offered.data.eq(beat.data),
             offered.parity.eq(beat.parity),
             *(offered[name].eq(flags[name]) for name in FLAGS),
-            # Whatever the steps lost makes all beats bad, this one too.
-            offered.error.eq(flags.error | steps.mismatch),
-            offered.control_parity.eq(flags.control_parity ^ (steps.mismatch & ~flags.error)),
+            # What is lost on the way spoils this beat too: the number of its half segment is in the state.
+            offered.error.eq(flags.error | lost),
+            offered.control_parity.eq(flags.control_parity ^ (lost & ~flags.error)),
         ]
