@@ -37,6 +37,9 @@ class DataLink(wiring.Component):
     first TL flit of an accepted payload flit whose last beat arrives in cycle t leaves ``rx_flit`` in cycle t + 7, one
     more flit per cycle after it.
 
+    With ``cycles_per_beat`` above 1 a beat comes and goes at most every so many cycles: ``rx`` brings them no nearer to
+    each other, and ``tx`` offers them no sooner one after the other. Each TL flit then takes so many cycles.
+
     While the link is not Up, and again while channel 0 is offline, TL flits are neither taken nor delivered. What was
     on its way when the link went down is lost; ``online`` falls, so that both TLs start anew.
 
@@ -75,19 +78,18 @@ class DataLink(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        config = self._config
+        config, cycles_per_beat = self._config, self._config.cycles_per_beat
         link = LinkStateMachine(config.idle_flit_times)
         blocks = SimpleNamespace(
-            pacer=Pacer(),
+            pacer=Pacer(told=cycles_per_beat > 1),
             egress_strike=FlitStrike(),
-            packer=Packer(),
+            packer=Packer(cycles_per_beat),
             transmit=ReplayTransmit(config),
-            crc_generator=CrcGenerator(config.crc_covers_zero_field, config.crc_stages),
+            crc_generator=CrcGenerator(config.crc_covers_zero_field, config.crc_stages, cycles_per_beat),
             wire_strike=BeatStrike(),
-            keeper=BeatKeeper(),
-            check=FlitCheck(config.crc_covers_zero_field, config.crc_stages),
-            receive_buffer=ReceiveBuffer(),
-            unpacker=Unpacker(),
+            check=FlitCheck(config.crc_covers_zero_field, config.crc_stages, cycles_per_beat),
+            receive_buffer=ReceiveBuffer(cycles_per_beat),
+            unpacker=Unpacker(cycles_per_beat),
             ingress_strike=FlitStrike(always_ready=True),
             containment=IngressContainment(),
             messages=MessageService(config),
@@ -96,6 +98,8 @@ class DataLink(wiring.Component):
             receive=ResetInserter(link.flush)(ReplayReceive()),
             progress=ResetInserter(link.flush)(ForwardProgress()),
         )
+        if cycles_per_beat == 1:
+            blocks.keeper = BeatKeeper()
         m.submodules.link_state = link
         for name, block in vars(blocks).items():
             m.submodules[name] = block
@@ -119,8 +123,13 @@ class DataLink(wiring.Component):
         connect(m, packer.beat, transmit.packed)
         connect(m, transmit.beat, crc.beats_in)
         connect(m, crc.beats_out, blocks.wire_strike.beats_in)
-        connect(m, blocks.wire_strike.beats_out, blocks.keeper.beats_in)
-        connect(m, blocks.keeper.beats_out, flipped(self.tx))
+        if self._config.cycles_per_beat == 1:
+            connect(m, blocks.wire_strike.beats_out, blocks.keeper.beats_in)
+            connect(m, blocks.keeper.beats_out, flipped(self.tx))
+        else:
+            # The CRC generator has the beat in hand that a keeper would have.
+            connect(m, blocks.wire_strike.beats_out, flipped(self.tx))
+            m.d.comb += blocks.pacer.tick.eq(transmit.beat.valid & transmit.beat.ready)
         # No DL flit follows one that is spoilt; the link goes down at the end of the slot that has begun by then.
         withheld = Signal()
         contained = transmit.egress_error & link.flits

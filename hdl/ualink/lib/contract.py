@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from amaranth.hdl import Assert, Elaboratable, Module, ResetSignal, Signal, Value
 
-__all__ = ["HARDWARE", "contract", "stays_on_offer"]
+__all__ = ["HARDWARE", "apart", "contract", "stays_on_offer"]
 
 HARDWARE = "hardware"
 """The platform for which a design is elaborated that is to become Verilog."""
@@ -56,5 +56,19 @@ def stays_on_offer(offer) -> Callable[[Module], Value]:
         waits, offered = Signal(), Signal.like(payload)
         m.d.sync += [waits.eq(offer.valid & ~offer.ready), offered.eq(payload)]
         return ~waits | (offer.valid & (payload == offered))
+
+    return holds
+
+
+def apart(event: Value, cycles: int) -> Callable[[Module], Value]:
+    """From one cycle with ``event`` to the next there are ``cycles`` or more: for ``contract``."""
+
+    def holds(m: Module) -> Value:
+        since = Signal(range(cycles), init=cycles - 1)
+        with m.If(event):
+            m.d.sync += since.eq(0)
+        with m.Elif(since != cycles - 1):
+            m.d.sync += since.eq(since + 1)
+        return ~event | (since == cycles - 1)
 
     return holds

@@ -14,10 +14,15 @@ GOOD, BAD, CONTROL = SlotStatus.GOOD, SlotStatus.BAD, SlotStatus.CONTROL
 
 
 @pytest.mark.req("DL-004", "DL-012", "DL-123", "DL-132", "DL-133", "DL-180")
-@pytest.mark.parametrize(("covers_zero_field", "stages"), [(True, n) for n in CRC_STAGES] + [(False, 2)])
-def test_verdicts(covers_zero_field, stages):
-    """``stages`` cycles after the last beat, but two at least, and the header two before that."""
-    dut = FlitCheck(covers_zero_field, stages)
+@pytest.mark.parametrize(
+    ("covers_zero_field", "stages", "apart"),
+    [(True, n, 1) for n in CRC_STAGES] + [(False, 2, 1), (True, 2, 2), (True, 2, 4), (False, 4, 4)],
+)
+def test_verdicts(covers_zero_field, stages, apart):
+    """``stages`` cycles after the last beat, but two at least, and the header two before that; with beats ``apart``
+    cycles or more from each other one cycle after so many."""
+    dut = FlitCheck(covers_zero_field, stages, apart)
+    delay = max(stages, 2) if apart == 1 else apart + 1
     rng = random.Random(3)
 
     async def bench(ctx):
@@ -32,8 +37,11 @@ def test_verdicts(covers_zero_field, stages):
             status = BAD if case == 3 else CONTROL if case == 4 else GOOD
             verdict = (GOOD, BAD, BAD, BAD, CONTROL)[case]
             for beat in range(10):
-                while rng.random() < (n % 2) * 0.2:
+                gaps = apart - 1 if n or beat else 0
+                while gaps or rng.random() < (n % 2) * 0.2:
+                    gaps -= gaps > 0
                     ctx.set(dut.rx.valid, 0)
+                    ctx.set(dut.rx.p.data, rng.getrandbits(512))
                     await tick(ctx, cycle)
                     cycle += 1
                     seen += watch(ctx, cycle, expected)
@@ -43,12 +51,12 @@ def test_verdicts(covers_zero_field, stages):
                 ctx.set(dut.rx.p.last, beat == 9)
                 ctx.set(dut.rx.p.status, status)
                 if beat == 9:
-                    expected[cycle + max(stages, 2)] = (verdict, case == 3, header)
+                    expected[cycle + delay] = (verdict, case == 3, header)
                 await tick(ctx, cycle)
                 cycle += 1
                 seen += watch(ctx, cycle, expected)
         ctx.set(dut.rx.valid, 0)
-        for _ in range(max(stages, 2)):
+        for _ in range(delay):
             await tick(ctx, cycle)
             cycle += 1
             seen += watch(ctx, cycle, expected)

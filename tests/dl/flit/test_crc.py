@@ -40,9 +40,9 @@ def beats_of(flit: bytes):
         }
 
 
-def generate(flits, *, covers_zero_field=True, stages=2, invert=(), seed=None):
+def generate(flits, *, covers_zero_field=True, stages=2, invert=(), seed=None, n=1):
     """Run 636-byte bodies through the generator; returns the flits and the cycle in which each beat left."""
-    dut = CrcGenerator(covers_zero_field, stages)
+    dut = CrcGenerator(covers_zero_field, stages, n)
     sent, cycles = [], []
     rng = random.Random(seed)
     beats = [(beat, beat["last"] and k in invert) for k, flit in enumerate(flits) for beat in beats_of(flit)]
@@ -55,14 +55,18 @@ def generate(flits, *, covers_zero_field=True, stages=2, invert=(), seed=None):
             ctx.set(dut.beats_in.p, beat)
             await ctx.tick().until(dut.beats_in.ready)
             ctx.set(dut.beats_in.valid, 0)
+            ctx.set(dut.beats_in.p.data, rng.getrandbits(512))
             ctx.set(dut.invert, inverts)
 
     async def sink(ctx):
-        cycle = 0
+        cycle, waits = 0, None
         while len(sent) < len(beats):
             ready = seed is None or rng.random() < 0.7
             ctx.set(dut.beats_out.ready, ready)
             *_, valid, beat = await ctx.tick().sample(dut.beats_out.valid, dut.beats_out.p)
+            if n > 1:
+                assert waits is None or (valid and beat == waits), "an offered beat changed"
+                waits = beat if valid and not ready else None
             if ready and valid:
                 assert (beat.first, beat.last) == (len(sent) % 10 == 0, len(sent) % 10 == 9)
                 sent.append(beat.data)
@@ -78,9 +82,9 @@ def generate(flits, *, covers_zero_field=True, stages=2, invert=(), seed=None):
     return [wire[n : n + 640] for n in range(0, len(wire), 640)], cycles
 
 
-def check(flits, *, covers_zero_field=True, stages=2, gaps=None):
-    """Verdicts of the checker on 640-byte flits, and the cycle in which each came."""
-    dut = CrcChecker(covers_zero_field, stages)
+def check(flits, *, covers_zero_field=True, stages=2, gaps=None, n=1, hurry=False):
+    """Verdicts of the checker on 640-byte flits, and the cycle in which each came; beats ``n`` cycles apart or more."""
+    dut = CrcChecker(covers_zero_field, stages, n)
     rng = random.Random(gaps)
     verdicts = []
 
@@ -94,17 +98,22 @@ def check(flits, *, covers_zero_field=True, stages=2, gaps=None):
                 verdicts.append((bool(good), cycle))
             cycle += 1
 
+        async def gap():
+            ctx.set(dut.beat.valid, 0)
+            ctx.set(dut.beat.p, {"data": rng.getrandbits(512), "first": 1, "last": 1})
+            await step()
+
         for flit in flits:
             for beat in beats_of(flit):
                 while gaps is not None and rng.random() < 0.3:
-                    ctx.set(dut.beat.valid, 0)
-                    ctx.set(dut.beat.p, {"data": rng.getrandbits(512), "first": 1, "last": 1})
-                    await step()
+                    await gap()
                 ctx.set(dut.beat.valid, 1)
                 ctx.set(dut.beat.p, beat)
                 await step()
+                for _ in range(n - 1 - hurry):
+                    await gap()
         ctx.set(dut.beat.valid, 0)
-        for _ in range(stages + 2):
+        for _ in range(stages + n + 2):
             await step()
 
     sim = Simulator(dut)
@@ -127,6 +136,35 @@ def test_vectors(covers_zero_field, stages):
     assert cycles == list(range(stages, stages + 10 * len(VECTORS)))
     verdicts = check(flits, covers_zero_field=covers_zero_field, stages=stages)
     assert verdicts == [(True, 10 * k + 9 + stages) for k in range(len(VECTORS))]
+
+
+@pytest.mark.req("DL-004", "DL-012", "DL-033", "DL-034", "DL-035")
+@pytest.mark.parametrize("n", [2, 4])
+@pytest.mark.parametrize("covers_zero_field", [True, False])
+def test_vectors_in_steps(covers_zero_field, n):
+    """A beat every ``n`` cycles, the first after ``n`` - 1; verdicts ``n`` + 1 cycles after the last beats."""
+    bodies = [body for body, *_ in VECTORS]
+    flits, cycles = generate(bodies, covers_zero_field=covers_zero_field, n=n)
+    for flit, (body, covering, not_covering) in zip(flits, VECTORS, strict=True):
+        assert flit[:636] == body
+        assert flit[636:].hex() == (covering if covers_zero_field else not_covering)
+    assert cycles == [n - 1 + n * k for k in range(10 * len(VECTORS))]
+    verdicts = check(flits, covers_zero_field=covers_zero_field, n=n)
+    assert verdicts == [(True, n * (10 * k + 9) + n + 1) for k in range(len(VECTORS))]
+
+
+@pytest.mark.req("DL-004", "DL-012", "DL-034", "DL-035")
+@pytest.mark.parametrize("n", [2, 4])
+@pytest.mark.parametrize("seed", [11, 12])
+def test_generator_in_steps_under_stalls_agrees_with_model(n, seed):
+    """Some CRCs inverted, which is told in the cycle after the last beat was taken."""
+    rng = random.Random(seed)
+    bodies = [rng.randbytes(636) for _ in range(10)]
+    flits, _ = generate(bodies, seed=seed, n=n, invert={2, 5})
+    expected = [body + crc_bytes(body) for body in bodies]
+    for k in (2, 5):
+        expected[k] = expected[k][:636] + bytes(byte ^ 0xFF for byte in expected[k][636:])
+    assert flits == expected
 
 
 @pytest.mark.req("DL-004", "DL-012", "DL-034", "DL-035")
@@ -152,19 +190,23 @@ def test_inverted_crc_is_rejected(stages):
 
 
 @pytest.mark.req("DL-004", "DL-012")
-@pytest.mark.parametrize(("covers_zero_field", "stages"), [(True, n) for n in CRC_STAGES] + [(False, 2), (False, 4)])
-def test_single_and_double_bit_errors_are_found(covers_zero_field, stages):
+@pytest.mark.parametrize(
+    ("covers_zero_field", "stages", "n"),
+    [(True, n, 1) for n in CRC_STAGES] + [(False, 2, 1), (False, 4, 1), (True, 2, 2), (True, 2, 4), (False, 2, 4)],
+)
+def test_single_and_double_bit_errors_are_found(covers_zero_field, stages, n):
     rng = random.Random(13)
     good = RAMP + crc_bytes(RAMP, covers_zero_field)
     flits = []
-    for n in range(60):
+    for k in range(60):
         value = int.from_bytes(good, "little")
         # Every bit of the CRC field first, then bits from anywhere; every third flit is left whole.
-        errors = [] if n % 3 == 2 else [5088 + n % 32] if n < 32 else rng.sample(range(5120), 1 + n % 2)
+        errors = [] if k % 3 == 2 else [5088 + k % 32] if k < 32 else rng.sample(range(5120), 1 + k % 2)
         for bit in errors:
             value ^= 1 << bit
         flits.append(value.to_bytes(640, "little"))
-    verdicts = [verdict for verdict, _ in check(flits, covers_zero_field=covers_zero_field, stages=stages, gaps=17)]
+    found = check(flits, covers_zero_field=covers_zero_field, stages=stages, gaps=17, n=n)
+    verdicts = [verdict for verdict, _ in found]
     assert verdicts == [flit == good for flit in flits]
     assert verdicts == [crc_ok(flit, covers_zero_field) for flit in flits]
 
@@ -193,6 +235,56 @@ def test_generator_flush_drops_what_is_inside(stages):
     assert b"".join(out) == RAMP + crc_bytes(RAMP)
 
 
+@pytest.mark.parametrize("n", [2, 4])
+@pytest.mark.parametrize("cycle", range(6))
+def test_flush_of_a_generator_in_steps(n, cycle):
+    """``cycle`` cycles after beat 3 of a flit was offered, in every step of it: nothing of that flit comes any more."""
+    dut = CrcGenerator(cycles_per_beat=n)
+    out = []
+
+    async def bench(ctx):
+        async def send(beats):
+            for beat in beats:
+                ctx.set(dut.beats_in.valid, 1)
+                ctx.set(dut.beats_in.p, beat)
+                await ctx.tick().until(dut.beats_in.ready)
+            ctx.set(dut.beats_in.valid, 0)
+
+        ctx.set(dut.beats_out.ready, 1)
+        await send(list(beats_of(ZEROS))[:4])
+        ctx.set(dut.beats_out.ready, 0)
+        for _ in range(cycle):
+            await ctx.tick()
+        ctx.set(dut.flush, 1)
+        await ctx.tick()
+        ctx.set(dut.flush, 0)
+        assert not ctx.get(dut.beats_out.valid) and ctx.get(dut.beats_in.ready)
+        ctx.set(dut.beats_out.ready, 1)
+        out.clear()
+        await send(beats_of(RAMP))
+        await ctx.tick().repeat(n)
+
+    async def watch(ctx):
+        async for _, _, valid, ready, beat in ctx.tick().sample(
+            dut.beats_out.valid, dut.beats_out.ready, dut.beats_out.p
+        ):
+            if valid and ready:
+                out.append(beat.data.to_bytes(64, "little"))
+
+    sim = Simulator(dut)
+    sim.add_clock(1e-9)
+    sim.add_testbench(bench)
+    sim.add_testbench(watch, background=True)
+    sim.run()
+    assert b"".join(out) == RAMP + crc_bytes(RAMP)
+
+
+@pytest.mark.parametrize("n", [2, 4])
+def test_beats_too_near_to_each_other_break_the_contract(n):
+    with pytest.raises(AssertionError, match=f"are {n} cycles or more"):
+        check([ZEROS + bytes(4)], n=n, hurry=True)
+
+
 def test_a_beat_advances_the_root_by_one_step():
     step, beat = (crc_advance(POLYNOMIAL, 32, bits) for bits in (1, 512))
     assert FROM_ROOT @ step == beat @ FROM_ROOT
@@ -206,5 +298,9 @@ def test_parameters_are_validated():
         for component in (CrcGenerator, CrcChecker):
             with pytest.raises(ConfigError, match=f"stages is {stages!r}"):
                 component(True, stages)
+    for n in (0, 3, 8, True, "2"):
+        for component in (CrcGenerator, CrcChecker):
+            with pytest.raises(ConfigError, match=f"cycles_per_beat is {n!r}"):
+                component(True, 2, n)
     with pytest.raises(ConfigError, match="latency is 4"):
         CrcAccumulator(LinearMap.identity(32), 4)

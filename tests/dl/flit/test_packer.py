@@ -91,6 +91,57 @@ def test_random_traffic_agrees_with_model(load, message_load, accept, online, re
         assert any(carry and not packed.payload for packed, carry in results), "no carry-over met a NOP flit"
 
 
+@pytest.mark.req("DL-001", "DL-009", "DL-010", "DL-011", "DL-019", "DL-021", "DL-023", "DL-026", "DL-029", "DL-031")
+@pytest.mark.parametrize("n", [2, 4])
+def test_saturated_throughput_in_steps(n):
+    """As many sectors, a beat every ``n`` cycles; messages now and then."""
+    rng = random.Random(21)
+    run = PackerRun(
+        random_flits(rng, 120),
+        [rng.getrandbits(32) for _ in range(20)],
+        dl_flits=11,
+        n=n,
+        offer_message=lambda cycle: cycle > 50 * n and rng.random() < 0.1 / n,
+    )
+    results = compare(run)
+    assert sum(tick["taken"] for tick in run.ticks[: 5 * BEATS]) == -(-157 * 5 // 16)
+    assert len({carry for _, carry in results}) > 6
+    assert any(header & 1 for packed, _ in results for header in packed.segment_headers)
+    assert run.beat_cycles == [n + n * k for k in range(11 * BEATS)]
+
+
+@pytest.mark.req(
+    "DL-001", "DL-013", "DL-014", "DL-015", "DL-016", "DL-017", "DL-018", "DL-019", "DL-020", "DL-021", "DL-022",
+    "DL-023", "DL-024", "DL-025", "DL-026", "DL-027", "DL-028", "DL-029", "DL-030", "DL-031"
+)  # fmt: skip
+@pytest.mark.parametrize(
+    ("n", "load", "message_load", "accept", "online", "ready"),
+    [
+        (2, 0.9, 0.5, 0.9, 0.95, 0.8),
+        (4, 0.6, 0.8, 1, 1, 0.7),
+        (4, 0.95, 0.3, 0.9, 0.95, 1),
+        (4, 0.1, 0.1, 0.9, 1, 0.3),
+    ],
+)
+def test_random_traffic_in_steps_agrees_with_model(n, load, message_load, accept, online, ready):
+    """What is offered comes in every step of a beat, so does a stall, and the answer whether there is room."""
+    rng = random.Random(f"{n} {load} {message_load}")
+    dl_flits = 30
+    run = PackerRun(
+        random_flits(rng, 10 * dl_flits),
+        [rng.getrandbits(32) for _ in range(5 * dl_flits)],
+        dl_flits=dl_flits,
+        n=n,
+        offer_flit=lambda cycle: rng.random() < load / n,
+        offer_message=lambda cycle: rng.random() < message_load / 2 / n,
+        accept=lambda cycle: rng.random() < accept,
+        online=lambda cycle: rng.random() < online,
+        ready=lambda cycle: rng.random() < ready,
+    )
+    results = compare(run)
+    assert any(packed.payload for packed, _ in results)
+
+
 def run_ticks(pattern, *, carry=0, messages=(), dl_flits=2, seed=5):
     """Saturate DL flits until the next begins with ``carry``; in that offer on the ticks of ``pattern`` only."""
     lead = next(n for n in range(16) if -157 * n % 16 == carry)

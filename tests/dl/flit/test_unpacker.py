@@ -53,6 +53,22 @@ def test_agrees_with_model(load, message_load, gaps):
     assert result[2] == 0
 
 
+@pytest.mark.req(
+    "DL-001", "DL-009", "DL-010", "DL-011", "DL-013", "DL-016", "DL-017", "DL-018", "DL-019", "DL-020", "DL-021",
+    "DL-023", "DL-031"
+)  # fmt: skip
+@pytest.mark.parametrize("n", [2, 4])
+@pytest.mark.parametrize(("load", "message_load", "gaps"), [(1, 0.5, 0), (0.8, 0.4, 1)])
+def test_agrees_with_model_in_steps(n, load, message_load, gaps):
+    """With beats as near to each other as may be, and with any pauses: between two flits of any length as well."""
+    rng = random.Random(f"{n} {load}")
+    flits = random_dl_flits(rng, 40, load, message_load)
+    events, _ = unpack([flit.encode() for flit in flits], gaps=rng if gaps else None, n=n)
+    result = by_kind(events)
+    assert result == model_unpack(flits)
+    assert result[2] == 0
+
+
 @pytest.mark.req("DL-014", "DL-015")
 def test_reserved_bits_are_ignored():
     rng = random.Random(3)
@@ -101,17 +117,18 @@ def test_flit_after_a_full_first_half_may_be_called_either():
 
 
 @pytest.mark.req("DL-022", "DL-026")
-def test_any_segment_headers_decode_as_in_the_model():
+@pytest.mark.parametrize("n", [1, 2, 4])
+def test_any_segment_headers_decode_as_in_the_model(n):
     """Impossible layouts raise a format error each and leave the rest as the model has it."""
     rng = random.Random(5)
     flits = []
-    for _ in range(150):
+    for _ in range(150 if n == 1 else 60):
         # Mostly two flits a segment, so that every carry-over occurs.
         headers = [rng.getrandbits(8) | (0x90 if rng.random() < 0.97 else 0) for _ in range(5)]
         flits.append(DLFlit(headers, [rng.getrandbits(32) for _ in range(157)]))
-    events, _ = unpack([flit.encode() for flit in flits])
+    events, _ = unpack([flit.encode() for flit in flits], n=n)
     expected = model_unpack(flits)
-    assert expected[2] > 20
+    assert expected[2] > (20 if n == 1 else 5)
     assert by_kind(events) == expected
 
 

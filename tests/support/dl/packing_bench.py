@@ -28,13 +28,14 @@ class PackerRun:
 
     ``offer_flit``, ``offer_message``, ``accept``, ``online`` and ``ready`` are called with the number of the coming
     cycle; an offer once made stays until it is taken, as streams must. The packer hears
-    ``accept`` of a cycle in the cycle before it. ``errors`` are numbers of TL flits to mark.
+    ``accept`` of a cycle in the cycle before it. ``errors`` are numbers of TL flits to mark; the packer makes a beat in
+    ``n`` cycles.
 
     Afterwards ``flits`` is one dict per DL flit: ``data`` (640 bytes), ``payload``, ``error``; ``ticks`` is one dict
     per beat made: ``flit`` on offer, ``message`` on offer, ``accept``, ``taken`` and ``cycle``.
     """
 
-    def __init__(self, flits, messages=(), *, dl_flits, errors=(), **when):
+    def __init__(self, flits, messages=(), *, dl_flits, errors=(), n=1, **when):
         always = {"offer_flit": True, "offer_message": True, "accept": True, "online": True, "ready": True}
         self.when = {name: when.pop(name, lambda cycle, value=value: value) for name, value in always.items()}
         assert not when
@@ -44,7 +45,8 @@ class PackerRun:
         self.ticks: list[dict] = []
         self.beats: list = []
         self.beat_cycles: list[int] = []
-        self.dut = Packer()
+        self.dut = Packer(n)
+        self.n = n
         sim = Simulator(self.dut)
         sim.add_clock(1e-9)
         sim.add_testbench(self._bench)
@@ -83,7 +85,7 @@ class PackerRun:
             )
             assert held is None or (valid and held == beat), "an offered beat changed"
             held = beat if valid and not ready else None
-            if ready or not valid:
+            if (ready and valid) or (not valid and (self.n == 1 or not self.ticks)):
                 self.ticks.append(
                     {
                         "flit": self.queue[0][1] if offers_flit and online else None,
@@ -116,14 +118,15 @@ class PackerRun:
         raise AssertionError("the packer stopped")
 
 
-def unpack(flits: list[bytes], *, gaps: random.Random | None = None, flush_at: int | None = None, bad_parity=()):
+def unpack(flits: list[bytes], *, gaps: random.Random | None = None, flush_at: int | None = None, bad_parity=(), n=1):
     """Feed flits, 640 bytes or whole beats less, to an Unpacker: with gaps now and then when ``gaps`` is given, with a
-    flush beside beat ``flush_at``, with wrong parity over the bytes ``bad_parity``, counted from the first flit's.
+    flush beside beat ``flush_at``, with wrong parity over the bytes ``bad_parity``, counted from the first flit's, the
+    beats ``n`` cycles apart or more.
 
     Returns its events, ``("flit", cycle, bytes, message)``, ``("message", cycle, dword)``, ``("format_error", cycle)``,
     ``("fault", cycle)``, and the cycle of each beat.
     """
-    dut = Unpacker()
+    dut = Unpacker(n)
     events: list[tuple] = []
     beat_cycles: list[int] = []
 
@@ -146,22 +149,30 @@ def unpack(flits: list[bytes], *, gaps: random.Random | None = None, flush_at: i
                 events.append(("format_error", cycle))
             cycle += 1
 
+        anything = gaps or random.Random(n)
+
+        async def gap():
+            ctx.set(dut.beat.valid, 0)
+            ctx.set(dut.flush, 0)
+            ctx.set(dut.beat.p, {"data": anything.getrandbits(512), "parity": 0, "first": 1, "last": 1})
+            await step()
+
         for flit in flits:
-            for n in range(len(flit) // 64):
+            for place in range(len(flit) // 64):
                 while gaps is not None and gaps.random() < 0.3:
-                    ctx.set(dut.beat.valid, 0)
-                    ctx.set(dut.beat.p, {"data": gaps.getrandbits(512), "parity": 0, "first": 1, "last": 1})
-                    await step()
+                    await gap()
                 ctx.set(dut.beat.valid, 1)
-                data = int.from_bytes(flit[64 * n : 64 * n + 64], "little")
+                data = int.from_bytes(flit[64 * place : 64 * place + 64], "little")
                 parity = byte_parity(data)
                 parity ^= sum(1 << byte % 64 for byte in bad_parity if byte // 64 == len(beat_cycles))
-                ctx.set(dut.beat.p, {"data": data, "parity": parity, "first": n == 0, "last": n == BEATS - 1})
+                ctx.set(dut.beat.p, {"data": data, "parity": parity, "first": place == 0, "last": place == BEATS - 1})
                 ctx.set(dut.flush, flush_at == len(beat_cycles))
                 beat_cycles.append(cycle)
                 await step()
+                for _ in range(n - 1):
+                    await gap()
         ctx.set(dut.beat.valid, 0)
-        for _ in range(3):
+        for _ in range(3 * n):
             await step()
 
     m = Module()

@@ -18,13 +18,13 @@ from ualink.dl.flit.half_segment import FRAME_BITS, frame_dword, one_of
 from ualink.lib.parity import PROTECTED_BYTE_BITS
 from ualink.phy.interface import BEATS_PER_FLIT
 
-__all__ = ["BeatReader"]
+__all__ = ["SEGMENT_HEADER_BYTE", "BeatReader", "frame_sources"]
 
 SEGMENT_HEADER_BYTE = SEGMENT_HEADER_OFFSETS[0] % BEAT_BYTES
 assert all(n % BEAT_BYTES == SEGMENT_HEADER_BYTE for n in SEGMENT_HEADER_OFFSETS)
 
 
-def _frame_sources(half: int) -> dict[int, tuple[int, int]]:
+def frame_sources(half: int) -> dict[int, tuple[int, int]]:
     """Per byte of the frame of ``half`` its beat, 0 for the own and 1 for the next, and byte there."""
     sources = {}
     for sector in range(HALF_SEGMENT_SECTORS[half]):
@@ -66,7 +66,7 @@ class BeatReader(wiring.Component):
         m = Module()
 
         beats = (self.beat, self.next_beat)
-        sources = [_frame_sources(half) for half in range(BEATS_PER_FLIT)]
+        sources = [frame_sources(half) for half in range(BEATS_PER_FLIT)]
         for byte in range(SECTORS_PER_TL_FLIT * SECTOR_BYTES):
             halves: dict[tuple[int, int], list[int]] = {}
             for half in range(BEATS_PER_FLIT):

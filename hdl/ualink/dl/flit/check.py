@@ -17,7 +17,8 @@ HEADER_AHEAD = 2
 
 
 class FlitCheck(wiring.Component):
-    """Says of every received slot what it was, ``stages`` cycles after its last beat, but two at least.
+    """Says of every received slot what it was, ``stages`` cycles after its last beat, but two at least; with
+    ``cycles_per_beat`` above 1 so many cycles after it and one.
 
     The flit header comes two cycles ahead of the verdict: what it asks for can be worked out meanwhile.
 
@@ -25,7 +26,7 @@ class FlitCheck(wiring.Component):
 
     Parameters
     ----------
-    crc_covers_zero_field, stages : as of ``CrcChecker``.
+    crc_covers_zero_field, stages, cycles_per_beat : as of ``CrcChecker``.
 
     Members
     -------
@@ -36,9 +37,10 @@ class FlitCheck(wiring.Component):
     header : flit header of a slot, two cycles before its ``ended``; without meaning unless ``status`` is GOOD then.
     """
 
-    def __init__(self, crc_covers_zero_field: bool = True, stages: int = 2):
-        self.crc = CrcChecker(crc_covers_zero_field, stages)
+    def __init__(self, crc_covers_zero_field: bool = True, stages: int = 2, cycles_per_beat: int = 1):
+        self.crc = CrcChecker(crc_covers_zero_field, stages, cycles_per_beat)
         self._stages = stages
+        self._cycles_per_beat = cycles_per_beat
         super().__init__(
             {
                 "rx": In(stream.Signature(RX_BEAT_LAYOUT, always_ready=True)),
@@ -60,6 +62,9 @@ class FlitCheck(wiring.Component):
         ]
 
         status, header = self.rx.p.status, self.rx.p.data[HEADER_BIT : HEADER_BIT + HEADER_BITS]
+        if self._cycles_per_beat > 1:
+            self._keep(m, status, header)
+            return m
         for n in range(self._stages):
             status_after = Signal(SlotStatus, name=f"status_{n}", reset_less=True)
             m.d.sync += status_after.eq(status)
@@ -79,3 +84,13 @@ class FlitCheck(wiring.Component):
         with m.If((status == SlotStatus.GOOD) & ~crc.good):
             m.d[domain] += self.status.eq(SlotStatus.BAD)
         return m
+
+    def _keep(self, m, status, header):
+        """With time between the beats, what the last of a slot brought is kept until the next slot ends: the header of
+        a verdict is there well before it."""
+        kept = Signal(SlotStatus, reset_less=True)
+        with m.If(self.rx.valid & self.rx.p.last):
+            m.d.sync += [kept.eq(status), self.header.eq(header)]
+        m.d.comb += [self.ended.eq(self.crc.done), self.status.eq(kept), self.lost.eq(kept == SlotStatus.BAD)]
+        with m.If((kept == SlotStatus.GOOD) & ~self.crc.good):
+            m.d.comb += self.status.eq(SlotStatus.BAD)

@@ -11,7 +11,17 @@ from ualink.checks import ConfigError, check_choice
 from ualink.dl.flit.format import BEAT_BYTES
 from ualink.lib.gf2 import LinearMap, crc_advance, crc_input, crc_square
 
-__all__ = ["CRC_BITS", "CRC_STAGES", "FROM_ROOT", "TO_ROOT", "CrcAccumulator", "accumulator_latency", "crc_field_map"]
+__all__ = [
+    "CRC_BITS",
+    "CRC_STAGES",
+    "FROM_ROOT",
+    "POLYNOMIAL",
+    "PRESET",
+    "TO_ROOT",
+    "CrcAccumulator",
+    "accumulator_latency",
+    "crc_field_map",
+]
 
 CRC_BITS = 32
 POLYNOMIAL = 0x04C11DB7

@@ -1,10 +1,12 @@
 """Puts the CRC into outgoing DL flits (UALink_200 §6.3.7, §6.7.4)."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ualink.checks import check_choice
 from ualink.dl.flit.crc import CRC_BITS, FROM_ROOT, CrcAccumulator, accumulator_latency, crc_field_map
+from ualink.dl.flit.crc_steps import CYCLES_PER_BEAT, CrcSteps
 from ualink.lib.gf2 import LinearMap
 from ualink.phy.interface import TxKind
 
@@ -21,11 +23,18 @@ class CrcGenerator(wiring.Component):
     Latency: ``stages`` cycles in which ``beats_out`` is ready, which must not wait for ``valid``. One beat per cycle,
     flits back to back. A cycle without input leaves a gap that moves along.
 
+    With ``cycles_per_beat`` above 1 it has one beat in hand, which turns by a part of 512 / ``cycles_per_beat`` bits a
+    cycle, for the CRC to pass over it, until it is whole again. It is offered ``cycles_per_beat`` - 1 cycles after it
+    was taken, and ``beats_in.ready``, a register, is low until it is gone: so it keeps what the wire does not take, and
+    a stall is heard a cycle late.
+
     Parameters
     ----------
     covers_zero_field : the CRC covers all 640 bytes with zeros in its own place, and not the first 636 alone
         (ruling A-05 (DL)).
     stages : registers between input and output, 1 to 4 (``accumulator_latency``); from 3 on the output is a register.
+        It has no meaning with ``cycles_per_beat`` above 1.
+    cycles_per_beat : a beat comes and goes at most every so many cycles: 1, 2 or 4.
 
     Members
     -------
@@ -35,10 +44,13 @@ class CrcGenerator(wiring.Component):
     flush : drop the beats inside; the next beat must have ``first`` set.
     """
 
-    def __init__(self, covers_zero_field: bool = True, stages: int = 2):
+    def __init__(self, covers_zero_field: bool = True, stages: int = 2, cycles_per_beat: int = 1):
+        check_choice("cycles_per_beat", cycles_per_beat, CYCLES_PER_BEAT)
         self._accumulated = accumulator_latency(stages)
-        self._finish = crc_field_map(covers_zero_field) @ FROM_ROOT
+        self._field = crc_field_map(covers_zero_field)
+        self._finish = self._field @ FROM_ROOT
         self._stages = stages
+        self._cycles_per_beat = cycles_per_beat
         super().__init__(
             {
                 "beats_in": In(stream.Signature(CRC_GENERATOR_LAYOUT)),
@@ -50,6 +62,13 @@ class CrcGenerator(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
+        if self._cycles_per_beat == 1:
+            self._at_once(m)
+        else:
+            self._in_steps(m)
+        return m
+
+    def _at_once(self, m):
         m.submodules.accumulator = accumulator = CrcAccumulator(LinearMap.zero(CRC_BITS, CRC_BITS), self._accumulated)
 
         move = self.beats_out.ready
@@ -88,7 +107,6 @@ class CrcGenerator(wiring.Component):
             self.beats_out.p.last.eq(beat.last),
             self.beats_out.p.kind.eq(beat.kind),
         ]
-        return m
 
     def _finished(self, m, beat, root, invert):
         """``beat`` with the CRC, if it is the last."""
@@ -97,3 +115,42 @@ class CrcGenerator(wiring.Component):
         with m.If(beat.last):
             m.d.comb += finished.data[-CRC_BITS:].eq(~self._finish.emit(m, root) ^ invert.replicate(CRC_BITS))
         return finished
+
+    def _in_steps(self, m):
+        n = self._cycles_per_beat
+        m.submodules.steps = steps = CrcSteps(LinearMap.zero(CRC_BITS, CRC_BITS), n)
+        # The beat in hand, turned by the parts that the CRC has passed; one bit a step, the last of which offers it.
+        beat = Signal(CRC_GENERATOR_LAYOUT, reset_less=True)
+        step = Signal(n - 1)
+        idle = Signal(init=1)
+        taken, gone = Signal(), Signal()
+        part_bits = len(steps.part)
+        came = self.beats_in.p
+        whole = beat.data.rotate_right(part_bits)
+        m.d.comb += [
+            self.beats_in.ready.eq(idle),
+            taken.eq(idle & self.beats_in.valid),
+            gone.eq(step[-1] & self.beats_out.ready),
+            steps.add.eq(taken | Mux(step[-1], self.beats_out.ready, ~idle)),
+            steps.part.eq(Mux(idle, came.data[:part_bits], beat.data[:part_bits])),
+            steps.first.eq(idle & came.first),
+            steps.last.eq(step[-1] & beat.last),
+            self.beats_out.valid.eq(step[-1]),
+            self.beats_out.p.eq(beat),
+            self.beats_out.p.data.eq(whole),
+        ]
+        with m.If(beat.last):
+            crc = ~self._field.emit(m, steps.crc)
+            m.d.comb += self.beats_out.p.data[-CRC_BITS:].eq(crc ^ self.invert.replicate(CRC_BITS))
+        with m.If(idle):
+            m.d.sync += [beat.eq(came), beat.data.eq(came.data.rotate_right(part_bits))]
+        with m.Elif(~step[-1]):
+            m.d.sync += beat.data.eq(whole)
+        with m.If(taken):
+            m.d.sync += [step.eq(1), idle.eq(0)]
+        with m.Elif(gone):
+            m.d.sync += [step.eq(0), idle.eq(1)]
+        with m.Elif(~step[-1]):
+            m.d.sync += step.eq(step << 1)
+        with m.If(self.flush):
+            m.d.sync += [step.eq(0), idle.eq(1)]

@@ -4,6 +4,8 @@ from amaranth.hdl import Cat, Const, Module, Mux, ResetInserter, Signal
 from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ualink.checks import check_choice
+from ualink.dl.flit.crc_steps import CYCLES_PER_BEAT
 from ualink.lib.memory_marks import BLOCK_RAM, NEVER_MEET
 from ualink.lib.parity import ProtectedRegister, byte_parity
 from ualink.phy.interface import BEATS_PER_FLIT, RX_BEAT_LAYOUT
@@ -18,20 +20,16 @@ from the wire."""
 
 ROW_LAYOUT = data.StructLayout({"data": 512, "parity": 64})
 
-STATE_LAYOUT = data.StructLayout(
-    {
-        "write_bank": 1,
-        "write_beat": 4,
-        "read_bank": 1,
-        "read_beat": 4,
-        "reading": 1,
-        "shown": 1,
-        "shown_first": 1,
-        "shown_last": 1,
-    }
-)
+PLACES = {"write_bank": 1, "write_beat": 4, "read_bank": 1, "read_beat": 4, "reading": 1}
+
+STATE_LAYOUT = data.StructLayout(PLACES | {"shown": 1, "shown_first": 1, "shown_last": 1})
 """Places to write and to read; the memory shows a beat of an accepted flit, and so does the register behind it, which
 may be the first or the last."""
+
+
+def _state_layout(cycles_per_beat):
+    """``STATE_LAYOUT``, or without that register, with the cycles that the beat on show has waited for the next."""
+    return STATE_LAYOUT if cycles_per_beat == 1 else data.StructLayout(PLACES | {"waited": range(cycles_per_beat)})
 
 
 class ReceiveBuffer(wiring.Component):
@@ -41,7 +39,14 @@ class ReceiveBuffer(wiring.Component):
     memory in cycle t + 10, which is in time for a verdict on the flit after it in that cycle or later, and for reuse of
     its room as long as the verdict comes at most nine cycles after the last beat.
 
+    With ``cycles_per_beat`` n above 1 it leaves in cycles t + 1, t + 1 + n, … t + 1 + 9n, out of the memory itself. Its
+    room is written no faster than it is read: it is enough that the verdict comes before nine more beats could.
+
     Parity is made of the beats as they come, from the same bits that the CRC is computed over (UALink_200 §6.7.3).
+
+    Parameters
+    ----------
+    cycles_per_beat : from one beat to the next are so many cycles or more, in ``rx`` as in ``beat``: 1, 2 or 4.
 
     Members
     -------
@@ -52,7 +57,9 @@ class ReceiveBuffer(wiring.Component):
     fault : the pointers have bad parity: beats from this cycle on may be anything, until ``flush``.
     """
 
-    def __init__(self):
+    def __init__(self, cycles_per_beat: int = 1):
+        check_choice("cycles_per_beat", cycles_per_beat, CYCLES_PER_BEAT)
+        self._cycles_per_beat = cycles_per_beat
         super().__init__(
             {
                 "rx": In(stream.Signature(RX_BEAT_LAYOUT, always_ready=True)),
@@ -67,7 +74,7 @@ class ReceiveBuffer(wiring.Component):
         m = Module()
         attrs = {**NEVER_MEET, **BLOCK_RAM}
         m.submodules.storage = storage = memory.Memory(shape=ROW_LAYOUT, depth=32, init=[], attrs=attrs)
-        m.submodules.state = state = ResetInserter(self.flush)(ProtectedRegister(STATE_LAYOUT))
+        m.submodules.state = state = ResetInserter(self.flush)(ProtectedRegister(_state_layout(self._cycles_per_beat)))
         write = storage.write_port()
         read = storage.read_port()
         now = state.q
@@ -87,8 +94,18 @@ class ReceiveBuffer(wiring.Component):
                 m.d.comb += [state.d.write_bank.eq(~now.write_bank), state.d.write_beat.eq(0)]
 
         # The flit under judgement is the one that came last; its beat 0 is kept ready.
-        shown = Signal(ROW_LAYOUT, reset_less=True)
         judged_bank = ~now.write_bank
+        if self._cycles_per_beat == 1:
+            self._hand_on_at_once(m, state, read, judged_bank)
+        else:
+            self._hand_on_in_steps(m, state, read, judged_bank)
+        with m.If(self.accept):
+            m.d.comb += [state.d.reading.eq(1), state.d.read_beat.eq(0), state.d.read_bank.eq(judged_bank)]
+        return m
+
+    def _hand_on_at_once(self, m, state, read, judged_bank):
+        now = state.q
+        shown = Signal(ROW_LAYOUT, reset_less=True)
         last = now.read_beat == LAST_BEAT
         m.d.comb += [
             read.addr.eq(
@@ -106,6 +123,29 @@ class ReceiveBuffer(wiring.Component):
         m.d.sync += shown.eq(read.data)
         with m.If(now.reading):
             m.d.comb += [state.d.read_beat.eq(now.read_beat + 1), state.d.reading.eq(~last)]
+
+    def _hand_on_in_steps(self, m, state, read, judged_bank):
+        now = state.q
+        last = now.read_beat == LAST_BEAT
+        m.d.comb += [
+            read.addr.eq(
+                Mux(
+                    now.reading & ~last,
+                    Cat((now.read_beat + now.waited.all())[:4], now.read_bank),
+                    Cat(Const(0, 4), judged_bank),
+                )
+            ),
+            self.beat.valid.eq(now.reading & (now.waited == 0)),
+            self.beat.p.data.eq(read.data.data),
+            self.beat.p.parity.eq(read.data.parity),
+            self.beat.p.first.eq(now.read_beat == 0),
+            self.beat.p.last.eq(last),
+        ]
+        with m.If(now.reading):
+            m.d.comb += [
+                state.d.waited.eq(now.waited + 1),
+                state.d.read_beat.eq(now.read_beat + now.waited.all()),
+                state.d.reading.eq(~last),
+            ]
         with m.If(self.accept):
-            m.d.comb += [state.d.reading.eq(1), state.d.read_beat.eq(0), state.d.read_bank.eq(judged_bank)]
-        return m
+            m.d.comb += state.d.waited.eq(0)

@@ -4,7 +4,9 @@ from amaranth.hdl import Cat, Module, Mux, ResetInserter, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ualink.checks import check_choice
 from ualink.dl.flit.beat_reader import BeatReader
+from ualink.dl.flit.crc_steps import CYCLES_PER_BEAT
 from ualink.dl.flit.format import SECTORS_PER_TL_FLIT, SEGMENT_HEADER_LAYOUT
 from ualink.dl.flit.half_segment import (
     FIRST_HALF,
@@ -19,6 +21,7 @@ from ualink.dl.flit.half_segment import (
 )
 from ualink.dl.flit.receive_buffer import RECEIVED_BEAT_LAYOUT
 from ualink.dl.flit.sector_rotator import SectorRotator
+from ualink.dl.flit.unpacking_steps import UnpackingSteps
 from ualink.dl.interface import tl_flit_signature
 from ualink.lib.parity import ProtectedRegister, even_parity, join_parity, parity_mismatch, split_parity
 from ualink.phy.interface import BEATS_PER_FLIT
@@ -85,12 +88,19 @@ class Unpacker(wiring.Component):
     header comes second; the last half segment of a DL flit in the cycle after its beat. Latency from the beat that
     completes it to a TL flit: one cycle, for the last half segment two. Messages come with the same latency.
 
+    With ``cycles_per_beat`` above 1 that takes as many cycles, and so does a beat to the place where it is taken apart:
+    latency one to so many cycles, for the last half segment so many more; of messages the least of these.
+
     Segment header bits that are reserved are ignored, message bits of absent TL flits among them. A TL flit that the
     first half of its segment has no room for starts in the second, be it called TL Flit[0] or TL Flit[1] (ruling A-03
     (DL)).
 
     The bytes of a TL flit bring their parity along, unchecked; that of segment headers is checked here when they are
     used, that of messages when they leave, and in every cycle the one over the own state (UALink_200 §6.7.3).
+
+    Parameters
+    ----------
+    cycles_per_beat : from one beat to the next are so many cycles or more: 1, 2 or 4.
 
     Members
     -------
@@ -105,7 +115,9 @@ class Unpacker(wiring.Component):
         after it may be anything, until ``flush``.
     """
 
-    def __init__(self):
+    def __init__(self, cycles_per_beat: int = 1):
+        check_choice("cycles_per_beat", cycles_per_beat, CYCLES_PER_BEAT)
+        self._cycles_per_beat = cycles_per_beat
         super().__init__(
             {
                 "beat": In(stream.Signature(RECEIVED_BEAT_LAYOUT, always_ready=True)),
@@ -119,8 +131,12 @@ class Unpacker(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.reader = reader = BeatReader()
-        m.submodules.rotator = rotator = SectorRotator()
+        at_once = self._cycles_per_beat == 1
+        if at_once:
+            m.submodules.reader = reader = BeatReader()
+            m.submodules.rotator = SectorRotator()
+        else:
+            m.submodules.steps = reader = ResetInserter(self.flush)(UnpackingSteps(self._cycles_per_beat))
         m.submodules.state = state = ResetInserter(self.flush)(
             ProtectedRegister(
                 STATE_LAYOUT,
@@ -133,7 +149,6 @@ class Unpacker(wiring.Component):
         )
         now = state.q
 
-        held = Signal(FRAME_BITS, reset_less=True)
         half, first_half = now.half, now.first_half
         following = Signal.like(half)
         step = Signal()
@@ -141,14 +156,22 @@ class Unpacker(wiring.Component):
             state.d.eq(now),
             state.d.half.eq(following),
             following.eq(half),
-            step.eq(now.held_valid & (now.held_last | self.beat.valid)),
             reader.half.eq(half),
-            reader.first_half.eq(first_half),
-            reader.beat.eq(held),
-            reader.next_beat.eq(join_parity(self.beat.p.data, self.beat.p.parity)),
         ]
+        came = join_parity(self.beat.p.data, self.beat.p.parity)
+        if at_once:
+            m.d.comb += step.eq(now.held_valid & (now.held_last | self.beat.valid))
+            held = Signal(FRAME_BITS, reset_less=True)
+            m.d.comb += [reader.first_half.eq(first_half), reader.beat.eq(held), reader.next_beat.eq(came)]
+            header = reader.header
+        else:
+            # The last has to move up first: those before it have done so when the next one comes.
+            m.d.comb += step.eq(now.held_valid & ((now.held_last & reader.moved) | self.beat.valid))
+            m.d.comb += [reader.valid.eq(self.beat.valid), reader.beat.eq(came)]
+            header = Mux(first_half, reader.header_of_first, reader.header_of_second)
         with m.If(self.beat.valid):
-            m.d.sync += held.eq(reader.next_beat)
+            if at_once:
+                m.d.sync += held.eq(came)
             m.d.comb += [
                 state.d.held_valid.eq(1),
                 state.d.held_last.eq(self.beat.p.last),
@@ -157,9 +180,6 @@ class Unpacker(wiring.Component):
             ]
         with m.Elif(step):
             m.d.comb += state.d.held_valid.eq(0)
-
-        # The TL flit in hand: its first 16 - ``missing`` sectors have come.
-        part = Signal(FRAME_BITS, reset_less=True)
 
         # Each header says what it says to a half segment of its own kind, whichever this one is.
         of_first, of_second = Signal(SEGMENT_HEADER_LAYOUT), Signal(SEGMENT_HEADER_LAYOUT)
@@ -182,43 +202,37 @@ class Unpacker(wiring.Component):
             Mux(of_second.tl_flit_0 & now.first_half_full, of_second.message_0, of_second.message_1),
         )
 
-        # The place of the first new sector in the frame becomes the start of a TL flit; sectors that were missing,
-        # which stand before it, come out at its end.
         whole = starts & now.missing.aligned & ~has_message
         ends = Mux(has_message, now.missing.ends_after_message, now.missing.ends)
         completes = ends & now.missing.some
-        # A message moves all behind it by a sector, in a step of its own: the others are known before it.
-        rotated = Signal(FRAME_BITS)
-        m.d.comb += [
-            rotator.sectors.eq(reader.frame),
-            rotator.amount.eq(now.missing.amount),
-            rotated.eq(Mux(has_message, rotator.rotated.rotate_right(FRAME_SECTOR_BITS), rotator.rotated)),
-        ]
         emits = Signal()
-        flit = Signal(FRAME_BITS, reset_less=True)
+        m.d.comb += emits.eq(step & (completes | whole))
+        if at_once:
+            flit = self._flit_at_once(m, now, reader, step, has_message, ends)
+            first_sectors = reader.frame
+            emitted = emits
+        else:
+            flit = reader.flit
+            first_sectors = reader.first_sectors
+            emitted = reader.ends
+            m.d.comb += [
+                reader.start.eq(step),
+                reader.missing.eq(now.missing.sectors),
+                reader.has_message.eq(has_message),
+                reader.emits.eq(emits),
+            ]
         flit_data, flit_parity = split_parity(flit)
         flit_message = Signal(2, reset_less=True)
         flit_control_parity = Signal(reset_less=True)
         new_message = Mux(completes, now.part_message, message_bits)
         m.d.comb += [
-            emits.eq(step & (completes | whole)),
             self.flit.p.data.eq(flit_data),
             self.flit.p.parity.eq(flit_parity),
             self.flit.p.message.eq(flit_message),
             self.flit.p.control_parity.eq(flit_control_parity),
             self.flit.valid.eq(now.flit_valid),
-            state.d.flit_valid.eq(emits),
+            state.d.flit_valid.eq(emitted),
         ]
-        for n in range(SECTORS_PER_TL_FLIT):
-            arrived = rotated.word_select(n, FRAME_SECTOR_BITS)
-            was_missing = now.missing.sectors + n >= SECTORS_PER_TL_FLIT
-            # Whether there is a TL flit to give out or one that starts is known later than where it would stand: what
-            # neither is true of has no meaning.
-            m.d.sync += flit.word_select(n, FRAME_SECTOR_BITS).eq(
-                Mux(was_missing | now.missing.aligned, arrived, part.word_select(n, FRAME_SECTOR_BITS))
-            )
-            with m.If(step & (ends | was_missing)):
-                m.d.sync += part.word_select(n, FRAME_SECTOR_BITS).eq(arrived)
         with m.If(step):
             m.d.sync += [flit_message.eq(new_message), flit_control_parity.eq(even_parity(new_message))]
             m.d.comb += [
@@ -236,15 +250,47 @@ class Unpacker(wiring.Component):
         header_bad = Signal()
         for n in set(FRAME_TURN[::2]):
             with m.If(of_half(FRAME_TURN, half) == n):
-                m.d.sync += sector.eq(reader.frame.word_select(n, FRAME_SECTOR_BITS))
+                m.d.sync += sector.eq(first_sectors.word_select(n, FRAME_SECTOR_BITS))
+        fault = state.mismatch | header_bad | message_bad
+        if not at_once:
+            fault |= reader.mismatch
         m.d.comb += [
             state.d.message_valid.eq(step & has_message),
-            self.fault.eq(state.mismatch | header_bad | message_bad),
+            self.fault.eq(fault),
             self.message.valid.eq(now.message_valid & ~self.fault),
             self.message.p.eq(message),
         ]
         m.d.sync += [
-            header_bad.eq(step & even_parity(reader.header) & ~self.flush),
+            header_bad.eq(step & even_parity(header) & ~self.flush),
             self.format_error.eq(step & ~first_half & ((second_promised & ~now.missing.fits) | too_many) & ~self.flush),
         ]
         return m
+
+    def _flit_at_once(self, m, now, reader, step, has_message, ends):
+        """The TL flit to give out, whole in the cycle after that of its last sector.
+
+        The place of the first new sector in the frame becomes the start of a TL flit; sectors that were missing, which
+        stand before it, come out at its end.
+        """
+        rotator = m.submodules.rotator
+        # The TL flit in hand: its first 16 - ``missing`` sectors have come.
+        part = Signal(FRAME_BITS, reset_less=True)
+        flit = Signal(FRAME_BITS, reset_less=True)
+        # A message moves all behind it by a sector, in a step of its own: the others are known before it.
+        rotated = Signal(FRAME_BITS)
+        m.d.comb += [
+            rotator.sectors.eq(reader.frame),
+            rotator.amount.eq(now.missing.amount),
+            rotated.eq(Mux(has_message, rotator.rotated.rotate_right(FRAME_SECTOR_BITS), rotator.rotated)),
+        ]
+        for n in range(SECTORS_PER_TL_FLIT):
+            arrived = rotated.word_select(n, FRAME_SECTOR_BITS)
+            was_missing = now.missing.sectors + n >= SECTORS_PER_TL_FLIT
+            # Whether there is a TL flit to give out or one that starts is known later than where it would stand: what
+            # neither is true of has no meaning.
+            m.d.sync += flit.word_select(n, FRAME_SECTOR_BITS).eq(
+                Mux(was_missing | now.missing.aligned, arrived, part.word_select(n, FRAME_SECTOR_BITS))
+            )
+            with m.If(step & (ends | was_missing)):
+                m.d.sync += part.word_select(n, FRAME_SECTOR_BITS).eq(arrived)
+        return flit

@@ -1,6 +1,6 @@
 """Tx pacing: limits how often a TL flit starts, for a partner whose TL is slower than the line (UALink_200 §6.5)."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -32,15 +32,21 @@ class Pacer(wiring.Component):
     stays so, even if a limit falls. Limits below REFERENCE_RATE count as that, above FULL_RATE as full rate. Neither
     carried-over sectors nor DL messages are paced (ruling A-40 (DL)): the pacer stands before the packer.
 
+    Parameters
+    ----------
+    told : a tick is not every cycle, but one with ``tick``.
+
     Members
     -------
     flit_in, flit_out : TL flits, from the TL to the packer.
     pace : limit set by firmware, in units of 50 kHz.
     own_rate : limit during and after a change of the own TL clock.
     partner_rate : rate of the partner's TL clock, as it announced.
+    tick : if ``told``: a beat of the line has passed; the flits of the cycles since the last one count in it.
     """
 
-    def __init__(self):
+    def __init__(self, *, told: bool = False):
+        self._told = told
         super().__init__(
             {
                 "flit_in": In(tl_flit_signature()),
@@ -49,6 +55,7 @@ class Pacer(wiring.Component):
                 "own_rate": In(16, init=FULL_RATE),
                 "partner_rate": In(16, init=FULL_RATE),
             }
+            | ({"tick": In(1)} if told else {})
         )
         self.rate = Signal(range(FULL_RATE + 1), init=FULL_RATE)
         # The accumulator is FULL_RATE · admit + remainder.
@@ -68,10 +75,18 @@ class Pacer(wiring.Component):
         with m.Elif(Cat(limit > FULL_RATE for limit in limits).all()):
             m.d.sync += rate.eq(FULL_RATE)
 
+        lets, passes = admit, self.flit_in.valid & self.flit_out.ready
+        moves: Value = ~admit | passes
+        if self._told:
+            # A flit has passed in this tick: it was the one that this tick admits.
+            spent = Signal()
+            lets = admit & ~spent
+            moves = self.tick & (~admit | spent | passes)
+            m.d.sync += spent.eq(~self.tick & (spent | (admit & passes)))
         m.d.comb += [
-            self.flit_out.valid.eq(self.flit_in.valid & admit),
+            self.flit_out.valid.eq(self.flit_in.valid & lets),
             self.flit_out.p.eq(self.flit_in.p),
-            self.flit_in.ready.eq(self.flit_out.ready & admit),
+            self.flit_in.ready.eq(self.flit_out.ready & lets),
         ]
         total = Signal(range(2 * FULL_RATE))
         # The total less FULL_RATE beside the total, not behind it: three numbers made two before they are added.
@@ -86,6 +101,6 @@ class Pacer(wiring.Component):
             excess.eq(bits + carries),
             enough.eq(~excess[-1]),
         ]
-        with m.If(~admit | (self.flit_in.valid & self.flit_out.ready)):
+        with m.If(moves):
             m.d.sync += [admit.eq(enough), remainder.eq(Mux(enough, excess, total))]
         return m
