@@ -67,7 +67,8 @@ class UPLIConfig(_Config):
     ``req`` … ``wr_rsp`` are the buffers, per port, behind the channel that this side receives;
     ``init_done_qualification`` is the number of consecutive cycles in which CreditInitDone must be seen (ruling A-09
     of UPLI), at least 2. Without ``prompt_data`` a received data beat is offered two cycles later, and its buffers have
-    no way round their memory.
+    no way round their memory. ``lean`` builds credits and queues small, for slow clocks, where the others are built to
+    be fast; nothing else changes.
     """
 
     req: Credits = Credits(pool=16)
@@ -76,9 +77,11 @@ class UPLIConfig(_Config):
     wr_rsp: Credits = Credits(pool=16)
     init_done_qualification: int = 2
     prompt_data: bool = True
+    lean: bool = False
 
     def __post_init__(self):
         _check_choice("upli", "prompt_data", self.prompt_data, (False, True))
+        _check_choice("upli", "lean", self.lean, (False, True))
         check_integer("upli.init_done_qualification", self.init_done_qualification, 2, 16)
         for channel, least in (("req", 1), ("orig_data", 4), ("rd_rsp", 4), ("wr_rsp", 1)):
             if getattr(self, channel).total < least:
@@ -151,6 +154,7 @@ class TLConfig(_Config):
     each kind that it puts into one half-flit.
     ``catch_in_lines`` keeps the fields that a half-flit brought in memories, not in registers: smaller where a memory
     costs less than multiplexers, as in FPGAs; latency and limits are the same.
+    ``lean`` is that of ``UPLIConfig``.
     """
 
     req_cmd: Credits = Credits(pool=256)
@@ -170,6 +174,7 @@ class TLConfig(_Config):
     requests_in_sight: int = 4
     responses_in_sight: int = 8
     catch_in_lines: bool = False
+    lean: bool = False
 
     def __post_init__(self):
         _check_choice("tl", "device", self.device, ("accelerator", "switch", "either"))
@@ -177,6 +182,7 @@ class TLConfig(_Config):
         _check_choice("tl", "authentication", self.authentication, (False, True))
         _check_choice("tl", "shared_data_buffer", self.shared_data_buffer, (False, True))
         _check_choice("tl", "catch_in_lines", self.catch_in_lines, (False, True))
+        _check_choice("tl", "lean", self.lean, (False, True))
         check_integer("tl.requests_in_sight", self.requests_in_sight, 1, 4)
         check_integer("tl.responses_in_sight", self.responses_in_sight, 1, 8)
         check_integer("tl.credit_return_delay", self.credit_return_delay, 1, 255)

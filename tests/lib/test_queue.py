@@ -30,8 +30,8 @@ def test_refuses_depth(kind, depth):
 
 @pytest.mark.parametrize(
     ("kind", "cycles"),
-    [(Queue, 1), (HeadedQueue, 1), (ShiftQueue, 1), (SLOW, 3)],
-    ids=["Queue", "HeadedQueue", "ShiftQueue", "SLOW"],
+    [(Queue, 1), (HeadedQueue, 1), (ShiftQueue, 1), (SLOW, 3), (partial(SLOW, lean=True), 3)],
+    ids=["Queue", "HeadedQueue", "ShiftQueue", "SLOW", "LEAN"],
 )
 @pytest.mark.parametrize("depth", [1, 2, 3, 5, 8, 17])
 @pytest.mark.parametrize(("push", "pop"), [(1.0, 1.0), (0.9, 0.3), (0.3, 0.9), (0.5, 0.5)])

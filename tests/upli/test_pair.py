@@ -21,7 +21,7 @@ MIXED = UPLIConfig(
     wr_rsp=Credits(pool=1, vc=(0, 0, 1, 0)),
 )
 SLOW = POOL_ONLY.replace(prompt_data=False)
-CONFIGS = {"pool": POOL_ONLY, "vc": VC_ONLY, "mixed": MIXED, "slow": SLOW}
+CONFIGS = {"pool": POOL_ONLY, "vc": VC_ONLY, "mixed": MIXED, "slow": SLOW, "lean": SLOW.replace(lean=True)}
 
 
 def _upli(*numbers):

@@ -11,7 +11,7 @@ from ualink.lib.memory_marks import NEVER_MEET
 from ualink.lib.occupancy import Occupancy
 from ualink.lib.queue import Queue, ram_attributes, successor
 
-__all__ = ["HeadedQueue"]
+__all__ = ["HeadedQueue", "headed_queue"]
 
 HEADS = 3
 """What finds so many in the queue can be written, be read and stand in its place before it is the oldest."""
@@ -123,6 +123,11 @@ class HeadedQueue(Queue):
             m.d.sync += fill.eq(newest)
         with m.If(written):
             m.d.sync += write_index.eq(successor(write_index, rows - 1))
+
+
+def headed_queue(shape, depth: int, *, decisive: Collection[str] = (), lean: bool) -> Queue:
+    """A ``HeadedQueue``, or for slow clocks, ``lean``, a plain queue, which does the same out of its memory."""
+    return Queue(shape, depth) if lean else HeadedQueue(shape, depth, decisive=decisive)
 
 
 def _selected(places, payloads):

@@ -37,6 +37,7 @@ class Queue(wiring.Component):
     shape : shape-like of one payload.
     depth : int, 1 or more, not only powers of two: payloads that fit.
     prompt : what is written is offered in the next cycle.
+    lean : for slow clocks: what is not ``prompt`` comes out of a LUT RAM without a register behind it, if it fits.
 
     Attributes
     ----------
@@ -44,10 +45,10 @@ class Queue(wiring.Component):
     level : payloads inside, those offered on ``output`` included; 0 after reset.
     """
 
-    def __init__(self, shape, depth: int, *, prompt: bool = True):
+    def __init__(self, shape, depth: int, *, prompt: bool = True, lean: bool = False):
         check_integer("queue.depth", depth, 1)
         self.shape = shape
-        self._prompt = prompt
+        self._prompt, self._lean = prompt, lean
         self.depth = depth
         super().__init__(
             {
@@ -62,7 +63,7 @@ class Queue(wiring.Component):
         m = Module()
         # A payload that the memory would have to give in the cycle in which it is written goes round it. LUT RAMs give
         # it without that.
-        through = self._prompt and self.depth <= _LUT_RAM_ROWS
+        through = (self._prompt or self._lean) and self.depth <= _LUT_RAM_ROWS
         attrs = ({} if through else NEVER_MEET) | (ram_attributes(self.shape, self.depth) or {})
         m.submodules.storage = storage = memory.Memory(shape=self.shape, depth=self.depth, init=[], attrs=attrs)
         write = storage.write_port()

@@ -122,8 +122,13 @@ class Agent(wiring.Component):
 
         receivers = {}
         for name in self.receives:
-            receiver = Receiver(name, getattr(self.config, name), self.ports, prompt_data=self.config.prompt_data)
-            receivers[name] = receiver
+            receivers[name] = receiver = Receiver(
+                name,
+                getattr(self.config, name),
+                self.ports,
+                prompt_data=self.config.prompt_data,
+                lean=self.config.lean,
+            )
             m.submodules[name] = receiver
             wiring.connect(m, wiring.flipped(getattr(upli, name)), receiver.upli)
             for inner, outer in zip(receiver.beats, getattr(self, name)):

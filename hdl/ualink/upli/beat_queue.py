@@ -1,5 +1,8 @@
 """The queue of received beats in front of those who decide by them."""
 
+from collections.abc import Callable
+from functools import partial
+
 from amaranth.hdl import Module
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -9,7 +12,7 @@ from ualink.lib.queue import Queue
 
 from .beat_data import BeatData
 
-__all__ = ["BeatQueue"]
+__all__ = ["BeatQueue", "beat_queue"]
 
 WIDE = ("data", "byte_en")
 """Fields of a beat that nobody decides by."""
@@ -85,3 +88,11 @@ class BeatQueue(wiring.Component):
             wide.popped.eq(narrow.output.valid & self.output.ready),
         ]
         return wide.coming, wide.oldest
+
+
+def beat_queue(*, prompt: bool, poisons: bool, lean: bool) -> Callable[[data.StructLayout, int], BeatQueue | Queue]:
+    """The queue of received beats: of those that have data, which ``poisons`` tells, ``prompt`` or not; a ``lean`` one
+    has no registers behind its memory."""
+    if prompt and not lean:
+        return BeatQueue
+    return partial(Queue, prompt=prompt or not poisons, lean=lean)

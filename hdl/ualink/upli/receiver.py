@@ -5,8 +5,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.config import Credits
-from ualink.lib.queue import Queue
-from ualink.upli.beat_queue import BeatQueue
+from ualink.upli.beat_queue import beat_queue
 from ualink.upli.calendar import check_ports
 from ualink.upli.channels import CHANNEL_LAYOUTS, beat_stream
 from ualink.upli.credits import ReceiverCredits
@@ -41,6 +40,7 @@ class Receiver(wiring.Component):
     credits : buffers per port.
     ports : 1, 2 or 4.
     prompt_data : data wait no longer than they must, as of ``Queue``.
+    lean : for slow clocks: everything comes out of a memory, and in the same cycles.
 
     Attributes
     ----------
@@ -59,9 +59,9 @@ class Receiver(wiring.Component):
     data_error, control_error : 1 bit each, of this cycle's beat; ``control_error`` also without one.
     """
 
-    def __init__(self, channel: str, credits: Credits, ports: int, *, prompt_data: bool = True):
+    def __init__(self, channel: str, credits: Credits, ports: int, *, prompt_data: bool = True, lean: bool = False):
         self.channel = channel
-        self._prompt_data = prompt_data
+        self._prompt_data, self._lean = prompt_data, lean
         self.credits = credits
         self.ports = check_ports("receiver", ports)
         super().__init__(
@@ -111,11 +111,9 @@ class Receiver(wiring.Component):
         ]
         stored = data.StructLayout({"beat": layout, "pool": 1, "void": 1, "credit": 1})
         poisons = self.channel in POISON
+        kind = beat_queue(prompt=self._prompt_data, poisons=poisons, lean=self._lean)
         for port in range(self.ports):
-            if self._prompt_data:
-                queue = BeatQueue(stored, self.credits.total)
-            else:
-                queue = Queue(stored, self.credits.total, prompt=not poisons)
+            queue = kind(stored, self.credits.total)
             m.submodules[f"queue_{port}"] = queue
             incoming, outgoing = queue.input.p, queue.output.p
             m.d.comb += [

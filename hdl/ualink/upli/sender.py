@@ -13,7 +13,7 @@ from ualink.upli.channels import (
     ReqSignature,
     WrRspSignature,
 )
-from ualink.upli.credits import SenderCredits
+from ualink.upli.lean_credits import sender_credits
 from ualink.upli.parity import beat_parity, even_parity, with_port
 
 __all__ = ["CHANNEL_SIGNATURES", "POISON", "Sender"]
@@ -78,7 +78,7 @@ class Sender(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.credits = credits = SenderCredits(self.ports, self.config.init_done_qualification)
+        m.submodules.credits = credits = sender_credits(self.config, self.ports)
         wiring.connect(m, credits.credit, wiring.flipped(self.upli.credit))
         m.d.comb += [
             credits.listen.eq(self.listen),

@@ -9,7 +9,13 @@ from ualink.lib.select import select_one
 from ualink.tl.format.fields import CREDIT_CLASSES
 from ualink.tl.internal import CREDIT_UPDATE_LAYOUT
 
-__all__ = ["CreditClaimSignature", "TransmitCredits", "credit_counts_layout"]
+__all__ = [
+    "CreditClaimSignature",
+    "TransmitCredits",
+    "credit_counts_layout",
+    "gross_layout",
+    "left_to_responses",
+]
 
 
 class CreditClaimSignature(wiring.Signature):
@@ -57,7 +63,7 @@ def _flags_layout(credit_class):
 _FLAGS_LAYOUT = data.StructLayout({credit_class: _flags_layout(credit_class) for credit_class in CREDIT_CLASSES})
 
 
-def _gross_layout(config):
+def gross_layout(config):
     """The counters with two bits more each, for what a partner gives too much."""
 
     def wider(bucket):
@@ -116,7 +122,7 @@ class TransmitCredits(wiring.Component):
         # Credits in hand, all 0 after reset; and with those that were claimed in the cycle before: bit n of ``spent``
         # for n + 1 of them.
         self.counts = Signal(credit_counts_layout(config))
-        self.gross, self.spent = Signal(_gross_layout(config)), Signal(_SPENT_LAYOUT)
+        self.gross, self.spent = Signal(gross_layout(config)), Signal(_SPENT_LAYOUT)
         # As well of the joint Pool, what Responses claimed of it.
         self.spent_by_responses = Signal(LARGEST_TRANSFER)
         # Bit n: the bucket has n + 1 credits or more; true whenever it is set.
@@ -144,7 +150,7 @@ class TransmitCredits(wiring.Component):
         totals = self.announced
         init_done, shared = self.init_done, self.shared
         m.d.sync += [init_done.eq(self.peer_init_done), shared.eq(self.peer_init_done & self.peer_shared_data)]
-        m.d.sync += self.kept.eq(_kept(totals.req_data.pool))
+        m.d.sync += self.kept.eq(left_to_responses(totals.req_data.pool))
 
         for name, kind in (("request", "req"), ("read", "rsp"), ("write", "rsp")):
             self._grant(m, name, kind, init_done, shared)
@@ -268,7 +274,7 @@ class TransmitCredits(wiring.Component):
         m.d.comb += [self.exceeds.req_data.pool.eq(req_exceeds), self.exceeds.rsp_data.pool.eq(rsp_exceeds)]
 
 
-def _kept(joint):
+def left_to_responses(joint):
     """What Requests leave of a joint Pool of ``joint`` to Responses."""
     above = Mux(joint > LARGEST_TRANSFER, (joint - LARGEST_TRANSFER)[:3], 0)
     return Mux(joint >= 2 * LARGEST_TRANSFER, LARGEST_TRANSFER, above)

@@ -25,7 +25,7 @@ class CatchLines(CatchBuffer):
         m.submodules.lines = lines = memory.Memory(shape=fields, depth=self.entries, init=[])
         m.submodules.masks = masks = memory.Memory(shape=self.entries, depth=self.entries, init=[])
         write_line, write_mask = lines.write_port(), masks.write_port()
-        line, mask = lines.read_port(domain="comb"), masks.read_port(domain="comb")
+        mask = masks.read_port(domain="comb")
         last = self.entries - 1
 
         # Row ``row`` has the fields ``rest`` to give; rows after it, up to the one that is written next, have all.
@@ -48,7 +48,6 @@ class CatchLines(CatchBuffer):
             write_mask.addr.eq(free_row),
             write_mask.data.eq(new),
             write_mask.en.eq(filled),
-            line.addr.eq(row),
             mask.addr.eq(next_row),
         ]
         with m.If(filled):
@@ -66,13 +65,18 @@ class CatchLines(CatchBuffer):
             with m.If(filled):
                 m.d.sync += row.eq(next_row)
 
-        kept = [Value.cast(line.data[n]) for n in range(self.entries)]
-        come = [Value.cast(self.field[n]) for n in range(self.entries)]
         first, first_new = Signal(self.entries), Signal(self.entries)
+        m.d.comb += [first.eq(rest & ~left), first_new.eq(Mux(rest.any(), 0, new & ~new_left))]
+        m.d.sync += self.output.valid.eq(rest.any() | filled)
+        self._give(m, lines.read_port(domain="comb"), (row, first), (free_row, first_new))
+        return m
+
+    def _give(self, m, line, old, new):
+        """Give a field of the row that is read or of the one that is written: each a row and which field of it."""
+        (row, first), (_, first_new) = old, new
+        kept, come = ([Value.cast(fields[n]) for n in range(self.entries)] for fields in (line.data, self.field))
         m.d.comb += [
-            first.eq(rest & ~left),
-            first_new.eq(Mux(rest.any(), 0, new & ~new_left)),
+            line.addr.eq(row),
             Value.cast(self.following).eq(select_one([*first, *first_new], [*kept, *come])),
         ]
-        m.d.sync += [self.output.valid.eq(rest.any() | filled), self.output.p.eq(self.following)]
-        return m
+        m.d.sync += self.output.p.eq(self.following)

@@ -5,17 +5,17 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.config import TLConfig
-from ualink.lib.headed_queue import HeadedQueue
+from ualink.lib.headed_queue import headed_queue
 from ualink.tl.credit.check import CreditCheck
 from ualink.tl.credit.data_signatures import ClassDataSignature
 from ualink.tl.format.auth_tags import assign, stored
 from ualink.tl.internal import RELEASE_LAYOUT
 from ualink.upli.channels import beat_stream
 
-from .catch_buffer import CatchBuffer, places_layout
-from .catch_lines import CatchLines
+from .catch_buffer import places_layout
 from .control_decoder import request_field
 from .error import ReceiveError
+from .lean_catch import catch_buffer
 from .request_reconstruction import CATCH_REQUEST_LAYOUT, REQUEST_ENTRY_LAYOUT, RequestReconstruction, named_entry
 from .request_unload import RequestUnload
 
@@ -82,10 +82,10 @@ class ReceiveRequests(wiring.Component):
         # What is behind an error is dropped, before the next session can begin.
         wrong = Signal(ReceiveError)
         stop = self.halted | (wrong != ReceiveError.NONE)
-        kind = CatchLines if config.catch_in_lines else CatchBuffer
-        m.submodules.catch = catch = ResetInserter(stop)(kind(4, caught))
+        catch = catch_buffer(config, 4, caught, foreseen=config.rx_cache.rows > 0)
+        m.submodules.catch = catch = ResetInserter(stop)(catch)
         m.submodules.reconstruction = rebuild = RequestReconstruction(config)
-        queue = HeadedQueue(entry, config.req_cmd.total, decisive=("cmd", "num_beats", "vc", "pool"))
+        queue = headed_queue(entry, config.req_cmd.total, decisive=("cmd", "num_beats", "vc", "pool"), lean=config.lean)
         m.submodules.queue = queue = ResetInserter(self.flush & ~unload.busy)(queue)
         m.submodules.credits = credits = ResetInserter(self.flush)(CreditCheck(config.req_cmd))
 

@@ -5,7 +5,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.config import TLConfig
-from ualink.lib.headed_queue import HeadedQueue
+from ualink.lib.headed_queue import headed_queue
 from ualink.tl.credit.check import CreditCheck
 from ualink.tl.credit.data_signatures import ClassDataSignature
 from ualink.tl.format.auth_tags import assign, stored
@@ -13,10 +13,10 @@ from ualink.tl.internal import RELEASE_LAYOUT
 from ualink.upli.channels import beat_stream
 from ualink.upli.commands import Status
 
-from .catch_buffer import CatchBuffer, places_layout
-from .catch_lines import CatchLines
+from .catch_buffer import places_layout
 from .control_decoder import response_field
 from .error import ReceiveError
+from .lean_catch import catch_buffer
 from .read_response_unload import ReadResponseUnload
 from .response_reconstruction import (
     CATCH_RESPONSE_LAYOUT,
@@ -82,11 +82,10 @@ class ReceiveResponses(wiring.Component):
             for layout in (CATCH_RESPONSE_LAYOUT, READ_RESPONSE_ENTRY_LAYOUT, WRITE_RESPONSE_ENTRY_LAYOUT)
         )
         m.submodules.unload = unload = ReadResponseUnload(config)
-        kind = CatchLines if config.catch_in_lines else CatchBuffer
-        m.submodules.catch = catch = ResetInserter(self.flush)(kind(8, caught))
+        m.submodules.catch = catch = ResetInserter(self.flush)(catch_buffer(config, 8, caught))
         m.submodules.reconstruction = rebuild = ResponseReconstruction()
-        reads = HeadedQueue(read_entry, depth, decisive=("num_beats", "vc", "pool"))
-        writes = HeadedQueue(write_entry, depth, decisive=("status", "vc", "pool"))
+        reads = headed_queue(read_entry, depth, decisive=("num_beats", "vc", "pool"), lean=config.lean)
+        writes = headed_queue(write_entry, depth, decisive=("status", "vc", "pool"), lean=config.lean)
         m.submodules.read_queue = reads = ResetInserter(self.flush & ~unload.busy)(reads)
         m.submodules.write_queue = writes = ResetInserter(self.flush)(writes)
         m.submodules.credits = credits = ResetInserter(self.flush)(CreditCheck(config.rsp_cmd, releases=2))

@@ -8,7 +8,7 @@ from ualink.config import TLConfig
 from ualink.dl.interface import tl_flit_signature
 from ualink.lib.queue import Queue
 from ualink.tl.control import NATURAL_LIMITS, TLControlSignature
-from ualink.tl.credit.credits import TransmitCredits
+from ualink.tl.credit.lean_credits import transmit_credits
 from ualink.tl.credit.rate_limit import REQUEST_LIMIT, RESPONSE_LIMIT, SourceRateLimit
 from ualink.tl.credit.release import CreditRelease
 from ualink.tl.format.half_flits import (
@@ -100,7 +100,7 @@ class Transmit(wiring.Component):
         )
         orig_data = Queue(ORIG_DATA_BEAT_LAYOUT, ORIG_DATA_BEATS)
         rd_data = Queue(READ_DATA_BEAT_LAYOUT, READ_DATA_BEATS)
-        credits = TransmitCredits(config)
+        credits = transmit_credits(config)
         release = CreditRelease(config)
         request_limit = SourceRateLimit(REQUEST_LIMIT)
         response_limit = SourceRateLimit(RESPONSE_LIMIT)
