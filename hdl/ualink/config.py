@@ -271,7 +271,8 @@ class PhyConfig(_Config):
     the rate; a smaller one, for boards and simulation, is a multiple of ``idle_interval`` or below it, and the same for
     all rates. ``idle_interval`` is flit slots from one Idle flit for rate matching to the next;
     ``control_flit_blocks`` (P-05) the control blocks in a row that are four control flits to the DL, of which the
-    PCS may have deleted some.
+    PCS may have deleted some. ``blocks_per_word``, 1, 2, 4 or 8, is how many blocks a cycle go to the PCS and come from
+    it: fewer than eight for one port alone, whose lanes are slow.
     """
 
     rate: int = 200
@@ -279,8 +280,10 @@ class PhyConfig(_Config):
     marker_interval: int | None = None
     idle_interval: int = 1024
     control_flit_blocks: int = 300
+    blocks_per_word: int = 8
 
     def __post_init__(self):
+        _check_choice("phy", "blocks_per_word", self.blocks_per_word, (1, 2, 4, 8))
         _check_choice("phy", "rate", self.rate, tuple(MARKERS))
         if not isinstance(self.rates, tuple) or len(self.rates) not in (0, 1, 2, 4):
             raise ConfigError(f"phy.rates is {shown(self.rates)}; it must hold none, or those of 1, 2 or 4 ports")

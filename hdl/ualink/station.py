@@ -102,7 +102,7 @@ class Station(wiring.Component):
         if config.phy is not None:
             self._reconciliation = Reconciliation(config.phy, config.ports)
             below = {
-                "pcs": Out(BlocksSignature(always_ready=False)),
+                "pcs": Out(BlocksSignature(config.phy.blocks_per_word, always_ready=False)),
                 "rs_status": Out(ReconciliationStatusSignature()).array(config.ports),
             }
             if config.phy.choosable_rates:

@@ -21,12 +21,12 @@ class BoardPhy(wiring.Component):
 
     Parameters
     ----------
-    config : markers and Idle flits.
+    config : markers, Idle flits, and blocks per word.
     lanes, width, line_rate : 1, 2 or 4 lanes, bits of their words, bit/s of each.
 
     Members
     -------
-    dl : the data link, a beat in each cycle.
+    dl : the data link, a beat in each cycle, or with words of fewer than eight blocks in as many as it has words.
     bus : to the registers of ``PhyRegisterBlock``.
     lanes, status : ``SerdesLaneSignature(width)`` and ``LaneStatusSignature`` of each lane.
     reference, signal, words : 1 bit each: every lane has a locked transmit PLL, hears a signal, receives words.
@@ -38,7 +38,13 @@ class BoardPhy(wiring.Component):
         self._lanes = lanes
         self._rs = Reconciliation(config)
         self._pcs = PCS(
-            PCSConfig(lanes=lanes, width=width, marker_blocks=config.marker_blocks, marker_interval=config.marker_slots)
+            PCSConfig(
+                lanes=lanes,
+                width=width,
+                marker_blocks=config.marker_blocks,
+                marker_interval=config.marker_slots,
+                blocks_per_word=config.blocks_per_word,
+            )
         )
         self._block = PhyRegisterBlock(config, lanes=lanes, line_rate=line_rate)
         super().__init__(

@@ -17,7 +17,7 @@ from ..frame import FrameSignature
 from .board_phy import BoardPhy
 from .leds import LinkLeds
 from .link import Link, lanes_used
-from .link_config import LINK_PHY, LINK_STATION
+from .link_config import LINK_PHY, LINK_STATION, link_phy
 
 __all__ = ["DataLinkTest"]
 
@@ -34,7 +34,7 @@ class DataLinkTest(wiring.Component):
     Parameters
     ----------
     board : its lanes, one, two or four of them, and its clocks.
-    phy : markers and Idle flits.
+    phy : markers and Idle flits; its blocks per word are those which the board needs.
 
     Members
     -------
@@ -49,7 +49,9 @@ class DataLinkTest(wiring.Component):
         self._links = Links(LINK_STATION.port_dl, 1)
         self._traffic = FlitTraffic()
         self._dl_registers = DLRegisterBlock(LINK_STATION.port_dl)
-        self._phy = BoardPhy(phy, lanes=self._lanes, width=board.width, line_rate=board.line_rate)
+        self._phy = BoardPhy(
+            link_phy(phy, board, self._lanes), lanes=self._lanes, width=board.width, line_rate=board.line_rate
+        )
         self._leds = LinkLeds(self._phy)
         self.registers = RegisterDesign(
             "data_link",

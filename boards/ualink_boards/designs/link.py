@@ -17,7 +17,7 @@ from ..board import Board
 from ..frame import FrameSignature
 from .board_phy import BoardPhy
 from .leds import LinkLeds
-from .link_config import LINK_PHY, LINK_STATION, LINK_TRAFFIC
+from .link_config import LINK_PHY, LINK_STATION, LINK_TRAFFIC, link_phy
 
 __all__ = ["Link", "lanes_used"]
 
@@ -33,7 +33,7 @@ class Link(wiring.Component):
     Parameters
     ----------
     board : its lanes, one, two or four of them, and its clocks.
-    phy : markers and Idle flits.
+    phy : markers and Idle flits; its blocks per word are those which the board needs.
     lanes : as many, in place of all that the board has.
     serial : the registers are on the serial line; else ``windows`` are buses to them.
 
@@ -56,7 +56,7 @@ class Link(wiring.Component):
         self._lanes, self._board = lanes, board
         self._station = Station(LINK_STATION)
         self._traffic = TrafficEngine(LINK_TRAFFIC)
-        self._phy = BoardPhy(phy, lanes=lanes, width=board.width, line_rate=board.line_rate)
+        self._phy = BoardPhy(link_phy(phy, board, lanes), lanes=lanes, width=board.width, line_rate=board.line_rate)
         self._leds = LinkLeds(self._phy)
         self._blocks = StationRegisters(LINK_STATION)
         maps = self._blocks.maps

@@ -49,6 +49,8 @@ RUN_TIME = ("compression", "authentication")
 """Keys of [tl] that firmware decides; ``build_authentication`` is TLConfig.authentication."""
 PHY_RUN_TIME = ("ppm",)
 """Keys of [phy] of which only a simulated pod knows."""
+PHY_UNSET = ("rates", "blocks_per_word")
+"""Fields of PhyConfig without a key: ports of a bifurcation run at one rate, and blocks go eight a cycle."""
 BUILT = tuple(field.name for field in fields(TLConfig) if field.name != "authentication")
 
 
@@ -159,7 +161,9 @@ def _dl(table: Table, ports: int) -> DLConfig:
 
 def _phy(table: Table, ports: int) -> PhyConfig | None:
     """The reconciliation sublayer of each port, if there is one."""
-    table.known("reconciliation", *(field.name for field in fields(PhyConfig) if field.name != "rates"), *PHY_RUN_TIME)
+    table.known(
+        "reconciliation", *(field.name for field in fields(PhyConfig) if field.name not in PHY_UNSET), *PHY_RUN_TIME
+    )
     rates = RATES.get(ports, tuple(MARKERS))
     rate = table.values.get("rate", rates[0])
     if type(rate) is not int or rate not in rates:

@@ -1,4 +1,4 @@
-"""Sets of the eight blocks of a beat, bit n for block n."""
+"""Sets of the blocks of a word, bit n for block n."""
 
 from amaranth.hdl import Cat, Value
 

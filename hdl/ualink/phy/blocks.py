@@ -28,6 +28,7 @@ __all__ = [
 
 BLOCK_BITS = 66
 BLOCKS_PER_BEAT = 8
+"""Of 64 bytes, which are a word of the data link; words towards the PCS have as many blocks, or 4, 2 or 1."""
 BLOCKS_PER_FLIT = 80
 
 DATA_SYNC = Const(0b10, 2)
@@ -61,11 +62,11 @@ ALIGNMENT_BLOCK = control_block(START_TYPE, (1 << 56) - 1)
 LOCAL_FAULT_BLOCK, REMOTE_FAULT_BLOCK, LINK_INTERRUPTION_BLOCK = _sequence(1), _sequence(2), _sequence(3)
 
 
-def data_blocks(beat: Value) -> Value:
-    """The eight data blocks of a beat of 64 bytes, the first one lowest, each with the bit that is sent first in bit 0.
+def data_blocks(word: Value, blocks_per_word: int = BLOCKS_PER_BEAT) -> Value:
+    """The data blocks of a word, eight bytes each, the first one lowest, each with the bit that is sent first in bit 0.
 
-    The ten beats of a DL flit are blocks 0 to 79; block k carries bytes 8k to 8k + 7 as D0 to D7.
+    A DL flit is blocks 0 to 79; block k carries bytes 8k to 8k + 7 as D0 to D7.
     """
-    if len(beat) != 64 * BLOCKS_PER_BEAT:
-        raise ValueError(f"a beat has {64 * BLOCKS_PER_BEAT} bits, not {len(beat)}")
-    return Cat(Cat(DATA_SYNC, beat.word_select(n, 64)) for n in range(BLOCKS_PER_BEAT))
+    if len(word) != 64 * blocks_per_word:
+        raise ValueError(f"the data of {blocks_per_word} blocks have {64 * blocks_per_word} bits, not {len(word)}")
+    return Cat(Cat(DATA_SYNC, word.word_select(n, 64)) for n in range(blocks_per_word))

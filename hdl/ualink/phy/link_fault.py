@@ -1,4 +1,4 @@
-"""Link fault signalling, eight blocks a cycle (UALink_200 §7.2.6; clause 81.3.4 of IEEE 802.3)."""
+"""Link fault signalling, some blocks a cycle (UALink_200 §7.2.6; clause 81.3.4 of IEEE 802.3)."""
 
 from functools import reduce
 
@@ -48,10 +48,14 @@ def _longer(run, more):
 
 
 class LinkFaultMachine(wiring.Component):
-    """Judges the blocks of a beat as if they came one by one; ``link_fault`` is two cycles behind.
+    """Judges the blocks of a word as if they came one by one; ``link_fault`` is two cycles behind.
 
     Four sequences of one type, none of another between them and fewer than 128 blocks from each to the next, make a
     fault; 128 blocks without one end it. Within an AM flit blocks are not counted (ruling P-15).
+
+    Parameters
+    ----------
+    blocks_per_word : 1, 2, 4 or 8.
 
     Members
     -------
@@ -62,12 +66,13 @@ class LinkFaultMachine(wiring.Component):
     changed : pulse, with the first cycle of another ``link_fault``.
     """
 
-    def __init__(self):
+    def __init__(self, blocks_per_word: int = BLOCKS_PER_BEAT):
+        self._blocks = blocks_per_word
         super().__init__(
             {
                 "valid": In(1),
-                "sequences": In(data.ArrayLayout(LinkFault, BLOCKS_PER_BEAT)),
-                "frozen": In(BLOCKS_PER_BEAT),
+                "sequences": In(data.ArrayLayout(LinkFault, blocks_per_word)),
+                "frozen": In(blocks_per_word),
                 "link_fault": Out(LinkFault),
                 "changed": Out(1),
             }
@@ -76,12 +81,12 @@ class LinkFaultMachine(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         valid, said = Signal(), Signal(SUMMARY_LAYOUT)
-        before, after = Signal(range(BLOCKS_PER_BEAT + 1)), Signal(range(BLOCKS_PER_BEAT + 1))
+        before, after = Signal(range(self._blocks + 1)), Signal(range(self._blocks + 1))
         m.d.sync += [
             valid.eq(self.valid),
             said.eq(self._summary(m)),
-            before.eq(self._quiet(list(range(BLOCKS_PER_BEAT)))),
-            after.eq(self._quiet(list(reversed(range(BLOCKS_PER_BEAT))))),
+            before.eq(self._quiet(list(range(self._blocks)))),
+            after.eq(self._quiet(list(reversed(range(self._blocks))))),
         ]
 
         quiet = Signal(range(QUIET_BLOCKS))
@@ -117,7 +122,7 @@ class LinkFaultMachine(wiring.Component):
 
     def _summary(self, m):
         row = []
-        for n in range(BLOCKS_PER_BEAT):
+        for n in range(self._blocks):
             one = Signal(SUMMARY_LAYOUT, name=f"block_{n}")
             is_sequence = self.sequences[n] != LinkFault.OK
             m.d.comb += [

@@ -1,13 +1,16 @@
 """The reconciliation sublayer of all ports of a station (UALink_200 §7.2)."""
 
 from amaranth.hdl import Cat, Module, Signal
-from amaranth.lib import data, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out, connect
 
 from ualink.config import ConfigError, PhyConfig
 from ualink.lib.forward import show
 from ualink.lib.interleave import Interleaver
-from ualink.phy.interface import BlocksSignature, RSSignature, SlotStatus
+from ualink.phy.beat_joiner import BeatJoiner
+from ualink.phy.beat_splitter import BeatSplitter
+from ualink.phy.blocks import BLOCKS_PER_BEAT
+from ualink.phy.interface import RX_BEAT_LAYOUT, TX_BEAT_LAYOUT, BlocksSignature, RSSignature, SlotStatus
 from ualink.phy.link_fault import LinkFault
 from ualink.phy.port_rate import PortRate
 from ualink.phy.rs_receive import RSReceive
@@ -57,16 +60,20 @@ class ReconciliationStatusSignature(wiring.Signature):
 
 
 class OnePort(wiring.Component):
-    """The reconciliation sublayer of one port: ``RSTransmit`` and ``RSReceive``, whose fault the former answers."""
+    """The reconciliation sublayer of one port: ``RSTransmit`` and ``RSReceive``, whose fault the former answers; with
+    fewer than eight blocks a word, what makes words of beats and beats of words."""
 
     def __init__(self, config: PhyConfig):
+        narrow = config.blocks_per_word < BLOCKS_PER_BEAT
+        self.splitter = BeatSplitter(config.blocks_per_word) if narrow else None
+        self.joiner = BeatJoiner(config.blocks_per_word) if narrow else None
         self.transmit = RSTransmit(config)
         self.receive = RSReceive(config)
         super().__init__(
             {
                 "rate": self.transmit.signature.members["rate"],
-                "tx": self.transmit.signature.members["beat"],
-                "rx": self.receive.signature.members["beat"],
+                "tx": In(stream.Signature(TX_BEAT_LAYOUT)),
+                "rx": Out(stream.Signature(RX_BEAT_LAYOUT, always_ready=True)),
                 "tx_blocks": self.transmit.signature.members["blocks"],
                 "rx_blocks": self.receive.signature.members["blocks"],
                 "status": Out(ReconciliationStatusSignature()),
@@ -77,20 +84,26 @@ class OnePort(wiring.Component):
         m = Module()
         m.submodules.transmit = transmit = self.transmit
         m.submodules.receive = receive = self.receive
-        ended = receive.beat.valid & receive.beat.p.last
-        heard = receive.beat.p.status
+        to_send, received = transmit.beat, receive.beat
+        if self.splitter is not None and self.joiner is not None:
+            m.submodules.splitter, m.submodules.joiner = self.splitter, self.joiner
+            connect(m, self.splitter.word, transmit.beat)
+            connect(m, receive.beat, self.joiner.word)
+            to_send, received = self.splitter.beat, self.joiner.beat
+        ended = received.valid & received.p.last
+        heard = received.p.status
         m.d.comb += [
             transmit.rate.eq(self.rate),
-            transmit.beat.valid.eq(self.tx.valid),
-            transmit.beat.p.eq(self.tx.p),
-            self.tx.ready.eq(transmit.beat.ready),
+            to_send.valid.eq(self.tx.valid),
+            to_send.p.eq(self.tx.p),
+            self.tx.ready.eq(to_send.ready),
             self.tx_blocks.valid.eq(transmit.blocks.valid),
             self.tx_blocks.p.eq(transmit.blocks.p),
             transmit.blocks.ready.eq(self.tx_blocks.ready),
             receive.blocks.valid.eq(self.rx_blocks.valid),
             receive.blocks.p.eq(self.rx_blocks.p),
-            self.rx.valid.eq(receive.beat.valid),
-            self.rx.p.eq(receive.beat.p),
+            self.rx.valid.eq(received.valid),
+            self.rx.p.eq(received.p),
             transmit.link_fault.eq(receive.link_fault),
             self.status.aligned.eq(receive.aligned),
             self.status.link_fault.eq(receive.link_fault),
@@ -110,12 +123,14 @@ class OnePort(wiring.Component):
 
 class Reconciliation(wiring.Component):
     """Reconciliation sublayers of one, two or four ports, which take turns cycle by cycle. A port alone has a latency
-    of one cycle towards the PCS and four from it; with more ports these are the cycles of the port.
+    of one cycle towards the PCS and four from it; with more ports these are the cycles of the port. With words of
+    fewer than eight blocks it is a cycle more each way, and a beat is on its way for as many cycles as it has words.
 
     Parameters
     ----------
     config : of the ports. The rate of each after reset is that of ``config.of_port``; ``ConfigError`` unless
-        ``config.rates`` is empty or names the rate of every port.
+        ``config.rates`` is empty or names the rate of every port, and if several ports are to have words of fewer than
+        eight blocks.
     ports : 1, 2 or 4.
 
     Members
@@ -127,7 +142,7 @@ class Reconciliation(wiring.Component):
     dl : the data links. ``local_fault`` and ``remote_fault`` of a port hold from one of its cycles to the next, and
         change with the first beat of a flit slot that it sends; Link Interruption is shown as remote fault
         (ruling P-02).
-    pcs : the PCS of each port. A beat for port p is given and taken in the cycles of p, and one that comes in a cycle
+    pcs : the PCS of each port. A word for port p is given and taken in the cycles of p, and one that comes in a cycle
         of another port is none.
     status : one per port. Of several ports it shows how it was in the last cycle of the port, and a pulse lasts from
         one such cycle to the next.
@@ -136,6 +151,10 @@ class Reconciliation(wiring.Component):
     def __init__(self, config: PhyConfig, ports: int = 1):
         if config.rates and len(config.rates) != ports:
             raise ConfigError(f"phy.rates has {len(config.rates)} rates; there are {ports} ports")
+        if ports > 1 and config.blocks_per_word < BLOCKS_PER_BEAT:
+            raise ConfigError(
+                f"phy.blocks_per_word is {config.blocks_per_word} for {ports} ports; one alone may have fewer than 8"
+            )
         self._ports = ports
         self._port = OnePort(config)
         rates = [PortRate.of(config.of_port(port).rate) for port in range(ports)]
@@ -144,7 +163,7 @@ class Reconciliation(wiring.Component):
                 "rate": In(data.ArrayLayout(PortRate, ports), init=rates),
                 "slot": In(2),
                 "dl": In(RSSignature()),
-                "pcs": Out(BlocksSignature()),
+                "pcs": Out(BlocksSignature(config.blocks_per_word)),
                 "status": Out(ReconciliationStatusSignature()).array(ports),
             }
         )

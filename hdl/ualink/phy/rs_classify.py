@@ -13,19 +13,23 @@ from ualink.phy.blocks import (
     ORDERED_SET_TYPE,
     START_TYPE,
 )
-from ualink.phy.interface import BLOCKS_LAYOUT
+from ualink.phy.interface import blocks_layout
 from ualink.phy.link_fault import LinkFault
 
 __all__ = ["BlockClassifier"]
 
 
 class BlockClassifier(wiring.Component):
-    """Looks at each block of a beat by itself. Latency: one cycle.
+    """Looks at each block of a word by itself. Latency: one cycle.
+
+    Parameters
+    ----------
+    blocks_per_word : 1, 2, 4 or 8.
 
     Members
     -------
     blocks : from the PCS; ``port`` is not looked at.
-    valid : a beat.
+    valid : a word.
     data : its bytes, those of block n in bits 64n+63..64n, whatever the block is.
     control, invalid : bit n: block n has sync header 10; has 00 or 11. Neither: it is a data block.
     counted : bit n: block n is a control block of a type that UALink_200 uses. Others are passed over (ruling P-29).
@@ -34,23 +38,24 @@ class BlockClassifier(wiring.Component):
         The four bytes behind are not looked at.
     """
 
-    def __init__(self):
+    def __init__(self, blocks_per_word: int = BLOCKS_PER_BEAT):
+        self._blocks = blocks_per_word
         super().__init__(
             {
-                "blocks": In(stream.Signature(BLOCKS_LAYOUT, always_ready=True)),
+                "blocks": In(stream.Signature(blocks_layout(blocks_per_word), always_ready=True)),
                 "valid": Out(1),
-                "data": Out(64 * BLOCKS_PER_BEAT),
-                "control": Out(BLOCKS_PER_BEAT),
-                "invalid": Out(BLOCKS_PER_BEAT),
-                "counted": Out(BLOCKS_PER_BEAT),
-                "alignment": Out(BLOCKS_PER_BEAT),
-                "sequences": Out(data.ArrayLayout(LinkFault, BLOCKS_PER_BEAT)),
+                "data": Out(64 * blocks_per_word),
+                "control": Out(blocks_per_word),
+                "invalid": Out(blocks_per_word),
+                "counted": Out(blocks_per_word),
+                "alignment": Out(blocks_per_word),
+                "sequences": Out(data.ArrayLayout(LinkFault, blocks_per_word)),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
-        blocks = [self.blocks.p.blocks[n] for n in range(BLOCKS_PER_BEAT)]
+        blocks = [self.blocks.p.blocks[n] for n in range(self._blocks)]
         content = Signal(len(self.data), reset_less=True)
         m.d.sync += [self.valid.eq(self.blocks.valid), content.eq(Cat(block[2:] for block in blocks))]
         m.d.comb += self.data.eq(content)

@@ -1,4 +1,4 @@
-"""Makes slots of ten beats out of received blocks (UALink_200 §7.2.8)."""
+"""Makes slots out of received blocks (UALink_200 §7.2.8)."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import stream, wiring
@@ -7,8 +7,7 @@ from amaranth.lib.wiring import In, Out
 from ualink.config import PhyConfig
 from ualink.lib.select import select_from
 from ualink.phy.alignment_span import AlignmentSpan
-from ualink.phy.blocks import BLOCKS_PER_BEAT
-from ualink.phy.interface import BLOCKS_LAYOUT, RX_BEAT_LAYOUT, SlotStatus
+from ualink.phy.interface import SlotStatus, blocks_layout, rx_word_layout
 from ualink.phy.link_fault import LinkFault, LinkFaultMachine
 from ualink.phy.rs_classify import BlockClassifier
 from ualink.phy.rs_slot_count import SlotCount
@@ -21,25 +20,25 @@ CONTROL_FLITS = 4
 
 
 class RSReceive(wiring.Component):
-    """Receive side of the reconciliation sublayer. The last block of a flit that comes in cycle t is in the last beat
+    """Receive side of the reconciliation sublayer. The last block of a flit that comes in cycle t is in the last word
     of its slot in cycle t + 4.
 
-    A slot that is GOOD has ten beats, and so has every other slot that begins with ``first``; where another slot
+    A slot that is GOOD has 80 blocks, and so has every other slot that begins with ``first``; where another slot
     begins in its place, it is left without ``last``. Of control blocks outside of slots each quarter of
-    ``control_flit_blocks`` (ruling P-05) is told by one beat, ``first`` and ``last`` at once, with status CONTROL.
-    From the ``last`` of a slot to the next one there are eight valid beats or more.
+    ``control_flit_blocks`` (ruling P-05) is told by one word, ``first`` and ``last`` at once, with status CONTROL.
+    From the ``last`` of a slot to the next one there are words of 64 blocks or more.
 
     A slot with a block that is no data block is BAD; where a control flit is due it is CONTROL, for nothing is lost
     (ruling P-26). A slot that began in place of an aborted one is BAD for both.
 
     Parameters
     ----------
-    config : ``control_interval`` and ``control_flit_blocks`` are used.
+    config : ``control_interval``, ``control_flit_blocks`` and ``blocks_per_word`` are used.
 
     Members
     -------
     blocks : from the PCS; ``port`` is not looked at.
-    beat : to the DL; ``port`` is 0.
+    beat : to the DL, of as many blocks as a word; ``port`` is 0.
     link_fault : ``LinkFault`` as received.
     aligned : an AM flit has come.
     marker : pulse: an AM flit begins.
@@ -48,20 +47,21 @@ class RSReceive(wiring.Component):
 
     def __init__(self, config: PhyConfig):
         self.config = config
+        self._blocks = blocks = config.blocks_per_word
         super().__init__(
             {
-                "blocks": In(stream.Signature(BLOCKS_LAYOUT, always_ready=True)),
-                "beat": Out(stream.Signature(RX_BEAT_LAYOUT, always_ready=True)),
+                "blocks": In(stream.Signature(blocks_layout(blocks), always_ready=True)),
+                "beat": Out(stream.Signature(rx_word_layout(blocks), always_ready=True)),
                 "link_fault": Out(LinkFault),
                 "aligned": Out(1),
                 "marker": Out(1),
                 "fault_change": Out(1),
             }
         )
-        self.classifier = BlockClassifier()
-        self.alignment = AlignmentSpan()
-        self.faults = LinkFaultMachine()
-        self.slots = SlotFinder()
+        self.classifier = BlockClassifier(blocks)
+        self.alignment = AlignmentSpan(blocks)
+        self.faults = LinkFaultMachine(blocks)
+        self.slots = SlotFinder(blocks)
         self.count = SlotCount(config)
 
     def elaborate(self, platform):
@@ -99,18 +99,18 @@ class RSReceive(wiring.Component):
         return m
 
     def _align(self, m):
-        """The eight blocks that are whole, out of the newest beat and the one before it."""
+        """The word that is whole, out of the newest one that came and the one before it."""
         held, newest, before = (
-            Signal(64 * BLOCKS_PER_BEAT, name=n, reset_less=True) for n in ("held", "newest", "before")
+            Signal(64 * self._blocks, name=n, reset_less=True) for n in ("held", "newest", "before")
         )
         m.d.sync += held.eq(self.classifier.data)
-        # Cycles without a beat leave no trace.
+        # Cycles without a word leave no trace.
         arrived = Signal()
         m.d.sync += arrived.eq(self.classifier.valid)
         with m.If(arrived):
             m.d.sync += [newest.eq(held), before.eq(newest)]
-        whole = Signal(64 * BLOCKS_PER_BEAT, reset_less=True)
-        # Bit 0 of the offset: they all are in the newest beat, seven blocks further than those of bit 1.
+        whole = Signal(64 * self._blocks, reset_less=True)
+        # Bit 0 of the offset: all of it is in the newest one, further than what bit 1 and those above stand for.
         first = Cat(self.slots.offset[1:], self.slots.offset[0])
         m.d.sync += whole.eq(select_from(first, Cat(before, newest)[64:], 64, len(newest)))
         m.d.comb += self.beat.p.data.eq(whole)
@@ -118,10 +118,10 @@ class RSReceive(wiring.Component):
     def _control_flit(self, m):
         """Whether there have been control blocks enough."""
         enough = self.config.control_flit_blocks // CONTROL_FLITS
-        run, total = Signal(range(enough)), Signal(range(enough + BLOCKS_PER_BEAT))
+        run, total = Signal(range(enough)), Signal(range(enough + self._blocks))
         told = Signal()
         m.d.comb += [
-            total.eq(run + sum(self.slots.outside[n] for n in range(BLOCKS_PER_BEAT))),
+            total.eq(run + sum(self.slots.outside[n] for n in range(self._blocks))),
             told.eq(total >= enough),
         ]
         m.d.sync += run.eq(Mux(told, total - enough, total))

@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from ualink.config import PhyConfig
 from ualink.lib.select import select_one
 from ualink.phy.block_mask import after, index_of
-from ualink.phy.blocks import BLOCKS_PER_BEAT, BLOCKS_PER_FLIT
+from ualink.phy.blocks import BLOCKS_PER_FLIT
 
 __all__ = ["SlotCount"]
 
@@ -20,23 +20,24 @@ class SlotCount(wiring.Component):
 
     Parameters
     ----------
-    config : ``control_interval`` is used.
+    config : ``control_interval`` and ``blocks_per_word`` are used.
 
     Members
     -------
     beat, marker, first_start, last_start, replaced : as of ``SlotFinder``.
-    control_slot : the slot in hand at the beginning of the beat stands where a control flit is sent.
+    control_slot : the slot in hand at the beginning of the word stands where a control flit is sent.
     owed : in its place another slot was begun that no control flit was to be in.
     """
 
     def __init__(self, config: PhyConfig):
         self._interval = config.control_interval
+        self._blocks = config.blocks_per_word
         super().__init__(
             {
                 "beat": In(1),
-                "marker": In(BLOCKS_PER_BEAT),
-                "first_start": In(BLOCKS_PER_BEAT),
-                "last_start": In(BLOCKS_PER_BEAT),
+                "marker": In(self._blocks),
+                "first_start": In(self._blocks),
+                "last_start": In(self._blocks),
                 "replaced": In(1),
                 "control_slot": Out(1),
                 "owed": Out(1),
@@ -50,16 +51,16 @@ class SlotCount(wiring.Component):
         blocks = Signal(range(BLOCKS_PER_FLIT))
         following = Mux(nearest == self._interval - 1, 0, nearest + 1)
 
-        moved = Signal(range(BLOCKS_PER_FLIT + BLOCKS_PER_BEAT))
+        moved = Signal(range(BLOCKS_PER_FLIT + self._blocks))
         starts, passes, in_control_slot = Signal(), Signal(), Signal()
-        # Does the count pass to the following place before the first start, or within the beat?
-        before_start = select_one(self.first_start, [blocks >= BLOCKS_PER_FLIT - n for n in range(BLOCKS_PER_BEAT)])
+        # Does the count pass to the following place before the first start, or within the word?
+        before_start = select_one(self.first_start, [blocks >= BLOCKS_PER_FLIT - n for n in range(self._blocks)])
         first_behind = (self.first_start & after(self.marker)).any()
         last_behind = (self.last_start & after(self.marker)).any()
         m.d.comb += [
-            moved.eq(blocks + BLOCKS_PER_BEAT),
+            moved.eq(blocks + self._blocks),
             starts.eq(self.last_start.any()),
-            passes.eq(Mux(starts, before_start, blocks >= BLOCKS_PER_FLIT - BLOCKS_PER_BEAT)),
+            passes.eq(Mux(starts, before_start, blocks >= BLOCKS_PER_FLIT - self._blocks)),
             in_control_slot.eq(first_behind | Mux(before_start, nearest == self._interval - 1, nearest == 0)),
         ]
         with m.If(self.beat):
@@ -68,9 +69,9 @@ class SlotCount(wiring.Component):
                 blocks.eq(Mux(passes, moved - BLOCKS_PER_FLIT, moved)),
             ]
             with m.If(self.marker.any()):
-                m.d.sync += [nearest.eq(0), blocks.eq(NEAREST + BLOCKS_PER_BEAT - index_of(self.marker))]
+                m.d.sync += [nearest.eq(0), blocks.eq(NEAREST + self._blocks - index_of(self.marker))]
             with m.If(starts & (last_behind | ~self.marker.any())):
-                m.d.sync += blocks.eq(NEAREST + BLOCKS_PER_BEAT - index_of(self.last_start))
+                m.d.sync += blocks.eq(NEAREST + self._blocks - index_of(self.last_start))
             with m.If(starts):
                 several = self.first_start != self.last_start
                 m.d.sync += [

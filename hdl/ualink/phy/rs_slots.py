@@ -6,8 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ualink.lib.select import select_one
 from ualink.phy.block_mask import after, at_or_after, before_first, first_of, last_of
-from ualink.phy.blocks import BLOCKS_PER_BEAT
-from ualink.phy.interface import BEATS_PER_FLIT
+from ualink.phy.blocks import BLOCKS_PER_BEAT, BLOCKS_PER_FLIT
 
 __all__ = ["SlotFinder", "SlotState"]
 
@@ -26,97 +25,102 @@ class SlotState(enum.Enum, shape=3):
     ABORTED = 4
 
 
-ALL = (1 << BLOCKS_PER_BEAT) - 1
-
-SCAN_LAYOUT = data.StructLayout({"first": BLOCKS_PER_BEAT, "last": BLOCKS_PER_BEAT, "state": SlotState})
-"""What a beat brings from a block on that is met in CONTROL: the first and the last start of a slot, and how the beat
-ends if there is one."""
+def _scan_layout(blocks: int) -> data.StructLayout:
+    """What a word brings from a block on that is met in CONTROL: the first and the last start of a slot, and how the
+    word ends if there is one."""
+    return data.StructLayout({"first": blocks, "last": blocks, "state": SlotState})
 
 
 class SlotFinder(wiring.Component):
-    """Finds starts and ends of slots of 80 blocks, at any of the eight blocks of a beat. Latency: two cycles.
+    """Finds starts and ends of slots of 80 blocks, at any block of a word. Latency: two cycles.
 
     Outside of a slot every block but a control block begins one. A control block within a slot of data blocks aborts
     the flit: the next block that is none begins a new slot, in place of the aborted one if its 80 blocks have not
     passed by then. In a slot with an invalid header 80 blocks are counted whatever they are (rulings P-04, P-26).
 
-    What a beat means depends on the state before it. All that it could mean is found in the first cycle, so that one
+    What a word means depends on the state before it. All that it could mean is found in the first cycle, so that one
     choice is left for the second.
+
+    Parameters
+    ----------
+    blocks_per_word : 1, 2, 4 or 8.
 
     Members
     -------
-    valid, control, invalid, counted : a beat, as of ``BlockClassifier``.
+    valid, control, invalid, counted : a word, as of ``BlockClassifier``.
     marker : bit n: an AM flit begins with block n.
-    beat : there was a beat; the members below are of it, one bit per block where they have eight bits.
+    beat : there was a word; the members below are of it, one bit per block where they have as many bits.
     state : ``SlotState`` behind it, reset value HUNT.
     first_start, last_start : the first and the last slot that begin; of several but the last goes on.
-    replaced : a slot of earlier beats was in hand when the first began.
-    emit : eight blocks of a slot are whole with this beat: with the block in ``offset`` of the beat before they begin,
-        or with the first of this one.
-    offset : one bit; bit 0: the first block of this beat.
-    first, last : with ``emit``: they are the first eight of the slot, the last eight.
+    replaced : a slot of earlier words was in hand when the first began.
+    emit : a word of a slot is whole with this one: it begins with the block in ``offset`` of the word before, or with
+        the first of this one.
+    offset : one bit; bit 0: the first block of this word.
+    first, last : with ``emit``: it is the first of the slot, the last.
     good : with ``last``: every block of the slot was a data block.
     outside : control blocks of known type that belong to no slot.
-    marker_after : ``marker`` of this beat.
+    marker_after : ``marker`` of this word.
     """
 
-    def __init__(self):
+    def __init__(self, blocks_per_word: int = BLOCKS_PER_BEAT):
+        self._blocks = blocks_per_word
+        self._words = BLOCKS_PER_FLIT // blocks_per_word
+        self._scan_layout = _scan_layout(blocks_per_word)
         super().__init__(
             {
                 "valid": In(1),
-                "control": In(BLOCKS_PER_BEAT),
-                "invalid": In(BLOCKS_PER_BEAT),
-                "counted": In(BLOCKS_PER_BEAT),
-                "marker": In(BLOCKS_PER_BEAT),
+                "control": In(blocks_per_word),
+                "invalid": In(blocks_per_word),
+                "counted": In(blocks_per_word),
+                "marker": In(blocks_per_word),
                 "beat": Out(1),
                 "state": Out(SlotState),
-                "first_start": Out(BLOCKS_PER_BEAT),
-                "last_start": Out(BLOCKS_PER_BEAT),
+                "first_start": Out(blocks_per_word),
+                "last_start": Out(blocks_per_word),
                 "replaced": Out(1),
                 "emit": Out(1),
-                "offset": Out(BLOCKS_PER_BEAT),
+                "offset": Out(blocks_per_word),
                 "first": Out(1),
                 "last": Out(1),
                 "good": Out(1),
-                "outside": Out(BLOCKS_PER_BEAT),
-                "marker_after": Out(BLOCKS_PER_BEAT),
+                "outside": Out(blocks_per_word),
+                "marker_after": Out(blocks_per_word),
             }
         )
-        self.beats_left = Signal(range(BEATS_PER_FLIT))
-        self.place = Signal(BLOCKS_PER_BEAT, init=1)
+        self.beats_left = Signal(range(self._words))
+        self.place = Signal(blocks_per_word, init=1)
 
     def elaborate(self, platform):
         m = Module()
         valid = Signal()
-        scans = Signal(data.ArrayLayout(SCAN_LAYOUT, BLOCKS_PER_BEAT))
-        control, counted, marker = (
-            Signal(BLOCKS_PER_BEAT, name=name) for name in ("control_2", "counted_2", "marker_2")
-        )
-        cut = Signal(BLOCKS_PER_BEAT)
+        everything = Const(-1, self._blocks)
+        scans = Signal(data.ArrayLayout(self._scan_layout, self._blocks))
+        control, counted, marker = (Signal(self._blocks, name=name) for name in ("control_2", "counted_2", "marker_2"))
+        cut = Signal(self._blocks)
         m.d.sync += [
             valid.eq(self.valid),
             control.eq(self.control),
             counted.eq(self.counted),
             marker.eq(self.marker),
-            # The first block of a beat that is no data block.
+            # The first block of a word that is no data block.
             cut.eq(first_of(self.control | self.invalid)),
-            *(scans[n].eq(self._scan(n)) for n in range(BLOCKS_PER_BEAT)),
+            *(scans[n].eq(self._scan(n)) for n in range(self._blocks)),
         ]
 
-        # Of the slot in hand ``beats`` whole beats are still to come, and then as many blocks as ``place`` says.
-        beats, place = self.beats_left, self.place
-        in_slot, ends_here, within = Signal(), Signal(), Signal(BLOCKS_PER_BEAT)
-        ends_inside = beats == 0
+        # Of the slot in hand ``words`` whole words are still to come, and then as many blocks as ``place`` says.
+        words, place = self.beats_left, self.place
+        in_slot, ends_here, within = Signal(), Signal(), Signal(self._blocks)
+        ends_inside = words == 0
         m.d.comb += [
             in_slot.eq((self.state != SlotState.HUNT) & (self.state != SlotState.CONTROL)),
-            ends_here.eq(in_slot & (ends_inside | ((beats == 1) & place[0]))),
-            within.eq(Mux(ends_inside, before_first(place), ALL)),
+            ends_here.eq(in_slot & (ends_inside | ((words == 1) & place[0]))),
+            within.eq(Mux(ends_inside, before_first(place), everything)),
         ]
         aborts = (self.state == SlotState.DATA) & (cut & control & within).any()
         spoils = (self.state == SlotState.DATA) & (cut & ~control & within).any()
 
-        # The block from which on the beat is read as in CONTROL; none: it all belongs to the slot in hand.
-        origin = Signal(BLOCKS_PER_BEAT)
+        # The block from which on the word is read as in CONTROL; none: it all belongs to the slot in hand.
+        origin = Signal(self._blocks)
         with m.Switch(self.state):
             with m.Case(SlotState.HUNT):
                 m.d.comb += origin.eq(marker)
@@ -124,8 +128,8 @@ class SlotFinder(wiring.Component):
                 m.d.comb += origin.eq(1)
             with m.Default():
                 m.d.comb += origin.eq(Mux(aborts, cut, Mux(ends_inside, place, 0)))
-        scan = Signal(SCAN_LAYOUT)
-        m.d.comb += scan.as_value().eq(select_one(origin, [scans[n] for n in range(BLOCKS_PER_BEAT)]))
+        scan = Signal(self._scan_layout)
+        m.d.comb += scan.as_value().eq(select_one(origin, [scans[n] for n in range(self._blocks)]))
 
         starts, replaced, ended, goes_on = Signal(), Signal(), Signal(), Signal()
         m.d.comb += [
@@ -145,9 +149,9 @@ class SlotFinder(wiring.Component):
         with m.If(valid):
             m.d.sync += self.state.eq(next_state)
             with m.If(starts):
-                m.d.sync += [beats.eq(BEATS_PER_FLIT - 1), place.eq(scan.last)]
+                m.d.sync += [words.eq(self._words - 1), place.eq(scan.last)]
             with m.Elif(goes_on):
-                m.d.sync += beats.eq(beats - 1)
+                m.d.sync += words.eq(words - 1)
 
         ahead = Mux(in_slot, Mux(ends_inside & ended, ~within, 0), at_or_after(origin))
         m.d.sync += [
@@ -157,7 +161,7 @@ class SlotFinder(wiring.Component):
             self.replaced.eq(replaced),
             self.emit.eq(valid & (scan.last[0] | (in_slot & ~replaced))),
             self.offset.eq(Mux(scan.last[0], 1, place)),
-            self.first.eq(scan.last[0] | ((beats == BEATS_PER_FLIT - 1) & ~place[0])),
+            self.first.eq(scan.last[0] | ((words == self._words - 1) & ~place[0])),
             self.last.eq(ended),
             self.good.eq((self.state == SlotState.DATA) & ~aborts & ~spoils),
             self.outside.eq(counted & ahead & before_first(scan.first)),
@@ -168,13 +172,13 @@ class SlotFinder(wiring.Component):
         return m
 
     def _scan(self, n):
-        """The beat from block ``n`` on, met in CONTROL."""
-        here = Const(ALL & ~((1 << n) - 1), BLOCKS_PER_BEAT)
+        """The word from block ``n`` on, met in CONTROL."""
+        here = Const((1 << self._blocks) - (1 << n), self._blocks)
         invalid = self.invalid & here
         behind_control = Cat(Const(1 << n, n + 1) | self.control[:n] << 1, self.control[n:-1])
         starts = here & ~self.control & behind_control & ~after(invalid)
         aborted = Mux(self.control[-1], SlotState.ABORTED, SlotState.DATA)
         return data.View(
-            SCAN_LAYOUT,
+            self._scan_layout,
             Cat(first_of(starts), last_of(starts), Mux(invalid.any(), SlotState.BAD, aborted)),
         )

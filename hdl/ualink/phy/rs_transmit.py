@@ -1,30 +1,36 @@
 """What the reconciliation sublayer sends: DL flits as data blocks, or control flits (UALink_200 §7.2.4 to §7.3.5)."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.config import PhyConfig
 from ualink.lib.contract import contract
-from ualink.phy.blocks import BLOCKS_PER_BEAT, IDLE_BLOCK, REMOTE_FAULT_BLOCK, START_BLOCK, data_blocks
-from ualink.phy.interface import BEATS_PER_FLIT, BLOCKS_LAYOUT, TX_BEAT_LAYOUT, TxKind
+from ualink.phy.blocks import (
+    BLOCK_BITS,
+    BLOCKS_PER_FLIT,
+    IDLE_BLOCK,
+    REMOTE_FAULT_BLOCK,
+    START_BLOCK,
+    data_blocks,
+)
+from ualink.phy.interface import TxKind, blocks_layout, tx_word_layout
 from ualink.phy.link_fault import LinkFault
 from ualink.phy.port_rate import PortRate
 from ualink.phy.rs_schedule import SlotSchedule
 
 __all__ = ["RSTransmit"]
 
-
-def _beat_of(block: int) -> Value:
-    return Cat(Const(block, BLOCKS_LAYOUT["blocks"].shape.elem_shape) for _ in range(BLOCKS_PER_BEAT))
+START_BLOCKS = 8
+"""Of type 0x78, with which a Start flit begins (UALink_200 §7.2.4.5)."""
 
 
 class RSTransmit(wiring.Component):
-    """Fills flit slots of ten beats, one after the other without a pause. A beat taken in cycle t is in ``blocks`` from
+    """Fills flit slots of 80 blocks, one after the other without a pause. A word taken in cycle t is in ``blocks`` from
     cycle t + 1.
 
-    What a slot carries is decided with its first beat. The received fault in force in it, ``fault``, is that of the
-    last beat of the slot before, or one that came and went in that slot. The first row that applies:
+    What a slot carries is decided with its first word. The received fault in force in it, ``fault``, is that of the
+    last word of the slot before, or one that came and went in that slot. The first row that applies:
 
     ========================  =================  ==================================  ===========================
     slot                      ``fault``          sent                                the DL's slot
@@ -48,12 +54,12 @@ class RSTransmit(wiring.Component):
 
     Parameters
     ----------
-    config : as of ``SlotSchedule``.
+    config : as of ``SlotSchedule``; ``blocks_per_word`` is used too.
 
     Members
     -------
     rate : ``PortRate``, as of ``SlotSchedule``.
-    beat : slots of the DL. ``valid`` must not fall within a DL flit.
+    beat : slots of the DL, of which a beat has as many blocks as a word. ``valid`` must not fall within a DL flit.
     link_fault : ``LinkFault`` as received.
     blocks : to the PCS; ``port`` is 0.
     fault : ``LinkFault``, constant over a slot, reset value OK: what the DL is told.
@@ -63,12 +69,14 @@ class RSTransmit(wiring.Component):
     """
 
     def __init__(self, config: PhyConfig):
+        self._blocks = config.blocks_per_word
+        self._words = BLOCKS_PER_FLIT // self._blocks
         super().__init__(
             {
                 "rate": In(PortRate, init=PortRate.of(config.rate)),
-                "beat": In(stream.Signature(TX_BEAT_LAYOUT)),
+                "beat": In(stream.Signature(tx_word_layout(config.blocks_per_word))),
                 "link_fault": In(LinkFault),
-                "blocks": Out(stream.Signature(BLOCKS_LAYOUT)),
+                "blocks": Out(stream.Signature(blocks_layout(config.blocks_per_word))),
                 "fault": Out(LinkFault),
                 "sent_data": Out(1),
                 "sent_control": Out(1),
@@ -77,15 +85,15 @@ class RSTransmit(wiring.Component):
             }
         )
         self.schedule = SlotSchedule(config)
-        self.slot_beat = Signal(range(BEATS_PER_FLIT))
+        self.slot_beat = Signal(range(self._words))
         self.flit_after = Signal()
         self.lost_after = Signal()
 
     def elaborate(self, platform):
         m = Module()
         m.submodules.schedule = schedule = self.schedule
-        beat, offered = self.slot_beat, self.beat.p
-        first, last = beat == 0, beat == BEATS_PER_FLIT - 1
+        word, offered = self.slot_beat, self.beat.p
+        first, last = word == 0, word == self._words - 1
         flit, lost, starved = Signal(), Signal(), Signal()
         flit_after, lost_after, starved_after = self.flit_after, self.lost_after, Signal()
         room, step, slot_end = Signal(), Signal(), Signal()
@@ -115,7 +123,7 @@ class RSTransmit(wiring.Component):
         contract(m, first | ~flit | self.beat.valid, "the DL has every beat of a flit that it has begun")
         with m.If(step):
             m.d.sync += [
-                beat.eq(Mux(last, 0, beat + 1)),
+                word.eq(Mux(last, 0, word + 1)),
                 flit_after.eq(flit),
                 lost_after.eq(lost & ~(self.beat.valid & offered.last)),
                 starved_after.eq(starved),
@@ -123,13 +131,13 @@ class RSTransmit(wiring.Component):
         self._fault(m, slot_end)
 
         blocks = Signal(self.blocks.p.blocks.shape())
-        m.d.comb += blocks.eq(data_blocks(offered.data))
+        m.d.comb += blocks.eq(data_blocks(offered.data, self._blocks))
         with m.If(~flit):
             m.d.comb += blocks.eq(
                 Mux(
-                    first & schedule.marker,
-                    _beat_of(START_BLOCK),
-                    Mux(self.fault == LinkFault.LOCAL, _beat_of(REMOTE_FAULT_BLOCK), _beat_of(IDLE_BLOCK)),
+                    schedule.marker & (word < START_BLOCKS // self._blocks),
+                    self._word_of(START_BLOCK),
+                    Mux(self.fault == LinkFault.LOCAL, self._word_of(REMOTE_FAULT_BLOCK), self._word_of(IDLE_BLOCK)),
                 )
             )
         held = Signal.like(blocks, reset_less=True)
@@ -137,6 +145,9 @@ class RSTransmit(wiring.Component):
         with m.If(room):
             m.d.sync += [self.blocks.valid.eq(step), held.eq(blocks)]
         return m
+
+    def _word_of(self, block: int) -> Value:
+        return Const(block, BLOCK_BITS).replicate(self._blocks)
 
     def _fault(self, m, slot_end):
         """The fault of the slot to come, one that has gone again within this slot included."""

@@ -5,8 +5,8 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.phy.blocks import ALIGNMENT_BLOCK, BLOCKS_PER_BEAT
-from ualink.phy.pcs.interface import PCS_BEAT_LAYOUT, check_framing, pcs_beat_signature
-from ualink.phy.pcs.marker_span import HALF_BEAT, MarkerSpan
+from ualink.phy.pcs.interface import check_framing, pcs_beat_signature
+from ualink.phy.pcs.marker_span import MarkerSpan, span_blocks
 
 __all__ = ["AlignmentOverwrite"]
 
@@ -20,29 +20,34 @@ class AlignmentOverwrite(wiring.Component):
     Parameters
     ----------
     marker_blocks : 16, 20, 32 or 64.
+    blocks_per_word : 1, 2, 4 or 8.
 
     Members
     -------
-    input, output : streams of ``PCS_BEAT_LAYOUT``, always ready.
+    input, output : streams of ``pcs_beat_layout``, always ready.
     """
 
-    def __init__(self, *, marker_blocks: int):
-        check_framing(marker_blocks=marker_blocks)
+    def __init__(self, *, marker_blocks: int, blocks_per_word: int = BLOCKS_PER_BEAT):
+        check_framing(marker_blocks=marker_blocks, blocks_per_word=blocks_per_word)
+        self._blocks = blocks_per_word
         self._marker_blocks = marker_blocks
         super().__init__(
-            {"input": In(pcs_beat_signature(always_ready=True)), "output": Out(pcs_beat_signature(always_ready=True))}
+            {
+                "input": In(pcs_beat_signature(blocks_per_word, always_ready=True)),
+                "output": Out(pcs_beat_signature(blocks_per_word, always_ready=True)),
+            }
         )
 
     def elaborate(self, platform):
         m = Module()
-        span = MarkerSpan(m, self.input.p.marker, self.input.valid, self._marker_blocks)
+        span = MarkerSpan(m, self.input.p.marker, self.input.valid, self._marker_blocks, self._blocks)
         # What is not reset otherwise, and has this init, can be set to it by its reset, without a gate for each bit.
-        beat = Signal(PCS_BEAT_LAYOUT, init={"blocks": [ALIGNMENT_BLOCK] * BLOCKS_PER_BEAT}, reset_less=True)
+        beat = Signal.like(self.input.p, init={"blocks": [ALIGNMENT_BLOCK] * self._blocks}, reset_less=True)
         m.d.sync += self.output.valid.eq(self.input.valid)
         m.d.comb += self.output.p.eq(beat)
         with m.If(self.input.valid):
             m.d.sync += beat.eq(self.input.p)
-            for n in range(BLOCKS_PER_BEAT):
-                with m.If(span.low if n < HALF_BEAT else span.high):
+            for n in range(self._blocks):
+                with m.If(span.parts[n // span_blocks(self._blocks)]):
                     m.d.sync += beat.blocks[n].eq(ALIGNMENT_BLOCK)
         return m

@@ -24,6 +24,7 @@ class BitErrorRateMonitor(wiring.Component):
     Parameters
     ----------
     window : blocks, a multiple of 8: 500 us of the port's rate.
+    blocks_per_word : 1, 2, 4 or 8.
 
     Members
     -------
@@ -33,17 +34,17 @@ class BitErrorRateMonitor(wiring.Component):
     hi_ber : 0 after reset.
     """
 
-    def __init__(self, *, window: int):
+    def __init__(self, *, window: int, blocks_per_word: int = BLOCKS_PER_BEAT):
         if not is_integer(window, 128) or window % BLOCKS_PER_BEAT:
             raise ConfigError(f"window is {window!r}; it must be a multiple of 8 blocks, 128 or more")
-        self._beats = window // BLOCKS_PER_BEAT
-        super().__init__({"enable": In(1), "bad": In(BLOCKS_PER_BEAT), "valid": In(1), "hi_ber": Out(1)})
+        self._blocks, self._beats = blocks_per_word, window // blocks_per_word
+        super().__init__({"enable": In(1), "bad": In(blocks_per_word), "valid": In(1), "hi_ber": Out(1)})
 
     def elaborate(self, platform):
         m = Module()
         beat = Signal(range(self._beats))
         count = Signal(range(BER_LIMIT + 1))
-        total = Signal(range(BER_LIMIT + BLOCKS_PER_BEAT + 1))
+        total = Signal(range(BER_LIMIT + self._blocks + 1))
         reached, last = Signal(), Signal()
         m.d.comb += [
             total.eq(count + sum(self.bad)),

@@ -19,6 +19,7 @@ class PCSConfig:
     marker_interval : flit slots from marker to marker, as the reconciliation sublayer sends them.
     max_skew : blocks between the earliest and the latest lane that are absorbed.
     ber_window : blocks of a window of the bit error rate monitor.
+    blocks_per_word : 1, 2, 4 or 8, a multiple of ``lanes``: blocks a cycle of "sync".
     """
 
     lanes: int
@@ -27,6 +28,7 @@ class PCSConfig:
     marker_interval: int
     max_skew: int = 32
     ber_window: int = 1 << 16
+    blocks_per_word: int = 8
 
     def __post_init__(self):
         check_framing(
@@ -34,4 +36,5 @@ class PCSConfig:
             width=self.width,
             marker_blocks=self.marker_blocks,
             marker_interval=self.marker_interval,
+            blocks_per_word=self.blocks_per_word,
         )

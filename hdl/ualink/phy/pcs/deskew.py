@@ -4,7 +4,7 @@ from amaranth.hdl import Array, Cat, Module, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ualink.phy.blocks import BLOCKS_PER_BEAT
+from ualink.phy.blocks import BLOCKS_PER_BEAT, BLOCKS_PER_FLIT
 from ualink.phy.pcs.interface import check_framing, lane_word_layout, pcs_beat_signature
 
 __all__ = ["Deskew"]
@@ -29,32 +29,33 @@ class Deskew(wiring.Component):
     Parameters
     ----------
     lanes : 1, 2 or 4.
+    blocks_per_word : 1, 2, 4 or 8, a multiple of ``lanes``.
     depth : highest ``level``.
     patience : shares without a marker before the first marker of a group; more than the skew, and less than
         what the skew leaves of a marker interval.
 
     Members
     -------
-    lane : array of streams of ``lane_word_layout(lanes)``, as they come in.
+    lane : array of streams of ``lane_word_layout(lanes, blocks_per_word)``, as they come in.
     marker_lock : a bit per lane.
     level : array: shares that wait in the lane's FIFO.
-    output : stream of ``PCS_BEAT_LAYOUT``, always ready; ``codeword`` is on every tenth beat from a marker.
+    output : stream of ``pcs_beat_layout``, always ready; ``codeword`` is on every 80th block from a marker.
     aligned : 0 after reset; may fall while beats are on their way.
     number : array of 2 bits: number of the lane, from its last share.
     skew : array: blocks of each lane that waited when the lanes came into step. Their differences are the skew, to
-        8 / ``lanes`` blocks.
+        the blocks of a share.
     """
 
-    def __init__(self, *, lanes: int, depth: int, patience: int):
-        check_framing(lanes=lanes)
+    def __init__(self, *, lanes: int, depth: int, patience: int, blocks_per_word: int = BLOCKS_PER_BEAT):
+        check_framing(lanes=lanes, blocks_per_word=blocks_per_word)
         self._patience = patience
-        self._lanes, self._share = lanes, BLOCKS_PER_BEAT // lanes
+        self._lanes, self._blocks, self._share = lanes, blocks_per_word, blocks_per_word // lanes
         super().__init__(
             {
-                "lane": In(stream.Signature(lane_word_layout(lanes))).array(lanes),
+                "lane": In(stream.Signature(lane_word_layout(lanes, blocks_per_word))).array(lanes),
                 "marker_lock": In(lanes),
                 "level": In(range(depth + 1)).array(lanes),
-                "output": Out(pcs_beat_signature(always_ready=True)),
+                "output": Out(pcs_beat_signature(blocks_per_word, always_ready=True)),
                 "aligned": Out(1),
                 "number": Out(2).array(lanes),
                 "skew": Out(range(depth * self._share + 1)).array(lanes),
@@ -108,7 +109,8 @@ class Deskew(wiring.Component):
         shares = Array(Signal.like(self.lane[n].p.blocks) for n in lanes)
         source = [Signal(range(self._lanes)) for _ in lanes]
         moved, moved_marker, codeword = Signal(), Signal(), Signal()
-        beat = Signal(range(10))
+        beats = BLOCKS_PER_FLIT // self._blocks
+        beat = Signal(range(beats))
         m.d.sync += moved.eq(gives)
         with m.If(gives):
             m.d.sync += [
@@ -118,7 +120,7 @@ class Deskew(wiring.Component):
             ]
             with m.If(marker[0]):
                 m.d.sync += beat.eq(1)
-            with m.Elif(beat == 9):
+            with m.Elif(beat == beats - 1):
                 m.d.sync += beat.eq(0)
             for n in lanes:
                 m.d.sync += shares[n].eq(self.lane[n].p.blocks)
@@ -128,7 +130,7 @@ class Deskew(wiring.Component):
         m.d.sync += self.output.valid.eq(moved)
         with m.If(moved):
             m.d.sync += [self.output.p.marker.eq(moved_marker), self.output.p.codeword.eq(codeword)]
-            for n in range(BLOCKS_PER_BEAT):
+            for n in range(self._blocks):
                 m.d.sync += self.output.p.blocks[n].eq(shares[source[n % self._lanes]][n // self._lanes])
         return m
 

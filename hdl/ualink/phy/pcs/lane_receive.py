@@ -21,26 +21,28 @@ _CROSSING = 4
 """Beats that a FIFO holds besides what has waited: one wait in vain, and one for the others."""
 
 
-def receive_patience(*, lanes: int, max_skew: int, marker_interval: int) -> int:
+def receive_patience(*, lanes: int, max_skew: int, marker_interval: int, blocks_per_word: int = BLOCKS_PER_BEAT) -> int:
     """Beats that a lane waits for one that is ``max_skew`` blocks later; ``ConfigError`` where half an interval is
     not longer, since then two markers in a row cannot be told apart."""
-    check_framing(lanes=lanes, marker_interval=marker_interval)
+    check_framing(lanes=lanes, marker_interval=marker_interval, blocks_per_word=blocks_per_word)
     check_integer("max_skew", max_skew, 0)
     if lanes == 1:
         return _JITTER
-    skew = -(-max_skew * lanes // BLOCKS_PER_BEAT)
-    beats = marker_interval * BLOCKS_PER_FLIT // BLOCKS_PER_BEAT
+    skew = -(-max_skew * lanes // blocks_per_word)
+    beats = marker_interval * BLOCKS_PER_FLIT // blocks_per_word
     if 2 * skew + _JITTER >= beats:
-        most = (beats - _JITTER - 1) // 2 * BLOCKS_PER_BEAT // lanes
+        most = (beats - _JITTER - 1) // 2 * blocks_per_word // lanes
         raise ConfigError(
             f"max_skew is {max_skew}; a marker interval of {marker_interval} slots leaves room for {most}"
         )
     return skew + _JITTER
 
 
-def receive_depth(*, lanes: int, max_skew: int, marker_interval: int) -> int:
+def receive_depth(*, lanes: int, max_skew: int, marker_interval: int, blocks_per_word: int = BLOCKS_PER_BEAT) -> int:
     """Beats in a lane's FIFO that absorb ``max_skew`` blocks between two lanes."""
-    patience = receive_patience(lanes=lanes, max_skew=max_skew, marker_interval=marker_interval)
+    patience = receive_patience(
+        lanes=lanes, max_skew=max_skew, marker_interval=marker_interval, blocks_per_word=blocks_per_word
+    )
     return 1 << (2 * patience + _CROSSING - 1).bit_length()
 
 
@@ -52,26 +54,38 @@ class LaneReceive(wiring.Component):
 
     Parameters
     ----------
-    lanes : 1, 2 or 4: a share is 8 / ``lanes`` blocks.
+    lanes : 1, 2 or 4: a share is ``blocks_per_word`` / ``lanes`` blocks.
     width : bits of a word.
     marker_interval : flit slots from marker to marker.
     max_skew : blocks between the earliest and the latest lane that are absorbed.
+    blocks_per_word : 1, 2, 4 or 8, a multiple of ``lanes``.
 
     Members
     -------
     rx_data, rx_ready : [rx] as in ``LaneWordsSignature``; without ``rx_ready`` there is no lock.
-    output : [sync] stream of ``lane_word_layout(lanes)``.
+    output : [sync] stream of ``lane_word_layout(lanes, blocks_per_word)``.
     level : [sync] shares that wait.
     block_lock, marker_lock : [sync] levels.
     overflow : [sync] one cycle for each overflow.
     ready : [sync] ``rx_ready``.
     """
 
-    def __init__(self, *, lanes: int, width: int, marker_interval: int, max_skew: int):
-        check_framing(lanes=lanes, width=width, marker_interval=marker_interval)
+    def __init__(
+        self,
+        *,
+        lanes: int,
+        width: int,
+        marker_interval: int,
+        max_skew: int,
+        blocks_per_word: int = BLOCKS_PER_BEAT,
+    ):
+        check_framing(lanes=lanes, width=width, marker_interval=marker_interval, blocks_per_word=blocks_per_word)
+        self._share = blocks_per_word // lanes
         self._lanes, self._width, self._interval = lanes, width, marker_interval
-        self._depth = receive_depth(lanes=lanes, max_skew=max_skew, marker_interval=marker_interval)
-        self._layout = lane_word_layout(lanes)
+        self._depth = receive_depth(
+            lanes=lanes, max_skew=max_skew, marker_interval=marker_interval, blocks_per_word=blocks_per_word
+        )
+        self._layout = lane_word_layout(lanes, blocks_per_word)
         super().__init__(
             {
                 "rx_data": In(width),
@@ -104,7 +118,7 @@ class LaneReceive(wiring.Component):
             finder.valid.eq(gearbox.valid),
         ]
         share = Signal(self._layout)
-        index = Signal(range(BLOCKS_PER_BEAT // self._lanes))
+        index = Signal(range(self._share))
         place = Signal.like(index)
         gathers, complete, overflows = Signal(), Signal(), Signal()
         takes = Signal()
@@ -115,7 +129,7 @@ class LaneReceive(wiring.Component):
         ]
         with m.If(~finder.output_marker):
             m.d.comb += place.eq(index)
-        m.d.rx += complete.eq(takes & (place == BLOCKS_PER_BEAT // self._lanes - 1))
+        m.d.rx += complete.eq(takes & (place == self._share - 1))
         with m.If(takes):
             m.d.rx += [share.blocks[place].eq(finder.output), index.eq(place + 1), gathers.eq(1)]
             with m.If(place == 0):

@@ -13,7 +13,7 @@ from ualink.phy.pcs.transmit_gearbox import TransmitGearbox
 __all__ = ["FILLER_BLOCK", "TX_DEPTH", "LaneTransmit"]
 
 TX_DEPTH = 8
-"""Beats that wait between core and lane."""
+"""Beats of eight blocks that wait between core and lane; of shorter ones twice as many, which cost no more."""
 
 FILLER_BLOCK = int.from_bytes(bytes([0x1E, 0x1E, 0x8F, 0xC7, 0xE3, 0xF1, 0x78, 0x3C]), "little") << 2
 """What a lane sends while it has nothing: sync header 00, so that the partner loses its block lock; transitions."""
@@ -30,12 +30,13 @@ class LaneTransmit(wiring.Component):
 
     Parameters
     ----------
-    lanes : 1, 2 or 4: a beat has 8 / ``lanes`` blocks of this lane.
+    lanes : 1, 2 or 4: a beat has ``blocks_per_word`` / ``lanes`` blocks of this lane.
     width : bits of a word.
+    blocks_per_word : 1, 2, 4 or 8, a multiple of ``lanes``.
 
     Members
     -------
-    input : [sync] stream of 8 / ``lanes`` blocks, the first one lowest.
+    input : [sync] stream of so many blocks, the first one lowest.
     go : [sync] send what is there.
     drain : [sync] throw away what is there, block after block until ``drained``; not together with ``go``.
     drained : [sync] nothing is left, and ``drain`` is still seen.
@@ -44,9 +45,10 @@ class LaneTransmit(wiring.Component):
     ready : [sync] ``tx_ready``.
     """
 
-    def __init__(self, *, lanes: int, width: int):
-        check_framing(lanes=lanes, width=width)
-        self._blocks = BLOCKS_PER_BEAT // lanes
+    def __init__(self, *, lanes: int, width: int, blocks_per_word: int = BLOCKS_PER_BEAT):
+        check_framing(lanes=lanes, width=width, blocks_per_word=blocks_per_word)
+        self._blocks = blocks_per_word // lanes
+        self._depth = TX_DEPTH if blocks_per_word == BLOCKS_PER_BEAT else 2 * TX_DEPTH
         self._width = width
         super().__init__(
             {
@@ -65,7 +67,7 @@ class LaneTransmit(wiring.Component):
         m = Module()
         m.submodules.gearbox = gearbox = TransmitGearbox(self._width)
         m.submodules.fifo = fifo = AsyncFIFOBuffered(
-            width=BLOCK_BITS * self._blocks, depth=TX_DEPTH + 1, w_domain="sync", r_domain="tx", exact_depth=True
+            width=BLOCK_BITS * self._blocks, depth=self._depth + 1, w_domain="sync", r_domain="tx", exact_depth=True
         )
         go, drain = Signal(), Signal()
         drained, starved = Signal(), Signal()

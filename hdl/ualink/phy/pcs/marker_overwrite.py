@@ -5,9 +5,9 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.phy.blocks import BLOCK_BITS, BLOCKS_PER_BEAT
-from ualink.phy.pcs.interface import PCS_BEAT_LAYOUT, check_framing, pcs_beat_signature
+from ualink.phy.pcs.interface import check_framing, pcs_beat_signature
 from ualink.phy.pcs.lane_marker import lane_marker
-from ualink.phy.pcs.marker_span import HALF_BEAT, MarkerSpan
+from ualink.phy.pcs.marker_span import MarkerSpan, span_blocks
 
 __all__ = ["MarkerOverwrite"]
 
@@ -23,47 +23,52 @@ class MarkerOverwrite(wiring.Component):
     ----------
     lanes : 1, 2 or 4.
     marker_blocks : 16, 20, 32 or 64.
+    blocks_per_word : 1, 2, 4 or 8, a multiple of ``lanes``.
 
     Members
     -------
-    input, output : streams of ``PCS_BEAT_LAYOUT``.
+    input, output : streams of ``pcs_beat_layout``.
     """
 
-    def __init__(self, *, lanes: int, marker_blocks: int):
-        check_framing(lanes=lanes, marker_blocks=marker_blocks)
+    def __init__(self, *, lanes: int, marker_blocks: int, blocks_per_word: int = BLOCKS_PER_BEAT):
+        check_framing(lanes=lanes, marker_blocks=marker_blocks, blocks_per_word=blocks_per_word)
+        self._blocks = blocks_per_word
         self._lanes, self._marker_blocks = lanes, marker_blocks
-        super().__init__({"input": In(pcs_beat_signature()), "output": Out(pcs_beat_signature())})
+        super().__init__(
+            {"input": In(pcs_beat_signature(blocks_per_word)), "output": Out(pcs_beat_signature(blocks_per_word))}
+        )
 
     def elaborate(self, platform):
         m = Module()
         step = Signal()
-        span = MarkerSpan(m, self.input.p.marker, step, self._marker_blocks)
+        span = MarkerSpan(m, self.input.p.marker, step, self._marker_blocks, self._blocks)
         m.d.comb += [
             self.input.ready.eq(~self.output.valid | self.output.ready),
             step.eq(self.input.ready & self.input.valid),
         ]
         with m.If(self.input.ready):
             m.d.sync += self.output.valid.eq(self.input.valid)
-        beats = -(-self._marker_blocks // BLOCKS_PER_BEAT)
-        # The last beat of 20 blocks has a marker in its first half alone, so an index past the end is not sent.
+        beats = -(-self._marker_blocks // self._blocks)
+        # Of eight blocks a beat, the last one of 20 has a marker in its first half alone: an index past the end is not
+        # sent.
         markers = [
             [
                 lane_marker(
                     n % self._lanes,
                     self._lanes,
-                    min(BLOCKS_PER_BEAT * beat + n, self._marker_blocks - 1) // self._lanes,
+                    min(self._blocks * beat + n, self._marker_blocks - 1) // self._lanes,
                 )
                 for beat in range(beats)
             ]
-            for n in range(BLOCKS_PER_BEAT)
+            for n in range(self._blocks)
         ]
         # What is not reset otherwise, and has this init, can be set to it by its reset, without a gate for each bit.
-        beat = Signal(PCS_BEAT_LAYOUT, init={"blocks": [first for first, *_ in markers]}, reset_less=True)
+        beat = Signal.like(self.input.p, init={"blocks": [first for first, *_ in markers]}, reset_less=True)
         m.d.comb += self.output.p.eq(beat)
         with m.If(step):
             m.d.sync += beat.eq(self.input.p)
             for n, of_beat in enumerate(markers):
-                with m.If(span.low if n < HALF_BEAT else span.high):
+                with m.If(span.parts[n // span_blocks(self._blocks)]):
                     m.d.sync += beat.blocks[n].eq(_of_beat(of_beat, span.beat))
         return m
 

@@ -2,12 +2,13 @@
 
 from amaranth.hdl import Module, Mux, Signal
 
-from ualink.phy.blocks import BLOCKS_PER_BEAT
+__all__ = ["MarkerSpan", "span_blocks"]
 
-__all__ = ["HALF_BEAT", "MarkerSpan"]
 
-HALF_BEAT = BLOCKS_PER_BEAT // 2
-"""Markers are 16, 20, 32 or 64 blocks long: beats are in a marker whole, by their first half, or not at all."""
+def span_blocks(blocks_per_word: int) -> int:
+    """Blocks that are in a marker together or not at all. Markers are 16, 20, 32 or 64 blocks long: a beat of eight is
+    in one whole, by its first half, or not at all, and a shorter one whole or not."""
+    return min(4, blocks_per_word)
 
 
 class MarkerSpan:
@@ -15,25 +16,27 @@ class MarkerSpan:
 
     Attributes
     ----------
-    low, high : the first and the second four blocks of this beat belong to a marker.
+    parts : for each ``span_blocks`` of this beat in turn, one or two: they belong to a marker.
+    whole : the last of them do, and so all.
     beat : index of this beat within the marker.
     """
 
-    def __init__(self, m: Module, marker, step, marker_blocks: int):
-        halves = marker_blocks // HALF_BEAT
-        beats = -(-halves // 2)
-        left = Signal(range(halves + 1))
+    def __init__(self, m: Module, marker, step, marker_blocks: int, blocks_per_word: int):
+        of_marker = marker_blocks // span_blocks(blocks_per_word)
+        of_beat = blocks_per_word // span_blocks(blocks_per_word)
+        beats = -(-of_marker // of_beat)
+        left = Signal(range(of_marker + 1))
         next_beat = Signal(range(beats + 1))
         total = Signal.like(left)
-        self.low, self.high = Signal(), Signal()
+        self.parts = [Signal(name=f"part_{n}") for n in range(of_beat)]
+        self.whole = self.parts[-1]
         self.beat = Signal.like(next_beat)
         m.d.comb += [
-            total.eq(Mux(marker, halves, left)),
+            total.eq(Mux(marker, of_marker, left)),
             self.beat.eq(Mux(marker, 0, next_beat)),
-            self.low.eq(total != 0),
-            self.high.eq(total > 1),
+            *(part.eq(total > n) for n, part in enumerate(self.parts)),
         ]
         with m.If(step):
-            m.d.sync += left.eq(Mux(self.high, total - 2, 0))
-            with m.If(self.low):
+            m.d.sync += left.eq(Mux(self.whole, total - of_beat, 0))
+            with m.If(self.parts[0]):
                 m.d.sync += next_beat.eq(self.beat + 1)

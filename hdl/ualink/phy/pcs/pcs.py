@@ -4,6 +4,8 @@ from amaranth.hdl import DomainRenamer, Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from ualink.checks import ConfigError
+from ualink.phy.blocks import BLOCKS_PER_BEAT
 from ualink.phy.interface import BlocksSignature
 from ualink.phy.pcs.blocks_crossing import BlocksCrossing
 from ualink.phy.pcs.config import PCSConfig
@@ -15,10 +17,12 @@ __all__ = ["PCS"]
 
 
 class PCS(wiring.Component):
-    """A 64B/66B PCS between reconciliation sublayer ("sync", eight blocks a beat) and words of 1, 2 or 4 lanes.
+    """A 64B/66B PCS between reconciliation sublayer ("sync", ``blocks_per_word`` blocks a cycle) and words of 1, 2 or 4
+    lanes.
 
-    Lane l has the domains "tx<l>" and "rx<l>". "sync" must carry more blocks a second than the lanes: 8 · f(sync) >
-    ``lanes`` · ``width`` / 66 · f(lane). ``TransmitPCS`` and ``ReceivePCS`` may be used alone.
+    Lane l has the domains "tx<l>" and "rx<l>". "sync" must carry more blocks a second than the lanes: B · f(sync) >
+    ``lanes`` · ``width`` / 66 · f(lane), with B for ``blocks_per_word``. ``TransmitPCS`` and ``ReceivePCS`` may be used
+    alone.
 
     Parameters
     ----------
@@ -26,6 +30,7 @@ class PCS(wiring.Component):
     encoder, decoder : in the place of FEC, as of ``TransmitPCS`` and ``ReceivePCS``.
     rate_matching : the reconciliation sublayer has a clock of its own, domain "rs", which need not be faster than the
         partner: ``blocks`` belongs to it, and ``blocks.rx`` has a beat in every cycle (``BlocksCrossing``).
+        For eight blocks a word alone.
 
     Members
     -------
@@ -51,13 +56,15 @@ class PCS(wiring.Component):
         decoder: wiring.Component | None = None,
         rate_matching: bool = False,
     ):
+        if rate_matching and config.blocks_per_word != BLOCKS_PER_BEAT:
+            raise ConfigError(f"blocks_per_word is {config.blocks_per_word}; rates are matched in words of 8 alone")
         self._lanes = config.lanes
         self._crossing = BlocksCrossing() if rate_matching else None
         self._transmit = TransmitPCS(config, encoder=encoder)
         self._receive = ReceivePCS(config, decoder=decoder)
         super().__init__(
             {
-                "blocks": In(BlocksSignature()),
+                "blocks": In(BlocksSignature(config.blocks_per_word)),
                 "lanes": Out(LaneWordsSignature(config.width)).array(config.lanes),
                 "ber_monitor": In(1),
                 "clear": In(1),

@@ -5,13 +5,14 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.phy.blocks import BLOCKS_PER_BEAT, LOCAL_FAULT_BLOCK
-from ualink.phy.interface import BLOCKS_LAYOUT
+from ualink.phy.interface import blocks_layout
 from ualink.phy.pcs.alignment_overwrite import AlignmentOverwrite
 from ualink.phy.pcs.ber_monitor import BitErrorRateMonitor
 from ualink.phy.pcs.config import PCSConfig
 from ualink.phy.pcs.descrambler import Descrambler
 from ualink.phy.pcs.deskew import Deskew
 from ualink.phy.pcs.lane_receive import LaneReceive, receive_depth, receive_patience
+from ualink.phy.pcs.one_lane import OneLane
 
 __all__ = ["BAD_HEADER_COUNTER_BITS", "ReceiveLaneStatus", "ReceivePCS"]
 
@@ -58,13 +59,13 @@ class ReceivePCS(wiring.Component):
     Parameters
     ----------
     config : lanes and framing.
-    decoder : a component with members ``input`` and ``output``, always ready streams of ``PCS_BEAT_LAYOUT``, to stand
+    decoder : a component with members ``input`` and ``output``, always ready streams of ``pcs_beat_layout``, to stand
         in the place of FEC; None: the deskew feeds the overwrite.
 
     Members
     -------
     rx_data, rx_ready : [rx<l>] array over the lanes, as in ``LaneWordsSignature``.
-    output : [sync] stream of ``BLOCKS_LAYOUT``, always ready; ``port`` is 0.
+    output : [sync] stream of ``blocks_layout``, always ready; ``port`` is 0.
     ber_monitor : [sync] let a high bit error rate be a Local Fault.
     clear : [sync] clears counters and sticky bits.
     aligned, hi_ber : [sync] levels.
@@ -74,16 +75,17 @@ class ReceivePCS(wiring.Component):
     def __init__(self, config: PCSConfig, *, decoder: wiring.Component | None = None):
         lanes, width = config.lanes, config.width
         skew = {"lanes": lanes, "max_skew": config.max_skew, "marker_interval": config.marker_interval}
-        self._depth, self._patience = receive_depth(**skew), receive_patience(**skew)
+        skew["blocks_per_word"] = self._blocks = config.blocks_per_word
         self._lanes, self._marker_blocks = lanes, config.marker_blocks
+        self._deskew = _in_step(lanes, config.blocks_per_word, receive_depth(**skew) + 1, receive_patience(**skew))
         self._framing = {**skew, "width": width}
-        self._monitor = BitErrorRateMonitor(window=config.ber_window)
+        self._monitor = BitErrorRateMonitor(window=config.ber_window, blocks_per_word=config.blocks_per_word)
         self._decoder = decoder
         super().__init__(
             {
                 "rx_data": In(width).array(lanes),
                 "rx_ready": In(1).array(lanes),
-                "output": Out(stream.Signature(BLOCKS_LAYOUT, always_ready=True)),
+                "output": Out(stream.Signature(blocks_layout(config.blocks_per_word), always_ready=True)),
                 "ber_monitor": In(1),
                 "clear": In(1),
                 "aligned": Out(1),
@@ -94,7 +96,7 @@ class ReceivePCS(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.deskew = deskew = Deskew(lanes=self._lanes, depth=self._depth + 1, patience=self._patience)
+        m.submodules.deskew = deskew = self._deskew
         for number in range(self._lanes):
             lane = LaneReceive(**self._framing)
             m.submodules[f"lane{number}"] = DomainRenamer({"rx": f"rx{number}"})(lane)
@@ -108,8 +110,9 @@ class ReceivePCS(wiring.Component):
             ]
             self._show(m, lane, deskew, number)
 
-        m.submodules.overwrite = overwrite = AlignmentOverwrite(marker_blocks=self._marker_blocks)
-        m.submodules.descrambler = descrambler = Descrambler(marker_blocks=self._marker_blocks)
+        framing = {"marker_blocks": self._marker_blocks, "blocks_per_word": self._blocks}
+        m.submodules.overwrite = overwrite = AlignmentOverwrite(**framing)
+        m.submodules.descrambler = descrambler = Descrambler(**framing)
         beats = deskew.output
         if self._decoder is not None:
             m.submodules.decoder = self._decoder
@@ -122,23 +125,23 @@ class ReceivePCS(wiring.Component):
         m.d.comb += [
             monitor.enable.eq(self.ber_monitor & deskew.aligned),
             monitor.valid.eq(deskew.output.valid),
-            monitor.bad.eq(Cat(_is_bad(deskew.output.p.blocks[n]) for n in range(BLOCKS_PER_BEAT))),
+            monitor.bad.eq(Cat(_is_bad(deskew.output.p.blocks[n]) for n in range(self._blocks))),
             self.aligned.eq(deskew.aligned),
             self.hi_ber.eq(monitor.hi_ber),
         ]
         clear = descrambler.output
         m.d.sync += self.output.valid.eq(clear.valid | ~deskew.aligned)
-        for n in range(BLOCKS_PER_BEAT):
+        for n in range(self._blocks):
             m.d.sync += self.output.p.blocks[n].eq(
                 Mux(deskew.aligned & ~monitor.hi_ber, clear.p.blocks[n], LOCAL_FAULT_BLOCK)
             )
         return m
 
-    def _show(self, m: Module, lane: LaneReceive, deskew: Deskew, number: int) -> None:
+    def _show(self, m: Module, lane: LaneReceive, deskew: Deskew | OneLane, number: int) -> None:
         """Status and counters of a lane."""
         status = self.lane[number]
         share = lane.output.p.blocks
-        bad = Signal(range(BLOCKS_PER_BEAT + 1))
+        bad = Signal(range(self._blocks + 1))
         total = Signal(BAD_HEADER_COUNTER_BITS + 1)
         m.d.comb += [
             status.ready.eq(lane.ready),
@@ -150,13 +153,20 @@ class ReceivePCS(wiring.Component):
         ]
         m.d.sync += bad.eq(0)
         with m.If(lane.output.valid & lane.output.ready):
-            m.d.sync += bad.eq(sum(_is_bad(share[n]) for n in range(BLOCKS_PER_BEAT // self._lanes)))
+            m.d.sync += bad.eq(sum(_is_bad(share[n]) for n in range(self._blocks // self._lanes)))
         with m.If(self.clear):
             m.d.sync += [status.bad_headers.eq(0), status.overflow.eq(0)]
         with m.Else():
             m.d.sync += status.bad_headers.eq(Mux(total[-1], (1 << BAD_HEADER_COUNTER_BITS) - 1, total))
         with m.If(lane.overflow):
             m.d.sync += status.overflow.eq(1)
+
+
+def _in_step(lanes: int, blocks_per_word: int, depth: int, patience: int) -> Deskew | OneLane:
+    """What gives beats of all lanes. Beats of eight blocks leave none of the registers of ``Deskew`` out."""
+    if lanes == 1 and blocks_per_word < BLOCKS_PER_BEAT:
+        return OneLane(blocks_per_word=blocks_per_word, depth=depth)
+    return Deskew(lanes=lanes, depth=depth, patience=patience, blocks_per_word=blocks_per_word)
 
 
 def _is_bad(block):

@@ -1,4 +1,4 @@
-"""The scrambler of the PCS: x^58 + x^39 + 1 over the payloads of eight blocks a cycle (IEEE 802.3 49.2.6, 82.2.5)."""
+"""The scrambler of the PCS: x^58 + x^39 + 1 over the payloads of some blocks a cycle (IEEE 802.3 49.2.6, 82.2.5)."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
@@ -6,20 +6,19 @@ from amaranth.lib.wiring import In, Out
 
 from ualink.phy.blocks import BLOCK_BITS, BLOCKS_PER_BEAT
 from ualink.phy.pcs.interface import check_framing, pcs_beat_signature
-from ualink.phy.pcs.marker_span import HALF_BEAT, MarkerSpan
+from ualink.phy.pcs.marker_span import MarkerSpan, span_blocks
 
 __all__ = ["PAYLOAD_BITS", "SCRAMBLER_BITS", "Scrambler"]
 
 SCRAMBLER_BITS = 58
 PAYLOAD_BITS = BLOCK_BITS - 2
 _TAP = 39
-_HALF_BITS = HALF_BEAT * PAYLOAD_BITS
 
 
 def _scrambled(m: Module, payload: Value, history: Value, bypass: Value, name: str) -> Value:
     """What is sent for ``payload`` after the 58 bits ``history``, the oldest lowest.
 
-    Each bit is the XOR of three, 39 of them at a time: seven gates one after the other for half a beat.
+    Each bit is the XOR of three, 39 of them at a time: seven gates one after the other for four blocks.
     """
     sent = history
     for low in range(0, len(payload), _TAP):
@@ -37,45 +36,55 @@ class Scrambler(wiring.Component):
     The first ``marker_blocks`` blocks of a Start flit bypass the scrambler, which does not advance. After reset the 58
     bits sent before are ones. Latency one cycle, a beat per cycle.
 
-    A LUT of four inputs per bit, as many as there can be: so the longest path goes through fourteen of them.
+    A LUT of four inputs per bit, as many as there can be: so the longest path of eight blocks goes through fourteen
+    of them.
 
     Parameters
     ----------
     marker_blocks : 16, 20, 32 or 64.
+    blocks_per_word : 1, 2, 4 or 8.
 
     Members
     -------
-    input, output : streams of ``PCS_BEAT_LAYOUT``.
+    input, output : streams of ``pcs_beat_layout``.
     """
 
-    def __init__(self, *, marker_blocks: int):
-        check_framing(marker_blocks=marker_blocks)
+    def __init__(self, *, marker_blocks: int, blocks_per_word: int = BLOCKS_PER_BEAT):
+        check_framing(marker_blocks=marker_blocks, blocks_per_word=blocks_per_word)
+        self._blocks = blocks_per_word
         self._marker_blocks = marker_blocks
-        super().__init__({"input": In(pcs_beat_signature()), "output": Out(pcs_beat_signature())})
+        super().__init__(
+            {"input": In(pcs_beat_signature(blocks_per_word)), "output": Out(pcs_beat_signature(blocks_per_word))}
+        )
 
     def elaborate(self, platform):
         m = Module()
         step = Signal()
-        span = MarkerSpan(m, self.input.p.marker, step, self._marker_blocks)
+        span = MarkerSpan(m, self.input.p.marker, step, self._marker_blocks, self._blocks)
         beat = Signal.like(self.input.p, reset_less=True)
         m.d.comb += [
             self.input.ready.eq(~self.output.valid | self.output.ready),
             step.eq(self.input.ready & self.input.valid),
             self.output.p.eq(beat),
         ]
-        payload = Cat(self.input.p.blocks[n][2:] for n in range(BLOCKS_PER_BEAT))
-        history, before_high = Signal(SCRAMBLER_BITS, init=-1), Signal(SCRAMBLER_BITS)
-        low = _scrambled(m, payload[:_HALF_BITS], history, span.low, "low")
-        # Bits that bypass take no part in what is sent after them.
-        m.d.comb += before_high.eq(Mux(span.low, history, low[-SCRAMBLER_BITS:]))
-        high = _scrambled(m, payload[_HALF_BITS:], before_high, span.high, "high")
-        sent = Cat(low, high)
+        payload = Cat(self.input.p.blocks[n][2:] for n in range(self._blocks))
+        history = Signal(SCRAMBLER_BITS, init=-1)
+        bits = span_blocks(self._blocks) * PAYLOAD_BITS
+        before, parts = history, []
+        for n, bypass in enumerate(span.parts):
+            if n:
+                # Bits that bypass take no part in what is sent after them.
+                behind = Signal(SCRAMBLER_BITS, name=f"before_{n}")
+                m.d.comb += behind.eq(Mux(span.parts[n - 1], before, parts[-1][-SCRAMBLER_BITS:]))
+                before = behind
+            parts.append(_scrambled(m, payload.word_select(n, bits), before, bypass, f"part_{n}"))
+        sent = Cat(parts)
         with m.If(self.input.ready):
             m.d.sync += self.output.valid.eq(self.input.valid)
         with m.If(step):
             m.d.sync += beat.eq(self.input.p)
-            for n in range(BLOCKS_PER_BEAT):
+            for n in range(self._blocks):
                 m.d.sync += beat.blocks[n][2:].eq(sent.word_select(n, PAYLOAD_BITS))
-            with m.If(~span.high):
-                m.d.sync += history.eq(high[-SCRAMBLER_BITS:])
+            with m.If(~span.whole):
+                m.d.sync += history.eq(sent[-SCRAMBLER_BITS:])
         return m

@@ -5,40 +5,58 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.phy.blocks import BLOCKS_PER_BEAT, BLOCKS_PER_FLIT, START_BLOCK
-from ualink.phy.interface import BLOCKS_LAYOUT
+from ualink.phy.interface import blocks_layout
 from ualink.phy.pcs.interface import pcs_beat_signature
 
 __all__ = ["StartDetector"]
-
-_BEATS = BLOCKS_PER_FLIT // BLOCKS_PER_BEAT
 
 
 class StartDetector(wiring.Component):
     """Marks the beats with which Start flits begin, and groups 80 blocks per codeword from them on.
 
-    A Start flit begins with a beat of eight blocks of type 0x78 whose seven other octets are 00. ``codeword`` is set on
-    that beat and on every tenth one after it, on none before the first Start flit; a Start flit anywhere begins a new
-    group. Latency one cycle, a beat per cycle.
+    A Start flit begins with eight blocks of type 0x78 whose seven other octets are 00: with a beat of eight of them,
+    or, where a beat has fewer blocks, with a beat of none but them that does not follow on another one; the
+    reconciliation sublayer sends such blocks by eights alone. ``codeword`` is set on that beat and where 80 blocks have
+    passed since the last one, on none before the first Start flit; a Start flit anywhere begins a new group. Latency
+    one cycle, a beat per cycle.
+
+    Parameters
+    ----------
+    blocks_per_word : 1, 2, 4 or 8.
 
     Members
     -------
-    input : stream of ``BLOCKS_LAYOUT``; ``port`` is dropped.
-    output : stream of ``PCS_BEAT_LAYOUT``.
+    input : stream of ``blocks_layout``; ``port`` is dropped.
+    output : stream of ``pcs_beat_layout``.
     """
 
-    def __init__(self):
-        super().__init__({"input": In(stream.Signature(BLOCKS_LAYOUT)), "output": Out(pcs_beat_signature())})
+    def __init__(self, blocks_per_word: int = BLOCKS_PER_BEAT):
+        self._blocks = blocks_per_word
+        super().__init__(
+            {
+                "input": In(stream.Signature(blocks_layout(blocks_per_word))),
+                "output": Out(pcs_beat_signature(blocks_per_word)),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
-        start, last, synchronised = Signal(), Signal(), Signal()
-        beat = Signal(range(_BEATS))
+        beats = BLOCKS_PER_FLIT // self._blocks
+        starts, start, last, synchronised = Signal(), Signal(), Signal(), Signal()
+        beat = Signal(range(beats))
         blocks = self.input.p.blocks
         m.d.comb += [
-            start.eq(Cat(blocks[n] == START_BLOCK for n in range(BLOCKS_PER_BEAT)).all()),
-            last.eq(beat == _BEATS - 1),
+            starts.eq(Cat(blocks[n] == START_BLOCK for n in range(self._blocks)).all()),
+            last.eq(beat == beats - 1),
             self.input.ready.eq(~self.output.valid | self.output.ready),
         ]
+        if self._blocks == BLOCKS_PER_BEAT:
+            m.d.comb += start.eq(starts)
+        else:
+            started = Signal()
+            m.d.comb += start.eq(starts & ~started)
+            with m.If(self.input.ready & self.input.valid):
+                m.d.sync += started.eq(starts)
         with m.If(self.input.ready):
             m.d.sync += self.output.valid.eq(self.input.valid)
         with m.If(self.input.ready & self.input.valid):

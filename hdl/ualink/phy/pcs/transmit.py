@@ -4,8 +4,7 @@ from amaranth.hdl import Cat, DomainRenamer, Module, Signal
 from amaranth.lib import enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ualink.phy.blocks import BLOCKS_PER_BEAT
-from ualink.phy.interface import BLOCKS_LAYOUT
+from ualink.phy.interface import blocks_layout
 from ualink.phy.pcs.config import PCSConfig
 from ualink.phy.pcs.lane_transmit import LaneTransmit
 from ualink.phy.pcs.marker_overwrite import MarkerOverwrite
@@ -34,17 +33,17 @@ class TransmitPCS(wiring.Component):
     where one of them is not, or a lane has found nothing to send, all begin anew. ``input.ready`` is low while a
     lane has no room, which sets the pace; it stays low while a serialiser is not ready.
 
-    FEC stands between marker overwrite and distribution, the codewords of ``PCS_BEAT_LAYOUT.codeword`` as its frame.
+    FEC stands between marker overwrite and distribution, the codewords of ``codeword`` of a beat as its frame.
 
     Parameters
     ----------
     config : lanes and framing; ``marker_blocks`` at the head of a Start flit are overwritten.
-    encoder : a component with members ``input`` and ``output``, streams of ``PCS_BEAT_LAYOUT``, to stand in place of
+    encoder : a component with members ``input`` and ``output``, streams of ``pcs_beat_layout``, to stand in place of
         FEC; None: the marker overwrite feeds the lanes.
 
     Members
     -------
-    input : [sync] stream of ``BLOCKS_LAYOUT``; ``port`` is not looked at.
+    input : [sync] stream of ``blocks_layout``; ``port`` is not looked at.
     tx_data, tx_ready : [tx<l>] array over the lanes, as in ``LaneWordsSignature``.
     clear : [sync] clears ``underflow`` but for a lane that underflows now.
     running : [sync] the lanes send what the reconciliation sublayer gave.
@@ -55,10 +54,11 @@ class TransmitPCS(wiring.Component):
     def __init__(self, config: PCSConfig, *, encoder: wiring.Component | None = None):
         lanes, width = config.lanes, config.width
         self._lanes, self._width, self._marker_blocks = lanes, width, config.marker_blocks
+        self._blocks = config.blocks_per_word
         self._encoder = encoder
         super().__init__(
             {
-                "input": In(stream.Signature(BLOCKS_LAYOUT)),
+                "input": In(stream.Signature(blocks_layout(config.blocks_per_word))),
                 "tx_data": Out(width).array(lanes),
                 "tx_ready": In(1).array(lanes),
                 "clear": In(1),
@@ -70,9 +70,10 @@ class TransmitPCS(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.detector = detector = StartDetector()
-        m.submodules.scrambler = scrambler = Scrambler(marker_blocks=self._marker_blocks)
-        m.submodules.markers = markers = MarkerOverwrite(lanes=self._lanes, marker_blocks=self._marker_blocks)
+        framing = {"marker_blocks": self._marker_blocks, "blocks_per_word": self._blocks}
+        m.submodules.detector = detector = StartDetector(self._blocks)
+        m.submodules.scrambler = scrambler = Scrambler(**framing)
+        m.submodules.markers = markers = MarkerOverwrite(lanes=self._lanes, **framing)
         wiring.connect(m, wiring.flipped(self.input), detector.input)
         wiring.connect(m, detector.output, scrambler.input)
         wiring.connect(m, scrambler.output, markers.input)
@@ -83,7 +84,7 @@ class TransmitPCS(wiring.Component):
             beats = self._encoder.output
         lanes = []
         for number in range(self._lanes):
-            lane = LaneTransmit(lanes=self._lanes, width=self._width)
+            lane = LaneTransmit(lanes=self._lanes, width=self._width, blocks_per_word=self._blocks)
             m.submodules[f"lane{number}"] = DomainRenamer({"tx": f"tx{number}"})(lane)
             lanes.append(lane)
             m.d.comb += [self.tx_data[number].eq(lane.tx_data), lane.tx_ready.eq(self.tx_ready[number])]
@@ -104,7 +105,7 @@ class TransmitPCS(wiring.Component):
         ]
         for number, lane in enumerate(lanes):
             m.d.comb += [
-                lane.input.p.eq(Cat(beats.p.blocks[n] for n in range(number, BLOCKS_PER_BEAT, self._lanes))),
+                lane.input.p.eq(Cat(beats.p.blocks[n] for n in range(number, self._blocks, self._lanes))),
                 lane.input.valid.eq(beats.valid & room & writes),
                 lane.go.eq(self.running),
                 lane.drain.eq(state == _LanesState.DRAIN),
