@@ -21,8 +21,8 @@ class Board(ABC):
     ``platform`` makes one; it has the resource ``uart`` 0, and what ``leds`` and ``reset`` name. ``clock`` names its
     oscillator, of ``clock_hz``; designs run at ``sync_hz``, those with a station at ``station_hz``. ``leds`` gives the
     ports of the LEDs of ``LED_MEANINGS`` for a platform; ``reset`` names the button that resets; ``high`` and ``low``
-    name what is on and off all the time. A lane's words have ``width`` bits. ``programmer`` names the board to
-    openFPGALoader.
+    name what is on and off all the time. A station has ``station_lanes`` of the lanes at most; None: all of them. Words
+    of a lane have ``width`` bits. ``programmer`` names the board to openFPGALoader.
     """
 
     name: str
@@ -39,6 +39,7 @@ class Board(ABC):
     high: tuple[str, ...] = ()
     low: tuple[str, ...] = ()
     baud: int = 115_200
+    station_lanes: int | None = None
 
     @property
     @abstractmethod

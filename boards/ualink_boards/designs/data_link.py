@@ -16,8 +16,8 @@ from ..board import Board
 from ..frame import FrameSignature
 from .board_phy import BoardPhy
 from .leds import LinkLeds
-from .link import Link, lanes_used
-from .link_config import LINK_PHY, LINK_STATION, link_phy
+from .link import Link
+from .link_config import LINK_PHY, link_config
 
 __all__ = ["DataLinkTest"]
 
@@ -45,13 +45,12 @@ class DataLinkTest(wiring.Component):
     synthesis_options, place_options = Link.synthesis_options, Link.place_options
 
     def __init__(self, board: Board, phy: PhyConfig = LINK_PHY):
-        self._lanes = lanes_used(board)
-        self._links = Links(LINK_STATION.port_dl, 1)
+        config = link_config(board, phy)
+        self._lanes = config.lanes
+        self._links = Links(config.station.port_dl, 1)
         self._traffic = FlitTraffic()
-        self._dl_registers = DLRegisterBlock(LINK_STATION.port_dl)
-        self._phy = BoardPhy(
-            link_phy(phy, board, self._lanes), lanes=self._lanes, width=board.width, line_rate=board.line_rate
-        )
+        self._dl_registers = DLRegisterBlock(config.station.port_dl)
+        self._phy = BoardPhy(config.phy, lanes=config.lanes, width=board.width, line_rate=board.line_rate)
         self._leds = LinkLeds(self._phy)
         self.registers = RegisterDesign(
             "data_link",

@@ -17,9 +17,9 @@ from ..board import Board
 from ..frame import FrameSignature
 from .board_phy import BoardPhy
 from .leds import LinkLeds
-from .link_config import LINK_PHY, LINK_STATION, LINK_TRAFFIC, link_phy
+from .link_config import LINK_PHY, link_config
 
-__all__ = ["Link", "lanes_used"]
+__all__ = ["Link"]
 
 
 class Link(wiring.Component):
@@ -34,7 +34,7 @@ class Link(wiring.Component):
     ----------
     board : its lanes, one, two or four of them, and its clocks.
     phy : markers and Idle flits; its blocks per word are those which the board needs.
-    lanes : as many, in place of all that the board has.
+    lanes : as many, in place of all that a station may have on the board.
     serial : the registers are on the serial line; else ``windows`` are buses to them.
 
     Members
@@ -52,13 +52,13 @@ class Link(wiring.Component):
 
     def __init__(self, board: Board, phy: PhyConfig = LINK_PHY, *, lanes: int | None = None, serial: bool = True):
         frame = FrameSignature(lanes or board.lanes, board.width)
-        lanes = lanes or lanes_used(board)
-        self._lanes, self._board = lanes, board
-        self._station = Station(LINK_STATION)
-        self._traffic = TrafficEngine(LINK_TRAFFIC)
-        self._phy = BoardPhy(link_phy(phy, board, lanes), lanes=lanes, width=board.width, line_rate=board.line_rate)
+        config = link_config(board, phy, lanes)
+        self._lanes, self._board = config.lanes, board
+        self._station = Station(config.station)
+        self._traffic = TrafficEngine(config.traffic)
+        self._phy = BoardPhy(config.phy, lanes=config.lanes, width=board.width, line_rate=board.line_rate)
         self._leds = LinkLeds(self._phy)
-        self._blocks = StationRegisters(LINK_STATION)
+        self._blocks = StationRegisters(config.station)
         maps = self._blocks.maps
         self.registers = RegisterDesign(
             "link",
@@ -114,8 +114,3 @@ class Link(wiring.Component):
             self.frame.leds.eq(leds.leds),
         ]
         return m
-
-
-def lanes_used(board: Board) -> int:
-    """One, two or four lanes of those that the board has."""
-    return max(lanes for lanes in (1, 2, 4) if lanes <= board.lanes)

@@ -1,15 +1,16 @@
 """How large the link of a board is."""
 
+from dataclasses import dataclass
 from fractions import Fraction
 
-from ualink.config import Credits, PhyConfig
-from ualink.phy.blocks import BLOCK_BITS
+from ualink.config import Credits, PhyConfig, StationConfig
+from ualink.phy.blocks import BLOCK_BITS, BLOCKS_PER_BEAT
 from ualink.presets import station_preset
 from ualink.traffic.config import TrafficConfig
 
 from ..board import Board
 
-__all__ = ["LINK_PHY", "LINK_STATION", "LINK_TRAFFIC", "link_phy"]
+__all__ = ["LINK_PHY", "LINK_STATION", "LinkConfig", "lanes_used", "link_config"]
 
 _COMPACT = station_preset("compact")
 _BUFFERS = Credits(pool=12)
@@ -25,16 +26,43 @@ _SPARE = Fraction(5, 4)
 """Blocks that the station can carry by those of its lanes: what clocks differ, and what FIFOs between them need."""
 
 
-def link_phy(phy: PhyConfig, board: Board, lanes: int) -> PhyConfig:
-    """``phy`` with the least blocks per word that carry so many lanes of ``board`` with a quarter to spare; else eight.
+@dataclass(frozen=True)
+class LinkConfig:
+    """Station, traffic engine and physical layer of a link over ``lanes`` lanes of a board."""
+
+    lanes: int
+    station: StationConfig
+    traffic: TrafficConfig
+    phy: PhyConfig
+
+
+def lanes_used(board: Board) -> int:
+    """One, two or four lanes of those that a station may have on the board."""
+    most = board.lanes if board.station_lanes is None else board.station_lanes
+    return max(lanes for lanes in (1, 2, 4) if lanes <= most)
+
+
+def link_config(board: Board, phy: PhyConfig = LINK_PHY, lanes: int | None = None) -> LinkConfig:
+    """The link of ``board`` over ``lanes``, or all that a station may have, with the framing of ``phy``.
+
+    A word has the least blocks that carry the lanes with a quarter to spare. Where that is fewer than eight, a beat
+    takes several cycles: the data link works in as many steps, and the station is built ``lean``.
 
     >>> from ..boards import find_board
-    >>> link_phy(LINK_PHY, find_board("versa_ecp5_5g"), 1).blocks_per_word
-    2
+    >>> versa = link_config(find_board("versa_ecp5_5g"))
+    >>> versa.phy.blocks_per_word, versa.station.dl.cycles_per_beat, versa.station.tl.lean
+    (2, 4, True)
     """
+    lanes = lanes or lanes_used(board)
     needed = _SPARE * lanes * board.line_rate / BLOCK_BITS
     enough = [blocks for blocks in (1, 2, 4) if blocks % lanes == 0 and blocks * board.station_hz >= needed]
-    return phy.replace(blocks_per_word=min(enough, default=8))
-
-
-LINK_TRAFFIC = TrafficConfig(tags=16, memory_lines=256, upli=LINK_STATION.upli)
+    blocks = min(enough, default=BLOCKS_PER_BEAT)
+    station = LINK_STATION
+    if blocks < BLOCKS_PER_BEAT:
+        station = station.replace(
+            upli=station.upli.replace(lean=True),
+            tl=station.tl.replace(lean=True),
+            dl=station.dl.replace(cycles_per_beat=min(4, BLOCKS_PER_BEAT // blocks)),
+        )
+    traffic = TrafficConfig(tags=16, memory_lines=256, upli=station.upli)
+    return LinkConfig(lanes, station, traffic, phy.replace(blocks_per_word=blocks))

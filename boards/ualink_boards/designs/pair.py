@@ -10,8 +10,8 @@ from ualink.csr.design import RegisterDesign
 
 from ..board import LED_MEANINGS, Board
 from ..frame import FrameSignature
-from .link import Link, lanes_used
-from .link_config import LINK_PHY
+from .link import Link
+from .link_config import LINK_PHY, lanes_used
 
 __all__ = ["LINKS", "Pair"]
 

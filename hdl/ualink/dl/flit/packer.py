@@ -217,7 +217,7 @@ class Packer(wiring.Component):
             ),
             error.eq((starts & flit_error) | (packing & (now.tail.sectors != 0) & now.tail_error) | state.mismatch),
         ]
-        protected_header = Cat(header, even_parity(header))
+        protected_header = join_parity(header.as_value(), byte_parity(header.as_value()))
         if at_once:
             m.d.comb += [
                 writer.half.eq(half),

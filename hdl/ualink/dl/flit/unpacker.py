@@ -261,7 +261,7 @@ class Unpacker(wiring.Component):
             self.message.p.eq(message),
         ]
         m.d.sync += [
-            header_bad.eq(step & even_parity(header) & ~self.flush),
+            header_bad.eq(step & parity_mismatch(header[:8], header[8:]) & ~self.flush),
             self.format_error.eq(step & ~first_half & ((second_promised & ~now.missing.fits) | too_many) & ~self.flush),
         ]
         return m
