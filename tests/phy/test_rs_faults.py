@@ -4,10 +4,9 @@ from functools import cache
 
 import pytest
 
-from support.phy.rs_stream import receive
+from support.phy.rs_stream import Receiver, receive
 from ualink.config import PhyConfig
 from ualink.phy.link_fault import LinkFault
-from ualink.phy.rs_receive import RSReceive
 from ualink_sim.model.phy import rs_blocks as codes
 from ualink_sim.model.phy.rs_fault import LinkFaultMachine
 
@@ -75,7 +74,7 @@ REQUIREMENTS = {
 
 
 @cache
-def measured() -> dict[str, list[LinkFault]]:
+def measured(size: int) -> dict[str, list[LinkFault]]:
     """The fault behind each part of each case, out of one simulation: every part that ends within a beat is a case of
     its own whose last beat it fills. Idles ahead end the fault of the case before."""
     stream: list[int] = []
@@ -86,15 +85,16 @@ def measured() -> dict[str, list[LinkFault]]:
             blocks = [block for part, _ in case[:parts] for block in part]
             stream += IDLE * (136 + -len(blocks) % 8) + blocks
             ends[name].append(len(stream) // 8 - 1)
-    _, faults = receive(RSReceive(PhyConfig()), stream)
+    _, faults = receive(Receiver(PhyConfig(blocks_per_word=size)), stream)
     return {name: [LinkFault(faults[end]) for end in places] for name, places in ends.items()}
 
 
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.req(*REQUIREMENTS.get(name, ("PHY-037",)))) for name in CASES]
 )
-def test_link_fault(name):
-    assert measured()[name] == [fault for _, fault in CASES[name]]
+@pytest.mark.parametrize("size", [8, 2, 1])
+def test_link_fault(name, size):
+    assert measured(size)[name] == [fault for _, fault in CASES[name]]
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -4,9 +4,8 @@ import random
 
 import pytest
 
-from support.phy.rs_stream import data_block, receive, reserved, spoilt
+from support.phy.rs_stream import Receiver, data_block, receive, reserved, spoilt
 from ualink.config import PhyConfig
-from ualink.phy.rs_receive import RSReceive
 from ualink_sim.model.phy import rs_blocks as codes
 from ualink_sim.model.phy.rs_receive import Heard
 
@@ -18,6 +17,8 @@ FAULTS = (codes.LOCAL_FAULT, codes.REMOTE_FAULT, codes.LINK_INTERRUPTION)
 
 class Line:
     """Blocks in the order of the wire, and what the DL is to hear of them."""
+
+    blocks_per_word: int
 
     def __init__(self, seed: int = 0):
         self.rng = random.Random(seed)
@@ -40,9 +41,18 @@ class Line:
     def heard(self, config=CONFIG, *, gaps=0.0) -> list[Heard]:
         """What the DL heard, once it has been found that the flits are those which were to arrive."""
         # Eight idles, so that the last slot gets to its end in the same beat.
-        got, _ = receive(RSReceive(config), self.blocks + [IDLE] * 8, self.rng, gaps)
+        got, _ = receive(
+            Receiver(config.replace(blocks_per_word=self.blocks_per_word)), self.blocks + [IDLE] * 8, self.rng, gaps
+        )
+        assert min(got.since_beat) >= 8 // self.blocks_per_word
         assert [slot.flit for slot in got.slots if slot.heard is Heard.GOOD] == self.flits
         return [slot.heard for slot in got.slots]
+
+
+@pytest.fixture(autouse=True, params=[8, 2])
+def blocks_per_word(request, monkeypatch):
+    """Each rule holds for whole beats, and for words of two blocks."""
+    monkeypatch.setattr(Line, "blocks_per_word", request.param, raising=False)
 
 
 GOOD, BAD, CONTROL = Heard.GOOD, Heard.BAD, Heard.CONTROL

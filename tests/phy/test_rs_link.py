@@ -24,9 +24,9 @@ CONFIG = PhyConfig(rate=400, marker_interval=32, idle_interval=8)
 class Link:
     """Two reconciliation sublayers, each with a wire towards the other; call ``move`` in every cycle."""
 
-    def __init__(self, m, rng, *, ready=1.0, fate=lambda number: None):
-        self.rng, self.ready = rng, ready
-        self.ends = [Reconciliation(CONFIG), Reconciliation(CONFIG)]
+    def __init__(self, m, rng, *, ready=1.0, fate=lambda number: None, size=8):
+        self.rng, self.ready, self.size = rng, ready, size
+        self.ends = [Reconciliation(CONFIG.replace(blocks_per_word=size)) for _ in range(2)]
         self.wires = [Wire(rng, CONFIG.rate, 24, fate), Wire(rng, CONFIG.rate, 24)]
         m.submodules.rs_a, m.submodules.rs_b = self.ends
 
@@ -36,8 +36,8 @@ class Link:
             ready = self.rng.random() < self.ready
             ctx.set(end.pcs.tx.ready, ready)
             if ready and ctx.get(end.pcs.tx.valid):
-                self.wires[n].send(unpacked(ctx.get(end.pcs.tx.p.blocks.as_value())))
-            beat = self.wires[1 - n].receive()
+                self.wires[n].send(unpacked(ctx.get(end.pcs.tx.p.blocks.as_value()), self.size))
+            beat = self.wires[1 - n].receive(self.size)
             ctx.set(end.pcs.rx.valid, beat is not None)
             if beat:
                 ctx.set(end.pcs.rx.p.blocks.as_value(), packed(beat))
@@ -46,18 +46,20 @@ class Link:
 @pytest.mark.req(
     "PHY-013", "PHY-014", "PHY-015", "PHY-018", "PHY-031", "PHY-045", "PHY-047", "PHY-048", "PHY-052", "PHY-109"
 )
-def test_every_flit_arrives_in_order():
+@pytest.mark.parametrize("size", [8, 2])
+def test_every_flit_arrives_in_order(size):
     """Over four marker periods, both ways at once; the marker slots are where the PCS can tell them."""
     rng = random.Random(5)
     m = Module()
-    link = Link(m, rng, ready=0.95)
+    link = Link(m, rng, ready=0.95, size=size)
     sent: list[list[bytes]] = [[], []]
     got = [Beats(), Beats()]
     markers = [0, 0]
 
     async def testbench(ctx):
         flits, number = [rng.randbytes(640), rng.randbytes(640)], [0, 0]
-        for cycle in range(1500):
+        taken = [-8, -8]
+        for cycle in range(1500 * 8 // size):
             for n, end in enumerate(link.ends):
                 beat = end.dl.tx.p
                 ctx.set(end.dl.tx.valid, 1)
@@ -67,6 +69,8 @@ def test_every_flit_arrives_in_order():
             link.move(ctx)
             for n, end in enumerate(link.ends):
                 if ctx.get(end.dl.tx.ready):
+                    assert cycle - taken[n] >= 8 // size
+                    taken[n] = cycle
                     number[n] = (number[n] + 1) % 10
                     if number[n] == 0:
                         sent[n].append(flits[n])
@@ -83,6 +87,7 @@ def test_every_flit_arrives_in_order():
     simulator.run()
     for n in range(2):
         heard = [slot.flit for slot in got[n].slots if slot.heard is Heard.GOOD]
+        assert min(got[n].since_beat) == 8 // size
         assert Heard.BAD not in {slot.heard for slot in got[n].slots}
         # What is still under way has not arrived.
         assert len(heard) > 120 and heard == sent[1 - n][: len(heard)]
@@ -93,13 +98,16 @@ def test_every_flit_arrives_in_order():
 class LinkBench(Bench):
     """As ``Bench``, with reconciliation sublayers below the two data links."""
 
-    def __init__(self, **options):
+    def __init__(self, *, size=8, **options):
         super().__init__(latency=0, **options)
+        self.size = size
         self.lost: set[int] = set()
 
     def run(self, story):
         m = Module()
-        self.link = Link(m, self.rng, ready=0.97, fate=lambda number: "lost" if number in self.lost else None)
+        self.link = Link(
+            m, self.rng, ready=0.97, fate=lambda number: "lost" if number in self.lost else None, size=self.size
+        )
         for end, rs in zip(self.ends, self.link.ends):
             m.submodules[end.name] = end.link
             m.d.comb += [
@@ -158,6 +166,19 @@ def test_data_links_come_up_and_down_and_up_again():
         await bench.bring_up(ctx)
 
     LinkBench(seed=3).run(story)
+
+
+@pytest.mark.req("PHY-016", "PHY-020", "PHY-024")
+def test_data_links_come_up_over_words_of_two_blocks():
+    """And bring TL flits both ways over a lost slot."""
+
+    async def story(bench, ctx):
+        await bench.bring_up(ctx)
+        bench.lost = {bench.link.wires[0].slots + 2}
+        await bench.exchange(ctx, 8)
+        assert bench.b.status(ctx, "lost_flits") == 1
+
+    LinkBench(seed=3, size=2).run(story)
 
 
 @pytest.mark.req("PHY-008", "PHY-009")

@@ -16,17 +16,19 @@ from ualink.phy.rs_transmit import RSTransmit
 
 CONFIG = PhyConfig(rate=200, marker_interval=8, idle_interval=4)
 LAST = BEATS_PER_FLIT - 1
+BLOCKS = 80
 
 
 class Received(wiring.Component):
-    """Any blocks in any cycles; the beats that come out are counted from each ``first``."""
+    """Any blocks in any cycles, ``size`` in each; the words that come out are counted from each ``first``."""
 
-    def __init__(self):
-        super().__init__({"valid": In(1), "control": In(8), "invalid": In(8), "marker": In(8)})
+    def __init__(self, size: int):
+        self._size = size
+        super().__init__({"valid": In(1), "control": In(size), "invalid": In(size), "marker": In(size)})
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.slots = slots = SlotFinder()
+        m.submodules.slots = slots = SlotFinder(self._size)
         m.d.comb += [
             slots.valid.eq(self.valid),
             slots.control.eq(self.control),
@@ -37,33 +39,37 @@ class Received(wiring.Component):
             Assume((self.marker & ~self.control) == 0),
             Assume((self.marker & (self.marker - 1)) == 0),
         ]
-        beats, counted = Signal(range(BEATS_PER_FLIT + 1)), Signal(range(BEATS_PER_FLIT + 1))
+        words = BLOCKS // self._size
+        beats, counted = Signal(range(words + 1)), Signal(range(words + 1))
         m.d.comb += counted.eq(beats)
         with m.If(slots.emit):
             m.d.comb += [
                 counted.eq(Mux(slots.first, 1, beats + 1)),
-                # A beat that is not the first follows one; the tenth is the last and no other.
+                # A word that is not the first follows one; that with the 80th block is the last and no other.
                 Assert(slots.first | (beats != 0)),
-                Assert(slots.last == (counted == BEATS_PER_FLIT)),
+                Assert(slots.last == (counted == words)),
             ]
             m.d.sync += beats.eq(Mux(slots.last, 0, counted))
         in_slot = (slots.state != SlotState.HUNT) & (slots.state != SlotState.CONTROL)
         at_once, left = slots.place[0], slots.beats_left
+        # Those that are out, or in the output: of short words the output is that of the cycle to come.
+        out = counted if self._size == 8 else beats
         m.d.comb += [
             Assert(slots.place.any() & ((slots.place & (slots.place - 1)) == 0)),
-            Assert(left <= LAST),
-            Assert(beats <= LAST),
-            # Beats of the slot in hand that are out, or in the output: a slot that does not begin with its beat's
-            # first block has none before its second beat.
-            Assert(~(in_slot & at_once) | ((left != 0) & (counted == BEATS_PER_FLIT - left))),
-            Assert(~(in_slot & ~at_once & (left != LAST)) | (counted == LAST - left)),
+            Assert(left < words),
+            Assert(beats < words),
+            # Words of the slot in hand: a slot that does not begin with its word's first block has none before its
+            # second word.
+            Assert(~(in_slot & at_once) | ((left != 0) & (out == words - left))),
+            Assert(~(in_slot & ~at_once & (left != words - 1)) | (out == words - 1 - left)),
         ]
         return m
 
 
 @pytest.mark.req("PHY-019", "PHY-021", "PHY-046")
-def test_every_slot_has_ten_beats():
-    prove(Received(), depth=3)
+@pytest.mark.parametrize("size", [8, 4, 2, 1])
+def test_every_slot_has_eighty_blocks(size):
+    prove(Received(size), depth=3)
 
 
 class Sent(wiring.Component):

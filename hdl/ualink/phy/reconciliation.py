@@ -124,7 +124,8 @@ class OnePort(wiring.Component):
 class Reconciliation(wiring.Component):
     """Reconciliation sublayers of one, two or four ports, which take turns cycle by cycle. A port alone has a latency
     of one cycle towards the PCS and four from it; with more ports these are the cycles of the port. With words of
-    fewer than eight blocks it is a cycle more each way, and a beat is on its way for as many cycles as it has words.
+    fewer than eight blocks it is one towards the PCS from the cycle after a beat was taken, and two from the PCS, once
+    the last word of a beat has come.
 
     Parameters
     ----------

@@ -15,12 +15,13 @@ from ualink.phy.blocks import (
 )
 from ualink.phy.interface import blocks_layout
 from ualink.phy.link_fault import LinkFault
+from ualink.phy.stage import has_register
 
 __all__ = ["BlockClassifier"]
 
 
 class BlockClassifier(wiring.Component):
-    """Looks at each block of a word by itself. Latency: one cycle.
+    """Looks at each block of a word by itself. Latency: one cycle, with fewer than eight blocks a word none.
 
     Parameters
     ----------
@@ -57,7 +58,8 @@ class BlockClassifier(wiring.Component):
         m = Module()
         blocks = [self.blocks.p.blocks[n] for n in range(self._blocks)]
         content = Signal(len(self.data), reset_less=True)
-        m.d.sync += [self.valid.eq(self.blocks.valid), content.eq(Cat(block[2:] for block in blocks))]
+        domain = m.d.sync if has_register(self._blocks) else m.d.comb
+        domain += [self.valid.eq(self.blocks.valid), content.eq(Cat(block[2:] for block in blocks))]
         m.d.comb += self.data.eq(content)
         for n, block in enumerate(blocks):
             sync, block_type, payload = block[:2], block[2:10], block[10:]
@@ -66,7 +68,7 @@ class BlockClassifier(wiring.Component):
             # D1, D2, D3 and the O code.
             with m.If(is_control & (block_type == ORDERED_SET_TYPE) & ~payload[:16].any() & ~payload[18:28].any()):
                 m.d.comb += fault.eq(payload[16:18])
-            m.d.sync += [
+            domain += [
                 self.control[n].eq(is_control),
                 self.invalid[n].eq(~is_control & (sync != DATA_SYNC)),
                 self.counted[n].eq(is_control & block_type.matches(IDLE_TYPE, START_TYPE, ORDERED_SET_TYPE)),

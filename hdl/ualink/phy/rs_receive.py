@@ -12,6 +12,7 @@ from ualink.phy.link_fault import LinkFault, LinkFaultMachine
 from ualink.phy.rs_classify import BlockClassifier
 from ualink.phy.rs_slot_count import SlotCount
 from ualink.phy.rs_slots import SlotFinder, SlotState
+from ualink.phy.stage import has_register
 
 __all__ = ["RSReceive"]
 
@@ -21,7 +22,7 @@ CONTROL_FLITS = 4
 
 class RSReceive(wiring.Component):
     """Receive side of the reconciliation sublayer. The last block of a flit that comes in cycle t is in the last word
-    of its slot in cycle t + 4.
+    of its slot in cycle t + 4, with fewer than eight blocks a word t + 1.
 
     A slot that is GOOD has 80 blocks, and so has every other slot that begins with ``first``; where another slot
     begins in its place, it is left without ``last``. Of control blocks outside of slots each quarter of
@@ -94,26 +95,25 @@ class RSReceive(wiring.Component):
             self.aligned.eq(slots.state != SlotState.HUNT),
             self.marker.eq(slots.marker_after.any()),
         ]
-        self._align(m)
-        self._tell(m, self._control_flit(m))
+        domain = m.d.sync if has_register(self._blocks) else m.d.comb
+        self._align(m, domain)
+        self._tell(m, domain, self._control_flit(m))
         return m
 
-    def _align(self, m):
+    def _align(self, m, domain):
         """The word that is whole, out of the newest one that came and the one before it."""
         held, newest, before = (
             Signal(64 * self._blocks, name=n, reset_less=True) for n in ("held", "newest", "before")
         )
-        m.d.sync += held.eq(self.classifier.data)
-        # Cycles without a word leave no trace.
         arrived = Signal()
-        m.d.sync += arrived.eq(self.classifier.valid)
+        domain += [held.eq(self.classifier.data), arrived.eq(self.classifier.valid)]
+        # Cycles without a word leave no trace.
         with m.If(arrived):
             m.d.sync += [newest.eq(held), before.eq(newest)]
-        whole = Signal(64 * self._blocks, reset_less=True)
         # Bit 0 of the offset: all of it is in the newest one, further than what bit 1 and those above stand for.
         first = Cat(self.slots.offset[1:], self.slots.offset[0])
-        m.d.sync += whole.eq(select_from(first, Cat(before, newest)[64:], 64, len(newest)))
-        m.d.comb += self.beat.p.data.eq(whole)
+        whole = select_from(first, Cat(before, newest)[64:], 64, len(newest))
+        domain += self.beat.p.data.eq(whole)
 
     def _control_flit(self, m):
         """Whether there have been control blocks enough."""
@@ -129,15 +129,15 @@ class RSReceive(wiring.Component):
             m.d.sync += run.eq(0)
         return told
 
-    def _tell(self, m, control_flit):
+    def _tell(self, m, domain, control_flit):
         slots, beat = self.slots, self.beat
-        m.d.sync += [
+        domain += [
             beat.valid.eq(slots.emit | control_flit),
             beat.p.first.eq(slots.first | control_flit),
             beat.p.last.eq(slots.last | control_flit),
             beat.p.status.eq(SlotStatus.BAD),
         ]
         with m.If(control_flit | (self.count.control_slot & ~slots.good & ~self.count.owed)):
-            m.d.sync += beat.p.status.eq(SlotStatus.CONTROL)
+            domain += beat.p.status.eq(SlotStatus.CONTROL)
         with m.Elif(slots.good & ~self.count.owed):
-            m.d.sync += beat.p.status.eq(SlotStatus.GOOD)
+            domain += beat.p.status.eq(SlotStatus.GOOD)

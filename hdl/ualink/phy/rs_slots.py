@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In, Out
 from ualink.lib.select import select_one
 from ualink.phy.block_mask import after, at_or_after, before_first, first_of, last_of
 from ualink.phy.blocks import BLOCKS_PER_BEAT, BLOCKS_PER_FLIT
+from ualink.phy.stage import has_register
 
 __all__ = ["SlotFinder", "SlotState"]
 
@@ -32,7 +33,8 @@ def _scan_layout(blocks: int) -> data.StructLayout:
 
 
 class SlotFinder(wiring.Component):
-    """Finds starts and ends of slots of 80 blocks, at any block of a word. Latency: two cycles.
+    """Finds starts and ends of slots of 80 blocks, at any block of a word. Latency: two cycles, with
+    fewer than eight blocks a word one.
 
     Outside of a slot every block but a control block begins one. A control block within a slot of data blocks aborts
     the flit: the next block that is none begins a new slot, in place of the aborted one if its 80 blocks have not
@@ -50,7 +52,7 @@ class SlotFinder(wiring.Component):
     valid, control, invalid, counted : a word, as of ``BlockClassifier``.
     marker : bit n: an AM flit begins with block n.
     beat : there was a word; the members below are of it, one bit per block where they have as many bits.
-    state : ``SlotState`` behind it, reset value HUNT.
+    state : ``SlotState`` behind it, or with fewer than eight blocks a word ahead of it; reset value HUNT.
     first_start, last_start : the first and the last slot that begin; of several but the last goes on.
     replaced : a slot of earlier words was in hand when the first began.
     emit : a word of a slot is whole with this one: it begins with the block in ``offset`` of the word before, or with
@@ -154,7 +156,8 @@ class SlotFinder(wiring.Component):
                 m.d.sync += words.eq(words - 1)
 
         ahead = Mux(in_slot, Mux(ends_inside & ended, ~within, 0), at_or_after(origin))
-        m.d.sync += [
+        domain = m.d.sync if has_register(self._blocks) else m.d.comb
+        domain += [
             self.beat.eq(valid),
             self.first_start.eq(scan.first),
             self.last_start.eq(scan.last),
@@ -168,7 +171,7 @@ class SlotFinder(wiring.Component):
             self.marker_after.eq(marker),
         ]
         with m.If(~valid):
-            m.d.sync += [self.first_start.eq(0), self.last_start.eq(0), self.outside.eq(0), self.marker_after.eq(0)]
+            domain += [self.first_start.eq(0), self.last_start.eq(0), self.outside.eq(0), self.marker_after.eq(0)]
         return m
 
     def _scan(self, n):

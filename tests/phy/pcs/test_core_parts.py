@@ -15,6 +15,7 @@ from ualink.phy.pcs.config import PCSConfig
 from ualink.phy.pcs.descrambler import Descrambler
 from ualink.phy.pcs.lane_receive import LaneReceive
 from ualink.phy.pcs.marker_overwrite import MarkerOverwrite
+from ualink.phy.pcs.pcs import PCS
 from ualink.phy.pcs.scrambler import Scrambler
 from ualink.phy.pcs.start_detector import StartDetector
 from ualink_sim.model.phy import pcs as model
@@ -33,8 +34,9 @@ def traffic(rng, slots, every):
     return blocks
 
 
-def simulate(parts, blocks, rng, beats=None):
-    """What a chain of parts gives for blocks, as beats of (blocks, codeword, marker); both sides with gaps."""
+def simulate(parts, blocks, rng, beats=None, size=8):
+    """What a chain of parts gives for blocks, as beats of ``size`` (blocks, codeword, marker); both sides with
+    gaps."""
     m = Module()
     for before, after in itertools.pairwise(parts):
         wiring.connect(m, before.output, after.input)
@@ -44,12 +46,12 @@ def simulate(parts, blocks, rng, beats=None):
     flexible = hasattr(first.ready, "name")
 
     async def send(ctx):
-        for n in range(0, len(blocks), 8):
+        for n in range(0, len(blocks), size):
             while rng.random() < 0.2:
                 await ctx.tick()
-            value = sum(block << 66 * k for k, block in enumerate(blocks[n : n + 8]))
+            value = sum(block << 66 * k for k, block in enumerate(blocks[n : n + size]))
             if beats is not None:
-                value |= beats[n // 8] << 66 * 8 + 1
+                value |= beats[n // size] << 66 * size + 1
             ctx.set(first.p.as_value() if hasattr(first.p, "as_value") else first.p, value)
             ctx.set(first.valid, 1)
             await (ctx.tick().until(first.ready) if flexible else ctx.tick())
@@ -63,8 +65,8 @@ def simulate(parts, blocks, rng, beats=None):
                 ctx.set(last.ready, rng.random() < 0.8)
             payload, valid = ctx.get(last.p.as_value()), ctx.get(last.valid)
             if valid and (not flexible or ctx.get(last.ready)):
-                found = [payload >> 66 * k & (1 << 66) - 1 for k in range(8)]
-                taken.append((found, payload >> 528 & 1, payload >> 529 & 1))
+                found = [payload >> 66 * k & (1 << 66) - 1 for k in range(size)]
+                taken.append((found, payload >> 66 * size & 1, payload >> 66 * size + 1 & 1))
             await ctx.tick()
 
     simulator = Simulator(m)
@@ -89,30 +91,39 @@ def test_the_vector_of_the_scrambler():
 
 
 @pytest.mark.req("PHY-018", "PHY-031", "PHY-044", "PHY-045", "PHY-053", "PHY-054")
-@pytest.mark.parametrize("lanes, rate, words", [(1, 100, 5), (4, 100, 5), (2, 200, 4), (4, 800, 16), (1, 400, 8)])
-def test_transmit_chain(lanes, rate, words):
-    """``words`` of 257 bits, four blocks each, are a marker at that rate."""
+@pytest.mark.parametrize(
+    "lanes, rate, words, size",
+    [
+        *((1, 100, 5, 8), (4, 100, 5, 8), (2, 200, 4, 8), (4, 800, 16, 8), (1, 400, 8, 8)),
+        *((1, 100, 5, 1), (1, 200, 4, 2), (2, 100, 5, 2), (1, 100, 5, 4), (4, 800, 16, 4)),
+    ],
+)
+def test_transmit_chain(lanes, rate, words, size):
+    """``words`` of 257 bits, four blocks each, are a marker at that rate; ``size`` blocks come in a beat."""
     marker_blocks = PhyConfig(rate=rate).marker_blocks
     assert marker_blocks == 4 * words
     rng = random.Random(marker_blocks + lanes)
     # Two beats less at the start, so that the Start flit is at no multiple of ten beats.
     blocks = traffic(rng, 4, 2)[16:]
-    detector, scrambler = StartDetector(), Scrambler(marker_blocks=marker_blocks)
-    beats = simulate([detector, scrambler, MarkerOverwrite(lanes=lanes, marker_blocks=marker_blocks)], blocks, rng)
+    framing = {"marker_blocks": marker_blocks, "blocks_per_word": size}
+    chain = [StartDetector(size), Scrambler(**framing), MarkerOverwrite(lanes=lanes, **framing)]
+    beats = simulate(chain, blocks, rng, size=size)
     carried = model.lane_blocks(blocks, lanes, marker_blocks)
     assert flat(beats) == [carried[n % lanes][n // lanes] for n in range(len(blocks))]
     starts = [n for n in range(0, len(blocks), 8) if blocks[n : n + 8] == [model.START_BLOCK] * 8]
     assert len(starts) == 2 and starts[0] % SLOT
-    assert [n for n, (_, _, marker) in enumerate(beats) if marker] == [start // 8 for start in starts]
-    codewords = list(range(starts[0] // 8, len(blocks) // 8, SLOT // 8))
+    assert [n for n, (_, _, marker) in enumerate(beats) if marker] == [start // size for start in starts]
+    codewords = list(range(starts[0] // size, len(blocks) // size, SLOT // size))
     assert [n for n, (_, codeword, _) in enumerate(beats) if codeword] == codewords
 
 
+@pytest.mark.parametrize("size", [8, 4, 2, 1])
 @pytest.mark.parametrize("marker_blocks", [16, pytest.param(20, marks=pytest.mark.req("PHY-072"))])
-def test_the_first_blocks_of_a_start_flit_pass_the_scrambler_as_they_are(marker_blocks):
+def test_the_first_blocks_of_a_start_flit_pass_the_scrambler_as_they_are(marker_blocks, size):
     rng = random.Random(marker_blocks)
     blocks = traffic(rng, 4, 2)
-    sent = flat(simulate([StartDetector(), Scrambler(marker_blocks=marker_blocks)], blocks, rng))
+    chain = [StartDetector(size), Scrambler(marker_blocks=marker_blocks, blocks_per_word=size)]
+    sent = flat(simulate(chain, blocks, rng, size=size))
     (carried,) = model.lane_blocks(blocks, 1, marker_blocks)
     for start in (80, 240):
         carried[start : start + marker_blocks] = blocks[start : start + marker_blocks]
@@ -131,6 +142,19 @@ def test_only_eight_start_blocks_in_a_beat_are_a_start():
     assert [n for n, (_, codeword, _) in enumerate(beats) if codeword] == [0, 6, 16]
 
 
+@pytest.mark.req("PHY-031", "PHY-054")
+@pytest.mark.parametrize("size", [4, 2, 1])
+def test_the_first_of_some_start_blocks_are_a_start(size):
+    """Of eight in a row, as the reconciliation sublayer has them; no data blocks and no AM; one in mid-slot too."""
+    start = [model.START_BLOCK] * 8
+    blocks = [block ^ 3 for block in start] + start + [IDLE] * 72 + [model.ALIGNMENT_BLOCK] * 8 + [IDLE] * 8
+    blocks += start + [IDLE] * 88
+    beats = simulate([StartDetector(size)], blocks, random.Random(size), size=size)
+    assert flat(beats) == blocks
+    assert [size * n for n, (_, _, marker) in enumerate(beats) if marker] == [8, 104]
+    assert [size * n for n, (_, codeword, _) in enumerate(beats) if codeword] == [8, 88, 104, 184]
+
+
 @pytest.mark.req("PHY-033", "PHY-045", "PHY-055")
 @pytest.mark.parametrize(
     "marker_blocks",
@@ -141,7 +165,8 @@ def test_only_eight_start_blocks_in_a_beat_are_a_start():
         64,
     ],
 )
-def test_receive_chain_stays_in_step_over_markers(marker_blocks):
+@pytest.mark.parametrize("size", [8, 4, 2, 1])
+def test_receive_chain_stays_in_step_over_markers(marker_blocks, size):
     """Four markers, whole or damaged: the first blocks are of AM, all others as sent; 58 bits are wrong at most."""
     rng = random.Random(marker_blocks)
     blocks = traffic(rng, 8, 2)
@@ -155,21 +180,24 @@ def test_receive_chain_stays_in_step_over_markers(marker_blocks):
     for n, mark in enumerate(marks):
         if mark and n % 20 == 10:
             carried[8 * n + 3] ^= rng.getrandbits(66)
-    parts = [AlignmentOverwrite(marker_blocks=marker_blocks), Descrambler(marker_blocks=marker_blocks)]
-    beats = simulate(parts, carried, rng, beats=marks)
+    framing = {"marker_blocks": marker_blocks, "blocks_per_word": size}
+    parts = [AlignmentOverwrite(**framing), Descrambler(**framing)]
+    # With short beats they stand the other way round.
+    marks = [bool(n % 8 == 0 and marks[n // 8]) for n in range(0, len(blocks), size)]
+    beats = simulate(parts if size == 8 else parts[::-1], carried, rng, beats=marks, size=size)
     received = flat(beats)
     # The descrambler begins from the scrambler's own state, so not even the first block is wrong.
     assert received == expected
     assert [bool(marker) for _, _, marker in beats] == marks
     # From any other state it is wrong in the first block only.
-    cut = simulate([Descrambler(marker_blocks=marker_blocks)], carried[8:80], rng, beats=[False] * 9)
+    cut = simulate([Descrambler(**framing)], carried[8:80], rng, beats=[False] * 72, size=size)
     assert flat(cut)[0] != blocks[8] and flat(cut)[1:] == blocks[9:80]
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_bit_error_rate_monitor_follows_the_model(seed):
+@pytest.mark.parametrize("seed, size", [(0, 8), (1, 8), (2, 4), (3, 2), (4, 1)])
+def test_bit_error_rate_monitor_follows_the_model(seed, size):
     rng = random.Random(seed)
-    dut = BitErrorRateMonitor(window=400)
+    dut = BitErrorRateMonitor(window=400, blocks_per_word=size)
     expected = model.BitErrorRate(400)
     seen = set()
 
@@ -177,11 +205,11 @@ def test_bit_error_rate_monitor_follows_the_model(seed):
         ctx.set(dut.enable, 1)
         for window in range(40):
             chance = rng.choice((0, 0.1, 0.22, 0.24, 0.26, 0.6))
-            for _ in range(50):
+            for _ in range(400 // size):
                 while rng.random() < 0.1:
                     ctx.set(dut.valid, 0)
                     await ctx.tick()
-                bad = [rng.random() < chance for _ in range(8)]
+                bad = [rng.random() < chance for _ in range(size)]
                 ctx.set(dut.bad, sum(bit << n for n, bit in enumerate(bad)))
                 ctx.set(dut.valid, 1)
                 # Headers of a beat are counted together.
@@ -216,5 +244,11 @@ def test_refuses():
         BitErrorRateMonitor(window=100)
     with pytest.raises(ConfigError, match="marker_interval is 1"):
         PCSConfig(lanes=1, width=20, marker_blocks=16, marker_interval=1)
+    with pytest.raises(ConfigError, match="blocks_per_word is 3"):
+        PCSConfig(lanes=1, width=20, marker_blocks=16, marker_interval=4, blocks_per_word=3)
+    with pytest.raises(ConfigError, match="blocks_per_word is 2; it must be a multiple of the 4 lanes"):
+        PCSConfig(lanes=4, width=20, marker_blocks=16, marker_interval=4, blocks_per_word=2)
+    with pytest.raises(ConfigError, match="blocks_per_word is 2; rates are matched in words of 8 alone"):
+        PCS(PCSConfig(lanes=1, width=20, marker_blocks=16, marker_interval=4, blocks_per_word=2), rate_matching=True)
     with pytest.raises(ConfigError, match="width is 66"):
         LaneReceive(lanes=1, width=66, marker_interval=4, max_skew=0)

@@ -40,6 +40,8 @@ class Transmission:
         self, dut, model: Transmitter, slots: int, *, offer, fault=lambda cycle: LinkFault.OK, ready=lambda: 1
     ):
         self.dut, self.model, self.slots = dut, model, slots
+        self.size = len(dut.beat.p.data) // 64
+        """Blocks in a beat of ``dut``; slots come, and are told of, in tenths all the same."""
         self.offer, self.fault, self.ready = offer, fault, ready
         self.sent: list[Sent] = []
         self.expected: list[tuple] = []
@@ -49,21 +51,25 @@ class Transmission:
     async def testbench(self, ctx):
         """For ``Simulator.add_testbench``."""
         dut, beat, slot, number, cycle = self.dut, 0, None, 0, 0
+        part, octets = 8 // self.size, 8 * self.size
+        beats = BEATS * part
         blocks: list[int] = []
         faults: list[LinkFault] = []
         taken: list[int] = [0]
         while len(self.sent) < self.slots:
             if slot is None:
                 slot = self.offer()
-                number = BEATS - slot.beats if slot else 0
+                number = beats - slot.beats * part if slot else 0
             link_fault = self.fault(cycle)
             ctx.set(dut.link_fault, link_fault)
             ctx.set(dut.beat.valid, slot is not None)
             if slot:
                 ctx.set(dut.beat.p.first, number == 0)
-                ctx.set(dut.beat.p.last, number == BEATS - 1)
+                ctx.set(dut.beat.p.last, number == beats - 1)
                 ctx.set(dut.beat.p.kind, slot.kind)
-                ctx.set(dut.beat.p.data, int.from_bytes(slot.data[64 * number : 64 * number + 64], "little"))
+                ctx.set(
+                    dut.beat.p.data, int.from_bytes(slot.data[octets * number : octets * number + octets], "little")
+                )
             ready = self.ready()
             ctx.set(dut.blocks.ready, ready)
             room = ready or not ctx.get(dut.blocks.valid)
@@ -71,9 +77,9 @@ class Transmission:
             for name in self.events:
                 self.events[name] += ctx.get(getattr(dut, name))
             if ctx.get(dut.blocks.valid) and ready:
-                blocks += unpacked(ctx.get(dut.blocks.p.blocks.as_value()))
+                blocks += unpacked(ctx.get(dut.blocks.p.blocks.as_value()), self.size)
                 if len(blocks) == 80:
-                    self.sent.append(Sent(blocks, faults.pop(0), taken.pop(0)))
+                    self.sent.append(Sent(blocks, faults.pop(0), taken.pop(0) / part))
                     blocks = []
             self._waiting.append(link_fault)
             if room:
@@ -84,14 +90,14 @@ class Transmission:
                         kind = Offer.FLIT if slot.kind == TxKind.DATA and number == 0 else Offer.LINK_DOWN
                     self.expected.append((*self.model.slot(kind, slot.data if slot else b""), slot))
                 assert ctx.get(dut.fault) == faults[-1]
-                beat = (beat + 1) % BEATS
+                beat = (beat + 1) % beats
                 for observed in self._waiting:
                     self.model.observe(Known(LinkFault(observed).value))
                 self._waiting = []
             if slot and ctx.get(dut.beat.ready):
                 taken[-1] += 1
                 number += 1
-                if number == BEATS:
+                if number == beats:
                     slot = None
             if room and beat == 0:
                 taken.append(0)

@@ -2,9 +2,15 @@
 
 import random
 
+from amaranth.hdl import Module
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import Out
 from amaranth.sim import Simulator
 
-from ualink.phy.interface import SlotStatus
+from ualink.config import PhyConfig
+from ualink.phy.beat_joiner import BeatJoiner
+from ualink.phy.interface import RX_BEAT_LAYOUT, SlotStatus
+from ualink.phy.rs_receive import RSReceive
 from ualink_sim.model.phy import rs_blocks as codes
 from ualink_sim.model.phy.rs_receive import Heard, Received
 
@@ -75,13 +81,47 @@ def hostile(rng: random.Random, blocks: int):
 
 
 def packed(blocks: list[int]) -> int:
-    """Eight blocks as the payload of a beat."""
+    """Blocks as the payload of a word."""
     return sum(block << 66 * n for n, block in enumerate(blocks))
 
 
-def unpacked(payload: int) -> list[int]:
-    """The eight blocks in the payload of a beat."""
-    return [payload >> 66 * n & (1 << 66) - 1 for n in range(8)]
+def unpacked(payload: int, size: int = 8) -> list[int]:
+    """The blocks in the payload of a word of ``size``."""
+    return [payload >> 66 * n & (1 << 66) - 1 for n in range(size)]
+
+
+class Receiver(wiring.Component):
+    """An ``RSReceive`` that gives beats, whatever its blocks per word are."""
+
+    def __init__(self, config: PhyConfig):
+        self.size = config.blocks_per_word
+        self._receive = RSReceive(config)
+        self._joiner = BeatJoiner(self.size) if self.size < 8 else None
+        members = self._receive.signature.members
+        super().__init__(
+            {
+                "blocks": members["blocks"],
+                "link_fault": members["link_fault"],
+                "beat": Out(stream.Signature(RX_BEAT_LAYOUT, always_ready=True)),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.receive = receive = self._receive
+        beat = receive.beat
+        if self._joiner is not None:
+            m.submodules.joiner = self._joiner
+            wiring.connect(m, receive.beat, self._joiner.word)
+            beat = self._joiner.beat
+        m.d.comb += [
+            receive.blocks.valid.eq(self.blocks.valid),
+            receive.blocks.p.eq(self.blocks.p),
+            self.link_fault.eq(receive.link_fault),
+            self.beat.valid.eq(beat.valid),
+            self.beat.p.eq(beat.p),
+        ]
+        return m
 
 
 class Beats:
@@ -90,12 +130,16 @@ class Beats:
     def __init__(self):
         self.slots: list[Received] = []
         self.since_last: list[int] = []
+        self.since_beat: list[int] = []
+        """Cycles from ``last`` to ``last``, and from any beat to the next one."""
         self._beats: list[int] = []
         self._open = False
-        self._ended = -1000
+        self._ended = self._came = -1000
 
     def take(self, beat, cycle: int) -> None:
         """One valid beat, in that cycle."""
+        self.since_beat.append(cycle - self._came)
+        self._came = cycle
         if beat.first:
             self._beats, self._open = [], True
         assert self._open
@@ -125,8 +169,8 @@ def run(dut, testbench, *processes) -> None:
 
 
 def receive(dut, blocks: list[int], rng: random.Random | None = None, gaps: float = 0.0):
-    """Bring ``blocks`` to an ``RSReceive``; returns its slots, and ``link_fault`` after each beat of eight blocks."""
-    got, faults, pending = Beats(), [], []
+    """Bring ``blocks`` to a ``Receiver``; returns its slots, and ``link_fault`` after each eighth block."""
+    got, faults, pending, size = Beats(), [], [], dut.size
     blocks = blocks + [codes.IDLE] * (-len(blocks) % 8)
 
     async def testbench(ctx):
@@ -142,13 +186,14 @@ def receive(dut, blocks: list[int], rng: random.Random | None = None, gaps: floa
                 pending.pop(0)
                 faults.append(int(ctx.get(dut.link_fault).value))
 
-        for n in range(0, len(blocks), 8):
+        for n in range(0, len(blocks), size):
             while rng and rng.random() < gaps:
                 ctx.set(dut.blocks.valid, 0)
                 await step()
             ctx.set(dut.blocks.valid, 1)
-            ctx.set(dut.blocks.p.blocks.as_value(), packed(blocks[n : n + 8]))
-            pending.append(cycle + 3)
+            ctx.set(dut.blocks.p.blocks.as_value(), packed(blocks[n : n + size]))
+            if (n + size) % 8 == 0:
+                pending.append(cycle + (3 if size == 8 else 2))
             await step()
         ctx.set(dut.blocks.valid, 0)
         for _ in range(6):

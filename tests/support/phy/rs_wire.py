@@ -11,7 +11,7 @@ FAULTS = (codes.LOCAL_FAULT, codes.REMOTE_FAULT, codes.LINK_INTERRUPTION)
 
 
 class Wire:
-    """One direction: ``send`` eight blocks, ``receive`` eight or none.
+    """One direction: ``send`` some blocks, ``receive`` as many as asked for or none.
 
     Slots with a marker become AM flits. In control flits idles are deleted, and inserted where an idle or an ordered
     set came before; of two equal ordered sets in a row one may be deleted. ``matching`` is the most of a control flit.
@@ -56,8 +56,8 @@ class Wire:
                 del slot[n]
         return slot
 
-    def receive(self) -> list[int] | None:
-        """The next beat for the receiver, if eight blocks have come."""
-        if len(self._waiting) < 8:
+    def receive(self, size: int = 8) -> list[int] | None:
+        """The next word for the receiver, if so many blocks have come."""
+        if len(self._waiting) < size:
             return None
-        return [self._waiting.popleft() for _ in range(8)]
+        return [self._waiting.popleft() for _ in range(size)]

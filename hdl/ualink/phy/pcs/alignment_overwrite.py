@@ -14,8 +14,8 @@ __all__ = ["AlignmentOverwrite"]
 class AlignmentOverwrite(wiring.Component):
     """Replaces ``marker_blocks`` blocks from a beat with ``marker`` on by ``ALIGNMENT_BLOCK``, damaged or not.
 
-    The rest of the flit stays as it was received (ruling R7-05). It stands before the descrambler, which these blocks
-    bypass. Latency one cycle.
+    The rest of the flit stays as it was received (ruling R7-05). It stands before the descrambler, or behind it: these
+    blocks bypass that one. Latency one cycle.
 
     Parameters
     ----------

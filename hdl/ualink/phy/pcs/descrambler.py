@@ -1,6 +1,6 @@
 """The descrambler of the PCS, some blocks a cycle (IEEE 802.3 49.2.10, 82.2.16)."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -8,6 +8,7 @@ from ualink.phy.blocks import BLOCKS_PER_BEAT
 from ualink.phy.pcs.interface import check_framing, pcs_beat_signature
 from ualink.phy.pcs.marker_span import MarkerSpan, span_blocks
 from ualink.phy.pcs.scrambler import PAYLOAD_BITS, SCRAMBLER_BITS
+from ualink.phy.stage import has_register
 
 __all__ = ["Descrambler"]
 
@@ -18,7 +19,8 @@ class Descrambler(wiring.Component):
     """Descrambles the 64 payload bits of each block; sync headers stay as they are.
 
     The first ``marker_blocks`` blocks from a beat with ``marker`` on bypass the descrambler, which does not advance. It
-    synchronises itself: 58 payload bits after the first received one every bit is right. Latency one cycle.
+    synchronises itself: 58 payload bits after the first received one every bit is right. Latency one cycle, with fewer
+    than eight blocks a beat none.
 
     Parameters
     ----------
@@ -54,18 +56,20 @@ class Descrambler(wiring.Component):
             clear_parts.append(Mux(bypass, part, _descrambled(Cat(before, part), bits)))
             before = Mux(bypass, before, part[-SCRAMBLER_BITS:])
         clear = Cat(clear_parts)
-        m.d.sync += self.output.valid.eq(self.input.valid)
-        with m.If(self.input.valid):
-            m.d.sync += [
+        registered = has_register(self._blocks)
+        domain = m.d.sync if registered else m.d.comb
+        domain += self.output.valid.eq(self.input.valid)
+        with m.If(self.input.valid if registered else Const(1)):
+            domain += [
                 self.output.p.marker.eq(self.input.p.marker),
                 self.output.p.codeword.eq(self.input.p.codeword),
             ]
             for n in range(self._blocks):
-                m.d.sync += self.output.p.blocks[n].eq(
+                domain += self.output.p.blocks[n].eq(
                     Cat(self.input.p.blocks[n][:2], clear.word_select(n, PAYLOAD_BITS))
                 )
-            with m.If(~span.whole):
-                m.d.sync += history.eq(payload[-SCRAMBLER_BITS:])
+        with m.If(self.input.valid & ~span.whole):
+            m.d.sync += history.eq(payload[-SCRAMBLER_BITS:])
         return m
 
 

@@ -3,15 +3,16 @@
 from amaranth.hdl import Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.cdc import FFSynchronizer
-from amaranth.lib.fifo import AsyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
 
 from ualink.checks import ConfigError, check_integer
 from ualink.phy.blocks import BLOCKS_PER_BEAT, BLOCKS_PER_FLIT
 from ualink.phy.pcs.block_lock import BlockLock
 from ualink.phy.pcs.interface import check_framing, lane_word_layout
+from ualink.phy.pcs.lane_fifo import lane_fifo
 from ualink.phy.pcs.marker_finder import MarkerFinder
 from ualink.phy.pcs.receive_gearbox import ReceiveGearbox
+from ualink.phy.stage import has_register
 
 __all__ = ["LaneReceive", "receive_depth", "receive_patience"]
 
@@ -80,7 +81,7 @@ class LaneReceive(wiring.Component):
         blocks_per_word: int = BLOCKS_PER_BEAT,
     ):
         check_framing(lanes=lanes, width=width, marker_interval=marker_interval, blocks_per_word=blocks_per_word)
-        self._share = blocks_per_word // lanes
+        self._share, self._wide = blocks_per_word // lanes, has_register(blocks_per_word)
         self._lanes, self._width, self._interval = lanes, width, marker_interval
         self._depth = receive_depth(
             lanes=lanes, max_skew=max_skew, marker_interval=marker_interval, blocks_per_word=blocks_per_word
@@ -104,8 +105,8 @@ class LaneReceive(wiring.Component):
         m.submodules.gearbox = gearbox = ReceiveGearbox(self._width)
         m.submodules.block_lock = block_lock = BlockLock()
         m.submodules.finder = finder = MarkerFinder(lanes=self._lanes, marker_interval=self._interval)
-        m.submodules.fifo = fifo = AsyncFIFOBuffered(
-            width=self._layout.size, depth=self._depth + 1, w_domain="rx", r_domain="sync", exact_depth=True
+        m.submodules.fifo = fifo = lane_fifo(
+            self._wide, width=self._layout.size, depth=self._depth, w_domain="rx", r_domain="sync"
         )
         m.d.comb += [
             gearbox.data.eq(self.rx_data),

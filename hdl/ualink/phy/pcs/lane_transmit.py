@@ -3,12 +3,13 @@
 from amaranth.hdl import Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.cdc import FFSynchronizer
-from amaranth.lib.fifo import AsyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
 
 from ualink.phy.blocks import BLOCK_BITS, BLOCKS_PER_BEAT
 from ualink.phy.pcs.interface import check_framing
+from ualink.phy.pcs.lane_fifo import lane_fifo
 from ualink.phy.pcs.transmit_gearbox import TransmitGearbox
+from ualink.phy.stage import has_register
 
 __all__ = ["FILLER_BLOCK", "TX_DEPTH", "LaneTransmit"]
 
@@ -48,7 +49,8 @@ class LaneTransmit(wiring.Component):
     def __init__(self, *, lanes: int, width: int, blocks_per_word: int = BLOCKS_PER_BEAT):
         check_framing(lanes=lanes, width=width, blocks_per_word=blocks_per_word)
         self._blocks = blocks_per_word // lanes
-        self._depth = TX_DEPTH if blocks_per_word == BLOCKS_PER_BEAT else 2 * TX_DEPTH
+        self._wide = has_register(blocks_per_word)
+        self._depth = TX_DEPTH if self._wide else 2 * TX_DEPTH
         self._width = width
         super().__init__(
             {
@@ -66,8 +68,8 @@ class LaneTransmit(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.gearbox = gearbox = TransmitGearbox(self._width)
-        m.submodules.fifo = fifo = AsyncFIFOBuffered(
-            width=BLOCK_BITS * self._blocks, depth=self._depth + 1, w_domain="sync", r_domain="tx", exact_depth=True
+        m.submodules.fifo = fifo = lane_fifo(
+            self._wide, width=BLOCK_BITS * self._blocks, depth=self._depth, w_domain="sync", r_domain="tx"
         )
         go, drain = Signal(), Signal()
         drained, starved = Signal(), Signal()

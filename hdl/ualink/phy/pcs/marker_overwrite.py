@@ -8,6 +8,7 @@ from ualink.phy.blocks import BLOCK_BITS, BLOCKS_PER_BEAT
 from ualink.phy.pcs.interface import check_framing, pcs_beat_signature
 from ualink.phy.pcs.lane_marker import lane_marker
 from ualink.phy.pcs.marker_span import MarkerSpan, span_blocks
+from ualink.phy.stage import pass_on
 
 __all__ = ["MarkerOverwrite"]
 
@@ -16,7 +17,8 @@ class MarkerOverwrite(wiring.Component):
     """Replaces the first ``marker_blocks`` blocks of each Start flit by board lane markers; nothing is inserted.
 
     Block k of the stream goes to lane k modulo ``lanes``; so block k of a Start flit becomes block k / ``lanes`` of the
-    marker of lane k modulo ``lanes``. Latency one cycle, a beat per cycle. A PCS with the alignment markers of IEEE
+    marker of lane k modulo ``lanes``. Latency one cycle, with fewer than eight blocks a beat none; a
+    beat per cycle. A PCS with the alignment markers of IEEE
     802.3 has another component with these members here.
 
     Parameters
@@ -40,14 +42,8 @@ class MarkerOverwrite(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        step = Signal()
+        domain, loads, step = pass_on(m, self._blocks, self.input, self.output)
         span = MarkerSpan(m, self.input.p.marker, step, self._marker_blocks, self._blocks)
-        m.d.comb += [
-            self.input.ready.eq(~self.output.valid | self.output.ready),
-            step.eq(self.input.ready & self.input.valid),
-        ]
-        with m.If(self.input.ready):
-            m.d.sync += self.output.valid.eq(self.input.valid)
         beats = -(-self._marker_blocks // self._blocks)
         # Of eight blocks a beat, the last one of 20 has a marker in its first half alone: an index past the end is not
         # sent.
@@ -65,11 +61,11 @@ class MarkerOverwrite(wiring.Component):
         # What is not reset otherwise, and has this init, can be set to it by its reset, without a gate for each bit.
         beat = Signal.like(self.input.p, init={"blocks": [first for first, *_ in markers]}, reset_less=True)
         m.d.comb += self.output.p.eq(beat)
-        with m.If(step):
-            m.d.sync += beat.eq(self.input.p)
+        with m.If(loads):
+            domain += beat.eq(self.input.p)
             for n, of_beat in enumerate(markers):
                 with m.If(span.parts[n // span_blocks(self._blocks)]):
-                    m.d.sync += beat.blocks[n].eq(_of_beat(of_beat, span.beat))
+                    domain += beat.blocks[n].eq(_of_beat(of_beat, span.beat))
         return m
 
 

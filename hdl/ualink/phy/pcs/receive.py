@@ -13,6 +13,7 @@ from ualink.phy.pcs.descrambler import Descrambler
 from ualink.phy.pcs.deskew import Deskew
 from ualink.phy.pcs.lane_receive import LaneReceive, receive_depth, receive_patience
 from ualink.phy.pcs.one_lane import OneLane
+from ualink.phy.stage import has_register
 
 __all__ = ["BAD_HEADER_COUNTER_BITS", "ReceiveLaneStatus", "ReceivePCS"]
 
@@ -118,8 +119,10 @@ class ReceivePCS(wiring.Component):
             m.submodules.decoder = self._decoder
             wiring.connect(m, deskew.output, self._decoder.input)
             beats = self._decoder.output
-        wiring.connect(m, beats, overwrite.input)
-        wiring.connect(m, overwrite.output, descrambler.input)
+        # The one that has a register in any case stands last, and takes over what the other gives without one.
+        first, second = (overwrite, descrambler) if has_register(self._blocks) else (descrambler, overwrite)
+        wiring.connect(m, beats, first.input)
+        wiring.connect(m, first.output, second.input)
 
         m.submodules.monitor = monitor = self._monitor
         m.d.comb += [
@@ -129,10 +132,11 @@ class ReceivePCS(wiring.Component):
             self.aligned.eq(deskew.aligned),
             self.hi_ber.eq(monitor.hi_ber),
         ]
-        clear = descrambler.output
-        m.d.sync += self.output.valid.eq(clear.valid | ~deskew.aligned)
+        clear = second.output
+        domain = m.d.sync if has_register(self._blocks) else m.d.comb
+        domain += self.output.valid.eq(clear.valid | ~deskew.aligned)
         for n in range(self._blocks):
-            m.d.sync += self.output.p.blocks[n].eq(
+            domain += self.output.p.blocks[n].eq(
                 Mux(deskew.aligned & ~monitor.hi_ber, clear.p.blocks[n], LOCAL_FAULT_BLOCK)
             )
         return m

@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In, Out
 from ualink.phy.blocks import BLOCK_BITS, BLOCKS_PER_BEAT
 from ualink.phy.pcs.interface import check_framing, pcs_beat_signature
 from ualink.phy.pcs.marker_span import MarkerSpan, span_blocks
+from ualink.phy.stage import pass_on
 
 __all__ = ["PAYLOAD_BITS", "SCRAMBLER_BITS", "Scrambler"]
 
@@ -34,7 +35,8 @@ class Scrambler(wiring.Component):
     """Scrambles the 64 payload bits of each block; sync headers stay as they are.
 
     The first ``marker_blocks`` blocks of a Start flit bypass the scrambler, which does not advance. After reset the 58
-    bits sent before are ones. Latency one cycle, a beat per cycle.
+    bits sent before are ones. Latency one cycle, with fewer than eight
+    blocks a beat none; a beat per cycle.
 
     A LUT of four inputs per bit, as many as there can be: so the longest path of eight blocks goes through fourteen
     of them.
@@ -59,14 +61,10 @@ class Scrambler(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        step = Signal()
+        domain, loads, step = pass_on(m, self._blocks, self.input, self.output)
         span = MarkerSpan(m, self.input.p.marker, step, self._marker_blocks, self._blocks)
         beat = Signal.like(self.input.p, reset_less=True)
-        m.d.comb += [
-            self.input.ready.eq(~self.output.valid | self.output.ready),
-            step.eq(self.input.ready & self.input.valid),
-            self.output.p.eq(beat),
-        ]
+        m.d.comb += self.output.p.eq(beat)
         payload = Cat(self.input.p.blocks[n][2:] for n in range(self._blocks))
         history = Signal(SCRAMBLER_BITS, init=-1)
         bits = span_blocks(self._blocks) * PAYLOAD_BITS
@@ -79,12 +77,10 @@ class Scrambler(wiring.Component):
                 before = behind
             parts.append(_scrambled(m, payload.word_select(n, bits), before, bypass, f"part_{n}"))
         sent = Cat(parts)
-        with m.If(self.input.ready):
-            m.d.sync += self.output.valid.eq(self.input.valid)
-        with m.If(step):
-            m.d.sync += beat.eq(self.input.p)
+        with m.If(loads):
+            domain += beat.eq(self.input.p)
             for n in range(self._blocks):
-                m.d.sync += beat.blocks[n][2:].eq(sent.word_select(n, PAYLOAD_BITS))
-            with m.If(~span.whole):
-                m.d.sync += history.eq(sent[-SCRAMBLER_BITS:])
+                domain += beat.blocks[n][2:].eq(sent.word_select(n, PAYLOAD_BITS))
+        with m.If(step & ~span.whole):
+            m.d.sync += history.eq(sent[-SCRAMBLER_BITS:])
         return m

@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In, Out
 from ualink.phy.blocks import BLOCKS_PER_BEAT, BLOCKS_PER_FLIT, START_BLOCK
 from ualink.phy.interface import blocks_layout
 from ualink.phy.pcs.interface import pcs_beat_signature
+from ualink.phy.stage import pass_on
 
 __all__ = ["StartDetector"]
 
@@ -18,7 +19,7 @@ class StartDetector(wiring.Component):
     or, where a beat has fewer blocks, with a beat of none but them that does not follow on another one; the
     reconciliation sublayer sends such blocks by eights alone. ``codeword`` is set on that beat and where 80 blocks have
     passed since the last one, on none before the first Start flit; a Start flit anywhere begins a new group. Latency
-    one cycle, a beat per cycle.
+    one cycle, with fewer than eight blocks a beat none; a beat per cycle.
 
     Parameters
     ----------
@@ -48,24 +49,23 @@ class StartDetector(wiring.Component):
         m.d.comb += [
             starts.eq(Cat(blocks[n] == START_BLOCK for n in range(self._blocks)).all()),
             last.eq(beat == beats - 1),
-            self.input.ready.eq(~self.output.valid | self.output.ready),
         ]
+        domain, loads, step = pass_on(m, self._blocks, self.input, self.output)
         if self._blocks == BLOCKS_PER_BEAT:
             m.d.comb += start.eq(starts)
         else:
             started = Signal()
             m.d.comb += start.eq(starts & ~started)
-            with m.If(self.input.ready & self.input.valid):
+            with m.If(step):
                 m.d.sync += started.eq(starts)
-        with m.If(self.input.ready):
-            m.d.sync += self.output.valid.eq(self.input.valid)
-        with m.If(self.input.ready & self.input.valid):
-            m.d.sync += [
+        with m.If(loads):
+            domain += [
                 self.output.p.blocks.eq(blocks),
                 self.output.p.marker.eq(start),
                 self.output.p.codeword.eq(start | (synchronised & (beat == 0))),
-                beat.eq(beat + 1),
             ]
+        with m.If(step):
+            m.d.sync += beat.eq(beat + 1)
             with m.If(start):
                 m.d.sync += [synchronised.eq(1), beat.eq(1)]
             with m.Elif(last):

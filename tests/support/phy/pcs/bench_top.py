@@ -5,7 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ualink.lib.forward import forward
-from ualink.phy.interface import BLOCKS_LAYOUT
+from ualink.phy.interface import blocks_layout
 from ualink.phy.pcs.config import PCSConfig
 from ualink.phy.pcs.pcs import PCS
 from ualink.phy.pcs.receive import ReceiveLaneStatus
@@ -14,9 +14,11 @@ from ualink.phy.serdes.interface import LaneWordsSignature
 FRAMING = {"marker_blocks": 16, "marker_interval": 4, "max_skew": 32, "ber_window": 4000}
 WIDTHS = {1: 20, 2: 40, 4: 16}
 """Bits of a word by number of lanes: one PCS each."""
+NARROW = {1: 2, 2: 4}
+"""Blocks a word, by number of lanes, of PCSs with fewer than eight."""
 MATCHING = "matching"
 """The port with a PCS of one lane that matches rates."""
-PORTS = (*(f"x{lanes}" for lanes in WIDTHS), MATCHING)
+PORTS = (*(f"x{lanes}" for lanes in WIDTHS), *(f"narrow{lanes}" for lanes in NARROW), MATCHING)
 STATUS = ("aligned", "hi_ber", "running", "underflow", "tx_ready", "rate_errors")
 
 
@@ -25,16 +27,17 @@ class BenchPort(wiring.Component):
     bit of ``tx_clock`` and ``rx_clock`` is a lane's clock. With ``rate_matching`` blocks are in the clock
     ``rs_clock``."""
 
-    def __init__(self, lanes: int, rate_matching: bool = False):
-        width = WIDTHS[lanes]
+    def __init__(self, lanes: int, blocks_per_word: int = 8, rate_matching: bool = False):
+        width, blocks = WIDTHS[lanes], blocks_layout(blocks_per_word)
         self._rate_matching = rate_matching
-        self._dut = PCS(PCSConfig(lanes=lanes, width=width, **FRAMING), rate_matching=rate_matching)
+        config = PCSConfig(lanes=lanes, width=width, blocks_per_word=blocks_per_word, **FRAMING)
+        self._dut = PCS(config, rate_matching=rate_matching)
         super().__init__(
             {
-                "sent": In(BLOCKS_LAYOUT.size),
+                "sent": In(blocks.size),
                 "sent_valid": In(1),
                 "sent_ready": Out(1),
-                "received": Out(BLOCKS_LAYOUT.size),
+                "received": Out(blocks.size),
                 "received_valid": Out(1),
                 "ber_monitor": In(1),
                 "clear": In(1),
@@ -74,10 +77,12 @@ class BenchPort(wiring.Component):
 
 
 class BenchTop(wiring.Component):
-    """A ``BenchPort`` for each of ``PORTS``: x1, x2 and x4 have 1, 2 and 4 lanes."""
+    """A ``BenchPort`` for each of ``PORTS``: x1, x2 and x4 have 1, 2 and 4 lanes, narrow1 and narrow2 as many and short
+    words."""
 
     def __init__(self):
         self._ports = {f"x{lanes}": BenchPort(lanes) for lanes in WIDTHS}
+        self._ports |= {f"narrow{lanes}": BenchPort(lanes, blocks) for lanes, blocks in NARROW.items()}
         self._ports[MATCHING] = BenchPort(1, rate_matching=True)
         super().__init__({name: Out(port.signature) for name, port in self._ports.items()})
 

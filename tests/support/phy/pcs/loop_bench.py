@@ -7,7 +7,7 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, Timer
 
-from support.phy.pcs.bench_top import FRAMING, MATCHING, PORTS, WIDTHS
+from support.phy.pcs.bench_top import FRAMING, MATCHING, NARROW, PORTS, WIDTHS
 from support.phy.pcs.loop_wire import Wire
 from ualink_sim.model.phy import pcs as model
 
@@ -32,6 +32,8 @@ SYNC_PS = 40_000
 WAYS = ("tx", "rx")
 LANE_PS = {1: 1_920, 2: 7_000, 4: 6_000}
 """Periods at which the core has some tenths more than the lanes take; 200 ppm faster they are half of the time."""
+SHORT_WORDS = bool(os.environ.get("SHORT_WORDS"))
+"""The PCSs are those with fewer than eight blocks a word, whose lanes are slower by as much."""
 
 
 def control(start: bool, fault: bool) -> list[int]:
@@ -60,11 +62,13 @@ class Bench:
     ):
         self.rng = random.Random(seed)
         self.dut, self.lanes, self.width = dut, lanes, WIDTHS[lanes]
-        self.port = MATCHING if matching else f"x{lanes}"
+        self.blocks = NARROW[lanes] if SHORT_WORDS else 8
+        self.port = MATCHING if matching else f"{'narrow' if SHORT_WORDS else 'x'}{lanes}"
         self.partner = self
         self.source = crossed or list(range(lanes))
         self.wires = [Wire(self.rng, delay) for delay in delays or [3] * lanes]
-        self.period = LANE_PS[lanes] - LANE_PS[lanes] * faster // 1_000_000
+        period = LANE_PS[lanes] * 8 // self.blocks
+        self.period = period - period * faster // 1_000_000
         self.sent: list[int] = []
         self.beats: list[list[int]] = []
         self.aligned: list[bool] = []
@@ -137,12 +141,12 @@ class Bench:
             self.cycles += 1
             if int(arrived.value):
                 word = int(received.value)
-                self.beats.append([word >> 66 * n & (1 << 66) - 1 for n in range(8)])
+                self.beats.append([word >> 66 * n & (1 << 66) - 1 for n in range(self.blocks)])
                 self.aligned.append(bool(int(aligned.value)))
             if offered is None and self.offers:
                 if not waiting:
                     slot = self.next_slot()
-                    waiting = [slot[n : n + 8] for n in range(0, SLOT, 8)]
+                    waiting = [slot[n : n + self.blocks] for n in range(0, SLOT, self.blocks)]
                 offered = waiting.pop(0)
                 sent.value = sum(block << 66 * n for n, block in enumerate(offered))
                 valid.value = 1
@@ -189,7 +193,7 @@ class Bench:
         """What was received in one piece, between Local Faults: all of it, whatever else."""
         found: list[list[int]] = [[]]
         for beat in self.beats:
-            if beat == [model.LOCAL_FAULT_BLOCK] * 8:
+            if beat == [model.LOCAL_FAULT_BLOCK] * self.blocks:
                 if found[-1]:
                     found.append([])
             else:

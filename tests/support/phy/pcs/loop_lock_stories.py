@@ -81,7 +81,7 @@ async def a_lane_without_signal_is_a_local_fault(dut, lanes):
     assert bench.lane(lanes - 1, "ready") == 0
     before = len(bench.beats)
     await bench.slots_later(INTERVAL)
-    assert set(map(tuple, bench.beats[before + 2 :])) == {(model.LOCAL_FAULT_BLOCK,) * 8}
+    assert set(map(tuple, bench.beats[before + 2 :])) == {(model.LOCAL_FAULT_BLOCK,) * bench.blocks}
     bench.clocked = (1 << lanes) - 1
     await bench.slots_later(1)
     bench.signal(f"lanes__{lanes - 1}__rx_ready").value = 1
@@ -131,7 +131,7 @@ async def too_much_skew_is_never_taken_for_alignment(dut, lanes):
     bench = await Bench(dut, lanes, 9, delays=delays).begin()
     await bench.slots_later(6 * INTERVAL)
     bench.end()
-    assert set(map(tuple, bench.beats)) == {(model.LOCAL_FAULT_BLOCK,) * 8}
+    assert set(map(tuple, bench.beats)) == {(model.LOCAL_FAULT_BLOCK,) * bench.blocks}
     assert all(bench.lane(n, "marker_lock") for n in range(lanes))
 
 
@@ -142,5 +142,5 @@ async def two_lanes_of_the_same_number_are_never_aligned(dut, lanes):
     bench = await Bench(dut, lanes, 10, crossed=[0, *range(lanes - 1)]).begin()
     await bench.slots_later(5 * INTERVAL)
     bench.end()
-    assert set(map(tuple, bench.beats)) == {(model.LOCAL_FAULT_BLOCK,) * 8}
+    assert set(map(tuple, bench.beats)) == {(model.LOCAL_FAULT_BLOCK,) * bench.blocks}
     assert [bench.lane(n, "number") for n in range(lanes)] == [0, *range(lanes - 1)]

@@ -26,7 +26,7 @@ async def receives_over_crossed_and_late_lanes(dut, lanes):
     chosen = setting(lanes, 2)
     bench = await Bench(dut, lanes, 2, **chosen).begin()
     await bench.until_aligned()
-    assert set(map(tuple, bench.beats)) == {(model.LOCAL_FAULT_BLOCK,) * 8}
+    assert set(map(tuple, bench.beats)) == {(model.LOCAL_FAULT_BLOCK,) * bench.blocks}
     await bench.slots_later(4 * INTERVAL)
     bench.end()
     (stretch,) = bench.stretches()
