@@ -22,6 +22,8 @@ from ualink.config import (
         (lambda: StationConfig(ports=3), ("station.ports", "3", "1, 2, 4")),
         (lambda: DLConfig(replay_depth=256), ("dl.replay_depth", "256", "255")),
         (lambda: DLConfig(explicit_cadence=0), ("dl.explicit_cadence", "0")),
+        (lambda: DLConfig(cycles_per_beat=3), ("dl.cycles_per_beat", "3", "1, 2, 4")),
+        (lambda: DLConfig(cycles_per_beat=True), ("dl.cycles_per_beat", "True")),
         (lambda: Credits(pool=-1), ("credits.pool", "-1")),
         (lambda: Credits(vc=(1, 2, 3)), ("credits.vc", "four")),
         (lambda: Credits(vc=5), ("credits.vc", "5", "four")),

@@ -140,6 +140,32 @@ def test_a_stall_beside_a_message():
     Bench(latency=LATENCY, seed=2).run(story)
 
 
+@pytest.mark.req("DL-182", "DL-177")
+def test_a_stall_beside_what_is_withheld():
+    """Around the end of the slot after a spoilt flit: no DL flit goes after that flit, and no slot is half of one."""
+
+    async def story(bench, ctx):
+        a, b = bench.ends
+        down = None
+        for offset in (None, *range(-4, 3)):
+            await bench.bring_up(ctx)
+            await bench.until(ctx, lambda: len(a.slots[-1].data) == 64 * 4)
+            start, mark = bench.cycle, len(a.slots)
+            a.to_send.append((0xBAD, 0))
+            a.error = 1
+            a.stalls = () if offset is None else (start + down + offset,)
+            await bench.until(ctx, lambda: a.status(ctx, "link_state") == LinkState.IDLE)
+            down = down or bench.cycle - start
+            a.error = 0
+            await bench.step(ctx, 15)
+            *_, last = (slot for slot in a.slots[mark - 1 :] if slot.kind == TxKind.DATA.value)
+            assert not crc_ok(bytes(last.data)) and not b.received
+            assert {slot.kind for slot in a.slots[a.slots.index(last) + 1 :]} == {TxKind.IDLE.value}
+            await bench.until(ctx, lambda: not ctx.get(b.link.online))
+
+    Bench(latency=LATENCY, seed=4).run(story)
+
+
 @pytest.mark.req("DL-170", "DL-171", "DL-177")
 def test_a_stall_beside_the_end_of_the_link():
     """A fault in the middle of traffic, with the stall from there on: nothing of before comes after it."""

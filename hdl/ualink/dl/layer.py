@@ -135,7 +135,8 @@ class DataLink(wiring.Component):
         contained = transmit.egress_error & link.flits
         with m.If(contained):
             m.d.sync += withheld.eq(1)
-        with m.If(link.flush):
+        # Not before the last beat of that slot has gone: it may wait for the wire into the next one.
+        with m.If(link.flush & transmit.slot_end):
             m.d.sync += withheld.eq(0)
         m.d.comb += [
             blocks.pacer.pace.eq(self.config.pace),

@@ -312,6 +312,62 @@ def test_error_is_reported_with_every_dl_flit_that_holds_bytes_of_the_marked_fli
     assert [flit["error"] for flit in run.flits] == [True, True, True, False]
 
 
+@pytest.mark.parametrize("n", [2, 4])
+@pytest.mark.parametrize("beats", [0, 1, 9])
+def test_flush_in_each_cycle_of_a_beat(n, beats):
+    """``beats`` have gone and the next is being made, or waits: none of it is left in the DL flit after the flush."""
+    dut = Packer(n)
+    rng = random.Random(beats)
+    flits = random_flits(rng, 40)
+
+    async def bench(ctx):
+        for name in ("accept_one", "accept_two", "channel_online"):
+            ctx.set(getattr(dut, name), 1)
+        for cycle in range(n + 2):
+            ctx.set(dut.flit.valid, 1)
+            ctx.set(dut.message.valid, 1)
+            ctx.set(dut.message.payload, 0xFFFF_FFFF)
+            ctx.set(dut.beat.ready, 1)
+            gone = 0
+            while gone < beats:
+                ctx.set(dut.flit.p, flit_payload(flits[gone], error=True))
+                gone += ctx.get(dut.beat.valid)
+                await ctx.tick()
+            ctx.set(dut.beat.ready, 0)
+            for _ in range(cycle):
+                await ctx.tick()
+            ctx.set(dut.flush, 1)
+            assert not ctx.get(dut.flit.ready) and not ctx.get(dut.message.ready)
+            await ctx.tick()
+            assert not ctx.get(dut.beat.valid)
+            ctx.set(dut.flush, 0)
+            ctx.set(dut.message.valid, 0)
+            ctx.set(dut.beat.ready, 1)
+            ctx.set(dut.flit.p, flit_payload(flits[20 + cycle]))
+            assert not ctx.get(dut.flit.ready)
+            await ctx.tick()
+            assert ctx.get(dut.flit.ready)
+            wire, wait = b"", 0
+            while len(wire) < 640:
+                *_, valid, beat = await ctx.tick().sample(dut.beat.valid, dut.beat.p)
+                ctx.set(dut.flit.valid, 0)
+                wait += 1
+                if valid:
+                    assert wait == (n if wire else n + 1) and beat.first == (not wire) and not beat.error
+                    wire, wait = wire + beat.data.to_bytes(64, "little"), 0
+            packed = dl_packing.Packer().pack([flits[20 + cycle]] + [None] * 9)
+            assert wire == packed.flit().encode()[:636] + bytes(4)
+            ctx.set(dut.flush, 1)
+            await ctx.tick()
+            ctx.set(dut.flush, 0)
+            await ctx.tick()
+
+    sim = Simulator(dut)
+    sim.add_clock(1e-9)
+    sim.add_testbench(bench)
+    sim.run()
+
+
 def test_flush_starts_again_without_carry_over():
     dut = Packer()
     rng = random.Random(14)

@@ -28,6 +28,17 @@ CONTROL = {
 }
 """Control state and where an upset in it must be found, whichever bit it is."""
 
+CONTROL_IN_STEPS = {
+    ("packer", "state", "q"): "egress",
+    ("packer", "steps", "state", "q"): "egress",
+    ("packer", "steps", "state", "parity"): "egress",
+    ("receive_buffer", "state", "q"): "ingress",
+    ("unpacker", "state", "q"): "ingress",
+    ("unpacker", "steps", "state", "q"): "ingress",
+    ("unpacker", "steps", "state", "parity"): "ingress",
+}
+"""The same where beats are made in steps."""
+
 DATA = {
     ("packer", "tail"): "egress",
     ("packer", "beat__payload"): "egress",
@@ -54,6 +65,16 @@ def test_control_state(path):
     for _ in range(3):
         outcome = bench().run(rng, strike_at(rng, bench().find(*path)))
         assert getattr(outcome, CONTROL[path]), outcome.where
+
+
+@pytest.mark.req("DL-179", "DL-181", "DL-182")
+@pytest.mark.parametrize("path", CONTROL_IN_STEPS, ids=".".join)
+def test_control_state_in_steps(path):
+    """In any cycle of a beat."""
+    rng = random.Random(".".join(path))
+    for _ in range(3):
+        outcome = bench(4).run(rng, strike_at(rng, bench(4).find(*path)))
+        assert getattr(outcome, CONTROL_IN_STEPS[path]), outcome.where
 
 
 @pytest.mark.req("DL-179", "DL-181", "DL-182")
@@ -106,4 +127,14 @@ def test_random_upsets():
     """Any bit that the blocks remember, at any time: found, or without effect."""
     rng = random.Random(2)
     outcomes = [bench().run(rng, strike_at(rng, rng.choice(bench().places))) for _ in range(16)]
+    assert any(outcome.egress for outcome in outcomes) and any(outcome.ingress for outcome in outcomes)
+
+
+@pytest.mark.req("DL-179", "DL-181", "DL-182")
+def test_random_upsets_in_steps():
+    """Of what the steps themselves remember, bytes on their way as well."""
+    rng = random.Random(5)
+    assert not bench(4).run(rng, lambda ctx, loop: "nothing").egress
+    places = [place for place in bench(4).places if place.path[0] in ("packer", "unpacker")]
+    outcomes = [bench(4).run(rng, strike_at(rng, rng.choice(places))) for _ in range(10)]
     assert any(outcome.egress for outcome in outcomes) and any(outcome.ingress for outcome in outcomes)

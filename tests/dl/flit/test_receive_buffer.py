@@ -5,6 +5,7 @@ import random
 import pytest
 from amaranth.sim import Simulator
 
+from support.tl.flits import byte_parity
 from ualink.dl.flit.receive_buffer import ReceiveBuffer
 
 
@@ -50,6 +51,53 @@ def test_random(delay, gaps):
         assert len(expected) > 200
 
     run(bench, dut)
+
+
+@pytest.mark.req("DL-156", "DL-180")
+@pytest.mark.parametrize("n", [2, 4])
+@pytest.mark.parametrize("gaps", [0.0, 0.3])
+def test_random_in_steps(n, gaps):
+    """Beats ``n`` cycles apart or more, verdicts early and as late as may be, control slots of one beat in between."""
+    rng = random.Random(n)
+    for delay in (1, n + 1, 8 * n - 1):
+        dut = ReceiveBuffer(n)
+
+        async def bench(ctx, delay=delay, dut=dut):
+            verdicts, expected = {}, {}
+            slot, wait = [], 0
+            control = quiet = False
+            for cycle in range(130 * n):
+                # Two last beats are eight beats apart or more.
+                if not slot and not wait and not control and rng.random() < 0.3:
+                    control, quiet = True, 7 * n
+                index = len(slot)
+                valid = not wait and rng.random() >= gaps and not quiet
+                wait = n - 1 if valid else max(wait - 1, 0)
+                quiet = max(quiet - 1, 0)
+                ctx.set(dut.rx.valid, valid)
+                ctx.set(dut.rx.p.data, rng.getrandbits(512))
+                if valid:
+                    slot.append(ctx.get(dut.rx.p.data))
+                    ctx.set(dut.rx.p.first, index == 0)
+                    ctx.set(dut.rx.p.last, index == 9 or control)
+                    if control:
+                        control, slot = False, []
+                    elif index == 9:
+                        verdicts[cycle + delay] = rng.random() < 0.8
+                        if verdicts[cycle + delay]:
+                            for k, beat in enumerate(slot):
+                                expected[cycle + delay + 1 + n * k] = (beat, k == 0, k == 9)
+                        slot = []
+                ctx.set(dut.accept, verdicts.get(cycle, 0))
+                assert ctx.get(dut.beat.valid) == (cycle in expected)
+                if cycle in expected:
+                    p = dut.beat.p
+                    assert (ctx.get(p.data), ctx.get(p.first), ctx.get(p.last)) == expected[cycle]
+                    assert ctx.get(p.parity) == byte_parity(expected[cycle][0])
+                await ctx.tick()
+            assert len(expected) > 30
+
+        run(bench, dut)
 
 
 def test_flush_and_broken_slots():

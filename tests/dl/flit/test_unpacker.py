@@ -151,6 +151,43 @@ def test_last_half_segment_does_not_wait_for_the_next_flit():
     assert events == [("flit", beat_cycles[9] + 1, *flit)]
 
 
+@pytest.mark.parametrize("n", [2, 4])
+def test_latency_in_steps(n):
+    """TL flits and messages of one half segment each: the part that has the last sector is taken in one of the ``n``
+    cycles from the beat that completes the half segment on, for the last one as many cycles later."""
+    flit = random_flits(random.Random(7), 1)[0]
+    cases = [([None] * 8 + [flit, None], [None] * 5, n), ([flit] + [None] * 9, [None] * 5, n)]
+    for ticks, messages, delay in cases:
+        packed = dl_packing.Packer().pack(ticks, messages).flit()
+        events, beat_cycles = unpack([packed.encode()], n=n)
+        completed = beat_cycles[9 if ticks[8] else 1]
+        assert events == [("flit", completed + delay, *flit)]
+    packed = dl_packing.Packer().pack([None] * 9 + [flit], [1, None, None, None, 2]).flit()
+    rest = dl_packing.Packer().pack([flit] + [None] * 9).flit()
+    events, beat_cycles = unpack([packed.encode(), rest.encode()], n=n)
+    assert [event[:2] for event in events if event[0] == "message"] == [
+        ("message", beat_cycles[1] + 1),
+        ("message", beat_cycles[9] + 1),
+    ]
+
+
+@pytest.mark.parametrize("n", [2, 4])
+@pytest.mark.parametrize("beats_in_hand", [4, 10])
+def test_flush_in_each_cycle_of_a_beat(beats_in_hand, n):
+    rng = random.Random(8)
+    packer = dl_packing.Packer()
+    before = packer.pack(random_flits(rng, 10)).flit()
+    cut = packer.pack(random_flits(rng, 10)).flit().encode()[: 64 * beats_in_hand]
+    packer.flush()
+    after = [packer.pack(random_flits(rng, 10)).flit()]
+    flush_at = BEATS + beats_in_hand - 1
+    flits = [before.encode(), cut, *(flit.encode() for flit in after)]
+    for later in range(n):
+        events, beat_cycles = unpack(flits, flush_at=flush_at, flush_later=later, n=n)
+        flushed = beat_cycles[flush_at] + later
+        assert by_kind([event for event in events if event[1] > flushed]) == model_unpack(after)
+
+
 @pytest.mark.parametrize("beats_in_hand", [1, 4, 10])
 def test_flush_drops_what_came_in_part(beats_in_hand):
     rng = random.Random(8)
@@ -189,20 +226,21 @@ def test_packer_to_unpacker_is_identity():
 
 
 @pytest.mark.req("DL-179")
+@pytest.mark.parametrize("n", [1, 2, 4])
 @pytest.mark.parametrize(("byte", "kind"), [(64 + 3, "header"), (128 + 4, "message"), (5 * 64 + 3, "header"), (37, "")])
-def test_bad_parity_of_what_is_used_here(byte, kind):
+def test_bad_parity_of_what_is_used_here(byte, kind, n):
     """Of a segment header or a message: a fault; of a byte of a TL flit: nothing, its parity goes on with it."""
     rng = random.Random(byte)
     packer = dl_packing.Packer()
     flit = packer.pack(random_flits(rng, 10), [None, rng.getrandbits(32), None, None, None]).flit()
-    events, beat_cycles = unpack([flit.encode()], bad_parity={byte})
+    events, beat_cycles = unpack([flit.encode()], bad_parity={byte}, n=n)
     faults = [event[1] for event in events if event[0] == "fault"]
     messages = [event for event in events if event[0] == "message"]
     beat = byte // 64
     if kind == "header":
         # Once for each half of the segment, each time in the cycle in which what it says comes out.
-        assert faults == [beat_cycles[beat] + 1, beat_cycles[beat] + 2] and len(messages) == (beat != 1 or 1)
+        assert faults == [beat_cycles[beat] + 1, beat_cycles[beat + 1] + 1] and len(messages) == (beat != 1 or 1)
     elif kind == "message":
-        assert faults == [beat_cycles[beat] + 2] and not messages
+        assert faults == [beat_cycles[beat + 1] + 1] and not messages
     else:
         assert not faults and len(messages) == 1

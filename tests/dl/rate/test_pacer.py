@@ -84,6 +84,42 @@ def test_bounds_at_one_rate(rate):
         assert_bounds([went for went, *_ in seen[1:]], rate, saturated=offered == ALWAYS)
 
 
+@pytest.mark.req("DL-008", "DL-050", "DL-051", "DL-108")
+@pytest.mark.parametrize("rate", [3_125, 15_626, 31_249, FULL_RATE])
+def test_ticks_that_are_told(rate):
+    """A flit goes in any cycle of its tick, and no other until the next."""
+    rng = random.Random(rate)
+    dut = Pacer(told=True)
+    seen = []
+
+    async def bench(ctx):
+        ctx.set(dut.partner_rate, rate)
+        await ctx.tick()
+        offering = False
+        for _ in range(300):
+            cycles = rng.randrange(1, 6)
+            room_from = rng.choice([None, *range(cycles)])
+            offering = offering or rng.random() < 0.8
+            ctx.set(dut.flit_in.valid, offering)
+            went = 0
+            for cycle in range(cycles):
+                ctx.set(dut.tick, cycle == cycles - 1)
+                # Room for more than one flit.
+                ctx.set(dut.flit_out.ready, room_from is not None and cycle >= room_from)
+                went += ctx.get(dut.flit_out.valid & dut.flit_out.ready)
+                await ctx.tick()
+            assert went < 2
+            seen.append((bool(went), offering, room_from is not None, rate))
+            offering = offering and not went
+
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-9)
+    simulator.add_testbench(bench)
+    simulator.run()
+    agrees_with_model(seen)
+    assert_bounds([went for went, *_ in seen], rate, saturated=False)
+
+
 @pytest.mark.req("DL-114")
 @pytest.mark.parametrize("limits", [{}, {"partner_rate": 31_250}, {"pace": 65_535, "partner_rate": 40_000}])
 def test_full_rate_passes_every_flit_at_once(limits):

@@ -118,10 +118,18 @@ class PackerRun:
         raise AssertionError("the packer stopped")
 
 
-def unpack(flits: list[bytes], *, gaps: random.Random | None = None, flush_at: int | None = None, bad_parity=(), n=1):
-    """Feed flits, 640 bytes or whole beats less, to an Unpacker: with gaps now and then when ``gaps`` is given, with a
-    flush beside beat ``flush_at``, with wrong parity over the bytes ``bad_parity``, counted from the first flit's, the
-    beats ``n`` cycles apart or more.
+def unpack(
+    flits: list[bytes],
+    *,
+    gaps: random.Random | None = None,
+    flush_at: int | None = None,
+    bad_parity=(),
+    n=1,
+    flush_later=0,
+):
+    """Feed flits, 640 bytes or whole beats less, to an Unpacker, beats ``n`` cycles apart or more: with gaps now and
+    then when ``gaps`` is given, with a flush beside beat ``flush_at`` or ``flush_later`` cycles after it, with wrong
+    parity over the bytes ``bad_parity``, counted from the first flit's.
 
     Returns its events, ``("flit", cycle, bytes, message)``, ``("message", cycle, dword)``, ``("format_error", cycle)``,
     ``("fault", cycle)``, and the cycle of each beat.
@@ -151,9 +159,9 @@ def unpack(flits: list[bytes], *, gaps: random.Random | None = None, flush_at: i
 
         anything = gaps or random.Random(n)
 
-        async def gap():
+        async def gap(later=None):
             ctx.set(dut.beat.valid, 0)
-            ctx.set(dut.flush, 0)
+            ctx.set(dut.flush, later == flush_later and flush_at == len(beat_cycles) - 1)
             ctx.set(dut.beat.p, {"data": anything.getrandbits(512), "parity": 0, "first": 1, "last": 1})
             await step()
 
@@ -166,11 +174,11 @@ def unpack(flits: list[bytes], *, gaps: random.Random | None = None, flush_at: i
                 parity = byte_parity(data)
                 parity ^= sum(1 << byte % 64 for byte in bad_parity if byte // 64 == len(beat_cycles))
                 ctx.set(dut.beat.p, {"data": data, "parity": parity, "first": place == 0, "last": place == BEATS - 1})
-                ctx.set(dut.flush, flush_at == len(beat_cycles))
+                ctx.set(dut.flush, flush_at == len(beat_cycles) and not flush_later)
                 beat_cycles.append(cycle)
                 await step()
-                for _ in range(n - 1):
-                    await gap()
+                for later in range(1, n):
+                    await gap(later)
         ctx.set(dut.beat.valid, 0)
         for _ in range(3 * n):
             await step()

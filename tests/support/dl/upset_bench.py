@@ -21,7 +21,7 @@ from ualink.dl.replay.sequence import RESET_SEQ, SEQ_BITS, next_seq
 from ualink.dl.replay.transmit import ReplayTransmit
 from ualink.phy.interface import BEATS_PER_FLIT, TxKind
 
-EXEMPT = ("scheduler", "partner")
+EXEMPT = ("scheduler", "partner", "partner_pace")
 """Submodules whose upsets are not counted here: the header scheduler belongs to the replay itself, the partner to the
 bench."""
 
@@ -67,14 +67,31 @@ class Verdict(wiring.Component):
         return m
 
 
-class Loop(wiring.Component):
-    """What a side sends comes back to it; ``replay`` has all unacknowledged flits sent again."""
+class Pace(wiring.Component):
+    """Every ``n``-th cycle."""
 
-    def __init__(self):
-        self.packer = Packer()
+    def __init__(self, n: int):
+        self._n = n
+        super().__init__({"now": Out(1)})
+
+    def elaborate(self, platform):
+        m = Module()
+        count = Signal(range(self._n))
+        m.d.sync += count.eq(count + 1)
+        m.d.comb += self.now.eq(count == 0)
+        return m
+
+
+class Loop(wiring.Component):
+    """What a side sends comes back to it, a beat every ``n`` cycles; ``replay`` has all unacknowledged flits sent
+    again."""
+
+    def __init__(self, n=1):
+        self.n = n
+        self.packer = Packer(n)
         self.transmit = ReplayTransmit(DLConfig(replay_depth=4))
-        self.receive_buffer = ReceiveBuffer()
-        self.unpacker = Unpacker()
+        self.receive_buffer = ReceiveBuffer(n)
+        self.unpacker = Unpacker(n)
         self.containment = IngressContainment()
         super().__init__(
             {
@@ -113,7 +130,14 @@ class Loop(wiring.Component):
         with m.Else():
             m.d.comb += seq.eq(next_seq(transmit.tx_last_seq))
         seq_offered = Signal(SEQ_BITS)
-        m.d.sync += seq_offered.eq(seq)
+        with m.If(transmit.beat.ready):
+            m.d.sync += seq_offered.eq(seq)
+        if self.n == 1:
+            m.d.comb += transmit.beat.ready.eq(1)
+        else:
+            m.submodules.partner_pace = pace = Pace(self.n)
+            m.d.comb += transmit.beat.ready.eq(pace.now)
+        passes = transmit.beat.valid & transmit.beat.ready
         connect(m, containment.flit, flipped(self.rx_flit))
         m.d.comb += [
             packer.message.valid.eq(self.message_valid),
@@ -127,12 +151,11 @@ class Loop(wiring.Component):
             transmit.rx_last_ack.eq(verdict.acked),
             transmit.replay.eq(self.replay & (transmit.held != 0)),
             transmit.replay_from.eq(next_seq(verdict.acked)),
-            transmit.beat.ready.eq(1),
-            buffer.rx.valid.eq(transmit.beat.valid),
+            buffer.rx.valid.eq(passes),
             buffer.rx.p.data.eq(transmit.beat.p.data),
             buffer.rx.p.first.eq(transmit.beat.p.first),
             buffer.rx.p.last.eq(transmit.beat.p.last),
-            verdict.ended.eq(transmit.beat.valid & transmit.beat.p.last & (transmit.beat.p.kind == TxKind.DATA)),
+            verdict.ended.eq(passes & transmit.beat.p.last & (transmit.beat.p.kind == TxKind.DATA)),
             verdict.invert.eq(transmit.invert),
             verdict.header.eq(transmit.beat.p.data[bit : bit + 24]),
             verdict.seq.eq(seq_offered),
@@ -166,10 +189,11 @@ class Outcome:
 
 
 class LoopBench:
-    """A loop elaborated once; ``run`` starts each time from reset."""
+    """A loop elaborated once; ``run`` starts each time from reset. All its times are those of beats, ``n`` cycles."""
 
-    def __init__(self):
-        self.loop = Loop()
+    def __init__(self, n=1):
+        self.n = n
+        self.loop = Loop(n)
         fragment, registers, memories = collect(self.loop)
         self.places = [
             place for place in (*registers, *memories) if len(place.path) > 1 and not set(EXEMPT) & set(place.path)
@@ -185,15 +209,17 @@ class LoopBench:
 
     def run(self, rng: random.Random, strike, *, cycles=95, at=None, replays=(25, 32, 40)) -> Outcome:
         """Send random TL flits, have those in TxReplay sent again in the cycles ``replays``, call ``strike(ctx, loop)``
-        once in cycle ``at``, check all that comes, then restart.
+        once in the cycle of beat ``at`` or, with ``n``, one of those after it, check all that comes, then restart.
 
         AssertionError if a TL flit comes wrong, twice, late or not at all without being detected.
         """
         if self.used:
             self.simulator.reset()
         self.used = True
-        self.rng, self.strike, self.cycles, self.replays = rng, strike, cycles, replays
-        self.at = rng.randrange(24, cycles - 50) if at is None else at
+        n = self.n
+        self.rng, self.strike, self.cycles, self.replays = rng, strike, n * cycles, [n * cycle for cycle in replays]
+        at = rng.randrange(24, cycles - 50) if at is None else at
+        self.at = n * at + (rng.randrange(n) if n > 1 else 0)
         self.outcome = Outcome()
         self.simulator.run()
         return self.outcome
@@ -204,11 +230,11 @@ class LoopBench:
         if self.outcome.egress or self.outcome.ingress:
             # The link goes down between two slots.
             ctx.set(loop.run, 0)
-            await ctx.tick().repeat(BEATS_PER_FLIT)
+            await ctx.tick().repeat(self.n * BEATS_PER_FLIT)
             ctx.set(loop.flush, 1)
-            await ctx.tick().repeat(12)
+            await ctx.tick().repeat(12 * self.n)
             ctx.set(loop.flush, 0)
-            await self._traffic(ctx, 90, None)
+            await self._traffic(ctx, 90 * self.n, None)
 
     async def _traffic(self, ctx, cycles, at):
         loop, rng, outcome = self.loop, self.rng, self.outcome
@@ -220,7 +246,7 @@ class LoopBench:
         ctx.set(loop.run, 1)
         for cycle in range(cycles):
             # An upset may cost a slot that goes without payload; the last TL flits have time for one.
-            if offered is None and cycle < cycles - 60 and rng.random() < 0.85:
+            if offered is None and cycle < cycles - 60 * self.n and rng.random() < 0.85:
                 offered = tl_flit(rng.getrandbits(512), rng.getrandbits(2))
                 ctx.set(loop.tx_flit.p, offered)
             ctx.set(loop.tx_flit.valid, offered is not None)

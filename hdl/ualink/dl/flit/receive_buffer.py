@@ -40,7 +40,7 @@ class ReceiveBuffer(wiring.Component):
     its room as long as the verdict comes at most nine cycles after the last beat.
 
     With ``cycles_per_beat`` n above 1 it leaves in cycles t + 1, t + 1 + n, … t + 1 + 9n, out of the memory itself. Its
-    room is written no faster than it is read: it is enough that the verdict comes before nine more beats could.
+    room is written no faster than it is read: it is enough that the verdict comes before another slot can end.
 
     Parity is made of the beats as they come, from the same bits that the CRC is computed over (UALink_200 §6.7.3).
 
