@@ -31,6 +31,8 @@ from ualink.config import (
         (lambda: StationConfig(ports=1.0), ("station.ports", "1.0")),
         (lambda: UPLIConfig(orig_data=Credits(pool=3)), ("upli.orig_data", "3", "4")),
         (lambda: UPLIConfig(init_done_qualification=1), ("init_done_qualification", "1")),
+        (lambda: UPLIConfig(lean=1), ("upli.lean", "1", "False, True")),
+        (lambda: TLConfig(lean="yes"), ("tl.lean", "'yes'", "False, True")),
         (lambda: TLConfig(req_data=Credits(pool=1, vc=(3, 3, 3, 3))), ("tl.req_data", "4")),
         (
             lambda: TLConfig(req_cmd=Credits(pool=9), rsp_cmd=Credits(pool=20), cmd_counter_bits=4),

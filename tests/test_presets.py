@@ -27,6 +27,8 @@ def test_full_is_the_default_and_the_others_are_smaller():
             assert getattr(larger.tl, buffers).total > getattr(smaller.tl, buffers).total
         assert larger.tl.rx_cache.rows * larger.tl.rx_cache.ways > smaller.tl.rx_cache.rows * smaller.tl.rx_cache.ways
     assert (compact.tl.authentication, compact.tl.catch_in_lines) == (False, True)
+    assert (balanced.tl.lean, balanced.upli.lean) == (False, False)
+    assert (compact.tl.lean, compact.upli.lean) == (True, True)
 
 
 @pytest.mark.parametrize("name", PRESET_NAMES)
