@@ -15,8 +15,8 @@ __all__ = ["LINK_PHY", "LINK_STATION", "LinkConfig", "lanes_used", "link_config"
 _COMPACT = station_preset("compact")
 _BUFFERS = Credits(pool=12)
 LINK_STATION = _COMPACT.replace(upli=_COMPACT.upli.replace(orig_data=_BUFFERS, rd_rsp=_BUFFERS, prompt_data=False))
-"""A station of one port; its data beats may take two cycles more, for 1,200 LUTs less in each UPLI agent, and have
-buffers enough to come one a cycle all the same."""
+"""A station of one port; its data beats may take two cycles more, for 570 LUTs less in each UPLI agent, and have buffers
+enough to come one a cycle all the same."""
 
 LINK_PHY = PhyConfig(rate=200, marker_interval=1024)
 """Markers four times as often as the standard has them, so that a link at a hundredth of the rate comes up in
@@ -57,12 +57,11 @@ def link_config(board: Board, phy: PhyConfig = LINK_PHY, lanes: int | None = Non
     needed = _SPARE * lanes * board.line_rate / BLOCK_BITS
     enough = [blocks for blocks in (1, 2, 4) if blocks % lanes == 0 and blocks * board.station_hz >= needed]
     blocks = min(enough, default=BLOCKS_PER_BEAT)
-    station = LINK_STATION
-    if blocks < BLOCKS_PER_BEAT:
-        station = station.replace(
-            upli=station.upli.replace(lean=True),
-            tl=station.tl.replace(lean=True),
-            dl=station.dl.replace(cycles_per_beat=min(4, BLOCKS_PER_BEAT // blocks)),
-        )
+    lean = blocks < BLOCKS_PER_BEAT
+    station = LINK_STATION.replace(
+        upli=LINK_STATION.upli.replace(lean=lean),
+        tl=LINK_STATION.tl.replace(lean=lean),
+        dl=LINK_STATION.dl.replace(cycles_per_beat=min(4, BLOCKS_PER_BEAT // blocks)),
+    )
     traffic = TrafficConfig(tags=16, memory_lines=256, upli=station.upli)
     return LinkConfig(lanes, station, traffic, phy.replace(blocks_per_word=blocks))
