@@ -178,8 +178,10 @@ class ControllerPairTop(wiring.Component):
 
 
 def controller_config(ports: int, bus: str) -> ControllerConfig:
-    """Of both controllers."""
-    return ControllerConfig(bus=bus, station=STATION.replace(ports=ports))
+    """Of both controllers; with several ports they are built for slow clocks, which is the same to who looks on."""
+    lean = ports > 1
+    station = STATION.replace(ports=ports, upli=STATION.upli.replace(lean=lean), tl=STATION.tl.replace(lean=lean))
+    return ControllerConfig(bus=bus, station=station)
 
 
 def build_pair(ports: int, bus: str) -> Model:
