@@ -1,0 +1,287 @@
+"""cocotb side of a fault campaign: one fault after the other, under traffic, each with its recovery."""
+
+import json
+import os
+import random
+from dataclasses import asdict
+from pathlib import Path
+
+import cocotb
+from cocotb.clock import Clock
+from cocotb.triggers import ClockCycles, FallingEdge
+
+from support.controller_pair_side import PORTS, both
+from support.faults.end import End
+from support.faults.kinds import KINDS
+from support.faults.outcome import OTHERS, RESET, Kind, Report
+from support.faults.strikes import HERE, THERE
+from support.faults.striking import strike
+from support.stream_device import WHOLE
+from ualink_sim.bfm.common.controller_firmware import FirmwareError
+from ualink_sim.bfm.common.firmware import FirmwareTimeout
+from ualink_sim.bfm.common.register_bus import RegisterBusTimeout
+
+WATCHDOG = 1_000 * (1 + PORTS)
+"""Cycles; Requests are answered in less, a replay in between included."""
+SLOT = 10 * PORTS
+"""Cycles of a flit slot of a port."""
+MEASURED = 12
+"""Writes and as many Reads of each port in which bandwidth is measured."""
+WATCHED = (
+    *("crc_errors", "lost_flits", "replays_requested", "replays_accepted", "dropped_flits", "commands_ignored"),
+    *("protocol_errors", "link_downs", "forward_progress_time_outs", "ingress_containments", "egress_containments"),
+)
+
+
+class Hang(Exception):
+    """What must end does not."""
+
+
+class Campaign:
+    """Two ends on one cable, and what is done with them."""
+
+    def __init__(self, dut, *, switch: bool):
+        self.dut, self.switch = dut, switch
+        self.ends = [End(dut, number) for number in range(2)]
+        for end, partner in zip(self.ends, reversed(self.ends)):
+            end.partner = partner
+        self.before = 0.0
+        self.cycle = 0
+        self._seen: list[dict] = [{}, {}]
+        self._leaving: set[int] = set()
+
+    async def each(self, work):
+        """``work(end)`` of both ends at the same time; what is raised, once both have ended."""
+        self._leaving.clear()
+
+        async def attempt(end):
+            try:
+                return await work(end), None
+            except (FirmwareTimeout, FirmwareError, RegisterBusTimeout) as error:
+                self._leaving.discard(end.number)
+                return None, error
+
+        results = await both(self.ends, attempt)
+        for _, error in results:
+            if error:
+                raise error
+        return [result for result, _ in results]
+
+    async def live(self):
+        """All models, for ever."""
+        fall = FallingEdge(self.dut.clk)
+        while True:
+            await fall
+            self.cycle += 1
+            for end in self.ends:
+                if not end.held:
+                    end.tick()
+
+    async def reset(self):
+        """From reset to traffic, and the bandwidth there is."""
+        await self.each(lambda end: self.hold(end, 8))
+        await self.each(self.set_up)
+        await self._prepare()
+        bandwidth = await self.measure()
+        self.before = self.before or bandwidth
+        return bandwidth
+
+    async def hold(self, end, cycles):
+        """All of an end in reset, and out of it; it must be set up then."""
+        end.held = end.fresh = True
+        end.reset.value = 1
+        await ClockCycles(self.dut.clk, cycles)
+        end.restart()
+        self._seen[end.number] = {}
+        end.reset.value = 0
+        end.go()
+
+    async def set_up(self, end):
+        """What firmware of an end does after its reset."""
+        limit = 0 if self.switch else WATCHDOG
+        await end.firmware.configure(
+            {
+                "dl": {"replay_control": {"rx_replay_limit": 60}},
+                "tl": {"control": {"is_switch": int(self.switch)}},
+                "isolation": {"watchdog": {"limit": limit}},
+            }
+        )
+        await end.firmware.bring_up()
+        await end.firmware.enable_interrupts()
+        end.fresh = False
+
+    async def _prepare(self):
+        """Something that can be read."""
+        for end in self.ends:
+            for port in range(PORTS):
+                end.write(port), end.write(port)
+        await self.idle(10 * WATCHDOG)
+        self.check()
+        self._seen = await self.each(lambda end: end.firmware.counters())
+
+    def check(self) -> list[str]:
+        """What is wrong with all that was asked since the last time."""
+        return [text for end in self.ends for text in end.settled()[1]]
+
+    async def idle(self, limit, ports=range(PORTS)):
+        """Until everything is answered; Hang."""
+        for _ in range(limit):
+            if all(end.devices[port].idle for end in self.ends for port in ports):
+                return
+            await FallingEdge(self.dut.clk)
+        lost = {end.name: [device.outstanding for device in end.devices] for end in self.ends}
+        raise Hang(f"no Responses for {limit} cycles; outstanding {lost}")
+
+    async def measure(self) -> float:
+        """Bytes of data per cycle of traffic that is correct to the last byte, else 0."""
+        for end in self.ends:
+            for port in range(PORTS):
+                for _ in range(MEASURED):
+                    end.write(port), end.read(port)
+        began = self.cycle
+        await self.idle(10 * WATCHDOG)
+        took = self.cycle - began
+        ended = [end.settled() for end in self.ends]
+        if any(wrong or any(ports.values()) for ports, wrong in ended):
+            raise Hang(f"traffic is not what it was: {ended}")
+        return len(self.ends) * PORTS * 2 * MEASURED * WHOLE / took
+
+    async def fault(self, kind: Kind, seed: int) -> Report:
+        """Strike once, look, recover."""
+        rng = random.Random(f"{kind.name}/{seed}/{PORTS}")
+        report = Report(kind.name, seed, PORTS, port=rng.randrange(PORTS))
+        here, there = rng.sample(self.ends, 2)
+        report.before = self.before
+        try:
+            asking = cocotb.start_soon(self._keep_asking())
+            await ClockCycles(self.dut.clk, 20 + rng.randrange(40 * PORTS))
+            story = await strike(kind.strike, self, here, there, report.port, rng)
+            report.struck, report.story = story is not None, story or ""
+            await ClockCycles(self.dut.clk, 4 * SLOT)
+            asking.cancel()
+            await self._settle(report)
+            await self._look(report, here, there)
+            await self._recover(report, kind)
+        except (Hang, FirmwareTimeout, FirmwareError, RegisterBusTimeout) as error:
+            report.wrong.append(f"{type(error).__name__}: {error}")
+            asking.cancel()
+            self._let_go()
+            await self.reset()
+        return report
+
+    async def _keep_asking(self):
+        while True:
+            for end in self.ends:
+                if not end.fresh:
+                    end.keep_asking(4)
+            await ClockCycles(self.dut.clk, 16)
+
+    async def _settle(self, report: Report):
+        """Until all is answered: at a switch by firmware, which isolates, where a link is down."""
+        if self.switch:
+            await self.idle(2 * WATCHDOG, [port for port in range(PORTS) if port != report.port])
+            await ClockCycles(self.dut.clk, 20 * SLOT)
+            for end in self.ends:
+                if not end.devices[report.port].idle:
+                    await end.firmware.enter_isolation()
+        await self.idle(4 * WATCHDOG)
+        for _ in range(4 * WATCHDOG):
+            if all(end.completer.idle or end.broken for end in self.ends):
+                break
+            await FallingEdge(self.dut.clk)
+        await ClockCycles(self.dut.clk, 8 * SLOT)
+
+    async def _look(self, report: Report, here: End, there: End):
+        """What either end shows."""
+        for role, end in ((HERE, here), (THERE, there)):
+            counted = await end.firmware.counters()
+            words = await self._words(end, report.port, counted)
+            ended, wrong = end.settled()
+            for port, ends in ended.items():
+                words |= {_of(f"ask.{word}", port == report.port) for word in ends}
+            report.shown[role] = sorted(words)
+            report.wrong += wrong
+
+    async def _words(self, end: End, struck: int, counted: dict) -> set[str]:
+        words, firmware = set(), end.firmware
+        for window, events in (await firmware.causes()).items():
+            name, _, port = window.partition("_")
+            of_port = name in ("dl", "tl") and port.isdigit()
+            words |= {
+                _of(f"{name}.{event}", int(port) == struck) if of_port else f"{window}.{event}" for event in events
+            }
+        for port, causes in (await firmware.drop_causes()).items():
+            words |= {_of(f"drop.{cause}", port == struck) for cause in causes}
+        words |= {f"isolation.{cause}" for cause in await firmware.isolation_causes()}
+        for name in ("drop", "data_error", "control_error", "protocol_error"):
+            if int(getattr(self.dut, f"{end.name}_{name}").value):
+                words.add(f"originator.{name}")
+        for port in range(PORTS):
+            before, now = self._seen[end.number].get(f"dl_{port}", {}), counted[f"dl_{port}"]
+            words |= {_of(f"count.{name}", port == struck) for name in WATCHED if now[name] != before.get(name, 0)}
+        return words
+
+    async def _recover(self, report: Report, kind: Kind):
+        """What firmware of both ends does, and a reset where nothing less helps."""
+        self._let_go()
+        for end in self.ends:
+            getattr(self.dut, f"{end.name}_clear_drop").value = 1
+        await ClockCycles(self.dut.clk, 2)
+        for end in self.ends:
+            getattr(self.dut, f"{end.name}_clear_drop").value = 0
+        dropping: list[End] = list(self.ends)
+        # Who leaves Drop Mode takes the link down once, and so the partner into it.
+        while dropping:
+            await self.each(self._clear)
+            dropping = [end for end in self.ends if await end.firmware.drop_causes()]
+        report.cleared = report.after = await self.measure()
+        if kind.recovery == RESET:
+            report.after = await self.reset()
+        self._seen = await self.each(lambda end: end.firmware.counters())
+
+    async def _clear(self, end: End):
+        if end.fresh:
+            await self.set_up(end)
+        self._leaving.add(end.number)
+        await end.firmware.leave_drop_mode()
+        self._leaving.discard(end.number)
+        while self._leaving:
+            if await end.firmware.drop_causes():
+                await end.firmware.leave_drop_mode()
+        if await end.firmware.isolation_causes():
+            await end.firmware.leave_isolation()
+        await end.firmware.clear(await end.firmware.causes())
+
+    def _let_go(self):
+        """Nothing is struck any more."""
+        self.dut.cut.value = 0
+        for end in self.ends:
+            for name in ("deaf", "lose", "turn"):
+                getattr(self.dut, f"{end.name}_{name}").value = 0
+            for name in ("to_completer", "to_originator", "to_tl_originator", "wire", "tail"):
+                getattr(self.dut, f"{end.name}_{name}__armed").value = 0
+
+
+def _of(word: str, own: bool) -> str:
+    return word if own else word + OTHERS
+
+
+@cocotb.test()
+async def campaign(dut):
+    """The faults of ``FAULTS``; a line for each into ``REPORTS``."""
+    faults = json.loads(os.environ["FAULTS"])
+    made = Campaign(dut, switch=os.environ["SWITCH"] == "1")
+    dut.rst.value = 1
+    made._let_go()
+    for end in made.ends:
+        end.held = True
+        getattr(dut, f"{end.name}_clear_drop").value = 0
+    cocotb.start_soon(Clock(dut.clk, 2, unit="ns").start())
+    await ClockCycles(dut.clk, 4)
+    dut.rst.value = 0
+    cocotb.start_soon(made.live())
+    await made.reset()
+    with Path(os.environ["REPORTS"]).open("w") as reports:
+        for name, seed in faults:
+            report = await made.fault(KINDS[name], seed)
+            print(json.dumps(asdict(report)), file=reports, flush=True)
