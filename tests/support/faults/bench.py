@@ -8,7 +8,7 @@ from pathlib import Path
 
 import cocotb
 from cocotb.clock import Clock
-from cocotb.triggers import ClockCycles, FallingEdge
+from cocotb.triggers import ClockCycles, FallingEdge, ReadOnly, RisingEdge
 
 from support.controller_pair_side import PORTS, both
 from support.faults.end import End
@@ -45,10 +45,14 @@ class Campaign:
         self.ends = [End(dut, number) for number in range(2)]
         for end, partner in zip(self.ends, reversed(self.ends)):
             end.partner = partner
+            # A partner that never shows control flits is waited for 1,024 flit times (ruling A-23 of the data link).
+            end.firmware.patience = 3_000 * PORTS
         self.before = 0.0
         self.cycle = 0
         self._seen: list[dict] = [{}, {}]
         self._leaving: set[int] = set()
+        self.silent = False
+        self._released = 0
 
     async def each(self, work):
         """``work(end)`` of both ends at the same time; what is raised, once both have ended."""
@@ -69,13 +73,22 @@ class Campaign:
 
     async def live(self):
         """All models, for ever."""
-        fall = FallingEdge(self.dut.clk)
+        fall, settled, rise = FallingEdge(self.dut.clk), ReadOnly(), RisingEdge(self.dut.clk)
         while True:
             await fall
             self.cycle += 1
-            for end in self.ends:
-                if not end.held:
-                    end.tick()
+            moving = [end for end in self.ends if not end.held]
+            devices = [device for end in moving for device in end.devices]
+            for end in moving:
+                end.tick()
+            for device in devices:
+                device.offer()
+            await settled
+            for device in devices:
+                device.take()
+            await rise
+            for device in devices:
+                device.withdraw()
 
     async def reset(self):
         """From reset to traffic, and the bandwidth there is."""
@@ -88,13 +101,18 @@ class Campaign:
 
     async def hold(self, end, cycles):
         """All of an end in reset, and out of it; it must be set up then."""
+        partner_runs = not end.partner.held
         end.held = end.fresh = True
         end.reset.value = 1
         await ClockCycles(self.dut.clk, cycles)
         end.restart()
         self._seen[end.number] = {}
+        # Ports have their turns on the cable.
+        while (self.cycle - self._released) % PORTS and partner_runs:
+            await FallingEdge(self.dut.clk)
+        self._released = self.cycle
         end.reset.value = 0
-        end.go()
+        end.held = False
 
     async def set_up(self, end):
         """What firmware of an end does after its reset."""
@@ -117,7 +135,7 @@ class Campaign:
                 end.write(port), end.write(port)
         await self.idle(10 * WATCHDOG)
         self.check()
-        self._seen = await self.each(lambda end: end.firmware.counters())
+        self._seen = await self.each(self._count)
 
     def check(self) -> list[str]:
         """What is wrong with all that was asked since the last time."""
@@ -153,6 +171,7 @@ class Campaign:
         here, there = rng.sample(self.ends, 2)
         report.before = self.before
         try:
+            self.silent = False
             asking = cocotb.start_soon(self._keep_asking())
             await ClockCycles(self.dut.clk, 20 + rng.randrange(40 * PORTS))
             story = await strike(kind.strike, self, here, there, report.port, rng)
@@ -172,9 +191,20 @@ class Campaign:
     async def _keep_asking(self):
         while True:
             for end in self.ends:
-                if not end.fresh:
+                if not (end.fresh or self.silent):
                     end.keep_asking(4)
             await ClockCycles(self.dut.clk, 16)
+
+    async def fall_silent(self):
+        """Nobody asks for anything more, and what is asked has no Response yet."""
+        self.silent = True
+        for end in self.ends:
+            end.latency = 3 * WATCHDOG // 4
+        for end in self.ends:
+            end.keep_asking(4)
+        await ClockCycles(self.dut.clk, 30 * SLOT)
+        for end in self.ends:
+            end.latency = 1
 
     async def _settle(self, report: Report):
         """Until all is answered: at a switch by firmware, which isolates, where a link is down."""
@@ -194,7 +224,7 @@ class Campaign:
     async def _look(self, report: Report, here: End, there: End):
         """What either end shows."""
         for role, end in ((HERE, here), (THERE, there)):
-            counted = await end.firmware.counters()
+            counted = await self._count(end)
             words = await self._words(end, report.port, counted)
             ended, wrong = end.settled()
             for port, ends in ended.items():
@@ -217,6 +247,10 @@ class Campaign:
             if int(getattr(self.dut, f"{end.name}_{name}").value):
                 words.add(f"originator.{name}")
         for port in range(PORTS):
+            log = firmware.windows[f"tl_{port}"]
+            if counted[f"tl_{port}"] != self._seen[end.number].get(f"tl_{port}", {"errors": 0}):
+                names = {value: name for name, value in log.table.field("errors", "last_error").values.items()}
+                words.add(_of(f"error.{names[await log.read('errors', 'last_error')]}", port == struck))
             before, now = self._seen[end.number].get(f"dl_{port}", {}), counted[f"dl_{port}"]
             words |= {_of(f"count.{name}", port == struck) for name in WATCHED if now[name] != before.get(name, 0)}
         return words
@@ -237,7 +271,15 @@ class Campaign:
         report.cleared = report.after = await self.measure()
         if kind.recovery == RESET:
             report.after = await self.reset()
-        self._seen = await self.each(lambda end: end.firmware.counters())
+        self._seen = await self.each(self._count)
+
+    async def _count(self, end: End) -> dict[str, dict[str, int]]:
+        """All that counts errors, by window."""
+        counted = await end.firmware.counters()
+        for port in range(PORTS):
+            window = f"tl_{port}"
+            counted[window] = {"errors": await end.firmware.windows[window].read("errors", "error_count")}
+        return counted
 
     async def _clear(self, end: End):
         if end.fresh:

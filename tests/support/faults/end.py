@@ -2,8 +2,6 @@
 
 from collections import Counter
 
-import cocotb
-
 from support.controller_pair_side import PORTS, Side
 from support.controller_pair_top import TAGS
 from support.faults.settlement import ended
@@ -51,8 +49,6 @@ class End(Side):
 
     def restart(self) -> None:
         """All of this end starts anew, as its hardware does: nobody waits for anything any more."""
-        for task in getattr(self, "_tasks", ()):
-            task.cancel()
         self.asked: list[list[Ask]] = [[] for _ in range(PORTS)]
         self.devices = [
             WaryDevice(
@@ -69,10 +65,6 @@ class End(Side):
         self.came.clear()
         self.broken = ""
         self.held = False
-
-    def go(self) -> None:
-        """Out of reset."""
-        self._tasks = [cocotb.start_soon(device.run()) for device in self.devices]
 
     def tick(self) -> None:
         """One cycle of the accelerator's Completer."""

@@ -1,9 +1,9 @@
 """Faults of links, data links, firmware and accelerators (UALink_200 §3.1.4.3, §6.6, §6.7)."""
 
 from support.faults.outcome import CLEAR, NOTHING, OTHERS, Kind, Outcome
-from support.faults.strikes import THERE, Act, Injection, Level, WireStrike
+from support.faults.strikes import THERE, Act, Forgery, HeaderStrike, Injection, Level, WireStrike
 
-__all__ = ["DATA_LINK", "FIRMWARE", "WIRE"]
+__all__ = ["DATA_LINK", "FIRMWARE", "TL", "WIRE"]
 
 REPLAYS = {f"count.{name}" for name in ("replays_requested", "replays_accepted", "dropped_flits", "commands_ignored")}
 """Flits behind a bad one are dropped until the replay, and Replay Requests are sent three times (§6.6.6.2); a flit
@@ -41,6 +41,11 @@ def port_down(name: str, strike) -> Kind:
     return Kind(name, "§3.1.4", marks, strike, outcome, outcome, CLEAR, switch=True, ports=(4,), of_ports=True)
 
 
+WRONG_NUMBERS = tuple(1 << bit for bit in range(8, 17))
+"""Bits of flitSeqNo in a header (Table 6-14)."""
+
+RESERVED = ("count.protocol_errors", "count.crc_errors")
+
 WIRE = (
     replayed("flipped_bits", "§6.6.6.2", ("DL-123", "DL-146"), WireStrike((1, 8)), "count.crc_errors"),
     replayed("burst", "§6.6.6.2", ("DL-123", "DL-146"), WireStrike((2, 32), burst=True), "count.crc_errors"),
@@ -49,9 +54,23 @@ WIRE = (
     replayed("control_for_data", "§6.7.1", ("DL-177",), Level("turn", (1, 3))),
     down("four_control_flits", "§6.7.1", ("DL-177",), Level("turn", (4, 12))),
     down("cable_pulled", "§3.1.4.3", ("RAS-041",), Level("cut", (2, 60))),
+    down("cable_flaps", "§3.1.4.3", ("RAS-041",), Level("cut", (1, 2))),
+    replayed("wrong_number", "§6.6.6.4", ("DL-154",), HeaderStrike(0xF << 20, 1 << 20, WRONG_NUMBERS)),
+    # It counts as a bad CRC, too (ruling A-29 of the data link).
+    replayed("reserved_op", "§6.6.2", (), HeaderStrike(0xF << 20, 1 << 20, (4 << 21,)), *RESERVED),
     down("cable_pulled_one_way", "§3.1.4.3", ("DL-170",), Level("deaf", (2, 60))),
     port_down("cable_pulled_at_a_switch", Level("cut", (2, 60))),
     port_down("cable_pulled_one_way_at_a_switch", Level("deaf", (2, 60))),
+)
+
+FATAL = ("ftype", "footprint", "compressed_cmd", "address_cache", "req_cmd_credit", "rsp_cmd_credit")
+FATAL += ("mandatory_nop", "poison_slot")
+TL = (
+    *(
+        down(f"tl_{name}", "§5.3, §5.9", ("TL-087", "TL-220"), Forgery(name), {"tl.receive_error", f"error.{name}"})
+        for name in FATAL
+    ),
+    down("tl_credits_made_up", "§5.8", (), Forgery("transmit_error"), {"tl.transmit_error"}),
 )
 
 EGRESS = ("DL-179", "DL-182")

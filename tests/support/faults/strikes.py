@@ -15,6 +15,8 @@ __all__ = [
     "PORT_BIT",
     "THERE",
     "Act",
+    "Forgery",
+    "HeaderStrike",
     "Injection",
     "Level",
     "Strike",
@@ -70,13 +72,30 @@ class Injection:
 
 
 @dataclass(frozen=True)
+class HeaderStrike:
+    """Bits of the header of a DL flit to ``HERE`` flipped where it shows ``value`` in ``care``, and its CRC with
+    them."""
+
+    care: int
+    value: int
+    flips: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Forgery:
+    """A flit of ``support.faults.forgery`` to ``HERE``, while Requests wait for their Responses."""
+
+    name: str
+
+
+@dataclass(frozen=True)
 class Act:
     """What firmware or the accelerator of ``HERE`` does, by name."""
 
     name: str
 
 
-Strike = UPLIStrike | WireStrike | Level | Injection | Act
+Strike = UPLIStrike | WireStrike | HeaderStrike | Forgery | Level | Injection | Act
 
 
 def word_of(at: str, wires: Wires, port: int, rng: random.Random) -> tuple[int, int]:

@@ -7,7 +7,8 @@ from cocotb.triggers import ClockCycles, FallingEdge
 
 from support.controller_pair_side import PORTS
 from support.controller_pair_top import CABLE_LAYOUT
-from support.faults.strikes import HERE, Act, Injection, Level, UPLIStrike, WireStrike, word_of
+from support.faults.forgery import FORGERIES, forge, header_bits, last_beat_of
+from support.faults.strikes import HERE, Act, Forgery, HeaderStrike, Injection, Level, UPLIStrike, WireStrike, word_of
 from ualink.phy.interface import TX_BEAT_LAYOUT, TxKind
 
 __all__ = ["strike"]
@@ -23,17 +24,18 @@ async def strike(kind, campaign, here, there, port, rng) -> str | None:
     raise TypeError(f"nobody knows how to strike {kind}")
 
 
-async def _once(dut, prefix: str, care: int, value: int, mask: int) -> bool:
+async def _once(dut, prefix: str, care: int, value: int, mask: int, *, patience: int = PATIENCE) -> bool:
     for name, word in (("care", care), ("value", value), ("mask", mask)):
         getattr(dut, f"{prefix}__{name}").value = word
     armed, hit = getattr(dut, f"{prefix}__armed"), getattr(dut, f"{prefix}__hit")
     armed.value = 1
-    for _ in range(PATIENCE):
+    for _ in range(patience):
         await FallingEdge(dut.clk)
         if int(hit.value):
             break
     done = bool(int(hit.value))
     armed.value = 0
+    await FallingEdge(dut.clk)
     return done
 
 
@@ -46,6 +48,25 @@ async def _(kind: UPLIStrike, campaign, here, there, port, rng):
     return f"{here.name} {kind.at} {dict(flips)} mask {mask:#x}" if done else None
 
 
+def _on_cable(port: int, mask: int, **shown: int) -> tuple[int, int, int]:
+    """A beat of a DL flit of ``port`` that shows this: which wires of the cable to look at, what they show, and which
+    to flip of its data."""
+    beat = CABLE_LAYOUT["beat"].offset
+    care = value = 1 << CABLE_LAYOUT["valid"].offset
+    for name, number in {"port": port, "kind": TxKind.DATA.value, **shown}.items():
+        place = TX_BEAT_LAYOUT[name]
+        care |= (1 << place.width) - 1 << beat + place.offset
+        value |= number << beat + place.offset
+    return care, value, mask << beat + TX_BEAT_LAYOUT["data"].offset
+
+
+def _last_beat(port: int, shown: tuple[int, int], mask: int) -> tuple[int, int, int]:
+    """The last beat of such a flit with these bits in its data, which have these values."""
+    care, value, flips = _on_cable(port, mask, last=1)
+    data = CABLE_LAYOUT["beat"].offset + TX_BEAT_LAYOUT["data"].offset
+    return care | shown[0] << data, value | shown[1] << data, flips
+
+
 @strike.register
 async def _(kind: WireStrike, campaign, here, there, port, rng):
     count = rng.randint(*kind.bits)
@@ -54,16 +75,65 @@ async def _(kind: WireStrike, campaign, here, there, port, rng):
         bits = 1 << first | 1 << first + count - 1 | rng.getrandbits(count) << first
     else:
         bits = sum(1 << bit for bit in rng.sample(range(512), count))
-    beat = CABLE_LAYOUT["beat"].offset
-    fields = {name: (beat + TX_BEAT_LAYOUT[name].offset, TX_BEAT_LAYOUT[name].width) for name, _ in TX_BEAT_LAYOUT}
-    wanted = {"port": port, "kind": TxKind.DATA.value}
-    care = value = 1 << CABLE_LAYOUT["valid"].offset
-    for name, number in wanted.items():
-        low, width = fields[name]
-        care |= (1 << width) - 1 << low
-        value |= number << low
-    done = await _once(campaign.dut, f"{there.name}_wire", care, value, bits << fields["data"][0])
+    done = await _once(campaign.dut, f"{there.name}_wire", *_on_cable(port, bits))
     return f"{count} bits of what {there.name} sends" if done else None
+
+
+@strike.register
+async def _(kind: HeaderStrike, campaign, here, there, port, rng):
+    flips = rng.choice(kind.flips)
+    shown = header_bits(kind.care)[1], header_bits(kind.value)[1]
+    done = await _once(campaign.dut, f"{there.name}_wire", *_last_beat(port, shown, header_bits(flips, crc=True)[1]))
+    return f"header {flips:#08x} of what {there.name} sends" if done else None
+
+
+@strike.register
+async def _(kind: Forgery, campaign, here, there, port, rng):
+    dut, wire = campaign.dut, f"{there.name}_wire"
+    flit = FORGERIES[kind.name](rng)
+    await campaign.fall_silent()
+    for _ in range(40):
+        sequence = await _sequence(campaign, there, port)
+        # The number 0 is left out: what follows 511 is 1.
+        if sequence not in (None, 7) and await _forge(dut, wire, port, forge(sequence, *flit), last_beat_of(sequence)):
+            return f"{kind.name} from {there.name}: {flit[0].hex()}"
+        if sequence == 7:
+            there.write(port)
+        await ClockCycles(dut.clk, 20 * SLOT)
+    return None
+
+
+async def _sequence(campaign, there, port) -> int | None:
+    """The low bits of the number of the flit that ``there`` has sent last; it sends no payload."""
+    for sequence in range(8):
+        strike_at = _last_beat(port, last_beat_of(sequence), 0)
+        if await _once(campaign.dut, f"{there.name}_wire", *strike_at, patience=3 * SLOT):
+            return sequence
+    return None
+
+
+async def _forge(dut, wire, port, mask, last) -> bool:
+    """Strike the two last beats of one and the same flit; False: it was another kind of flit."""
+    if not await _once(dut, wire, *_on_cable(port, 0, first=1)):
+        return False
+    await FallingEdge(dut.clk)
+    for name, word in zip(("care", "value", "mask"), _last_beat(port, last, mask.last)):
+        getattr(dut, f"{wire.removesuffix('wire')}tail__{name}").value = word
+    tail, hit = (getattr(dut, f"{wire.removesuffix('wire')}tail__{name}") for name in ("armed", "hit"))
+    # One cycle after its first beat, and one more.
+    await ClockCycles(dut.clk, 8 * PORTS - 3)
+    await FallingEdge(dut.clk)
+    care, value, flips = _on_cable(port, mask.before, first=0, last=0)
+    for name, word in (("care", care), ("value", value), ("mask", flips), ("armed", 1)):
+        getattr(dut, f"{wire}__{name}").value = word
+    tail.value = 1
+    for _ in range(2 * PORTS):
+        await FallingEdge(dut.clk)
+    done = bool(int(hit.value))
+    tail.value = 0
+    getattr(dut, f"{wire}__armed").value = 0
+    await FallingEdge(dut.clk)
+    return done
 
 
 @strike.register
