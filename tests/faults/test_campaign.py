@@ -1,7 +1,7 @@
 """Seeded faults in two controllers under traffic: each leads to what the standard says, and to nothing else.
 
-Docs/faults.md lists the kinds. CI strikes each one or two times; ``make soak`` (UALINK_SOAK=1) 1,000 times and more in
-all.
+``docs/faults.md`` lists the kinds. CI strikes each one or two times; ``make soak`` (UALINK_SOAK=1) 1,000 times and
+more in all.
 """
 
 import os
@@ -10,6 +10,7 @@ import pytest
 
 from support.faults.kinds import KINDS
 from support.faults.outcome import judge
+from support.faults.page import table
 from support.faults.run import run_faults
 
 WHOLE = bool(os.environ.get("UALINK_SOAK"))
@@ -65,6 +66,10 @@ def test_a_fault_has_its_outcome(reports, ports, kind):
     assert mine
     wrong = [(report.seed, report.story, found) for report in mine if (found := judge(kind, report))]
     assert not wrong, "\n".join(map(str, wrong))
+
+
+def test_the_page_lists_all_kinds(root):
+    assert table() in (root / "docs" / "faults.md").read_text(), "run: python -m support.faults.page in tests"
 
 
 def test_the_campaign_is_as_large_as_it_is_said_to_be():

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from support.faults.kinds import KINDS
-from support.faults.outcome import CLEAR, NOTHING, RESET, Report, judge
+from support.faults.outcome import RESET, Report, judge
 from support.faults.settlement import UNWRITTEN, ended
 from support.faults.strikes import HERE, THERE
 from support.stream_device import WHOLE, Ask
@@ -61,9 +61,8 @@ def test_the_outcome_of_another_kind_is_not_taken(kind):
 def test_lost_bandwidth_is_found(kind):
     assert judge(kind, replace(good(kind), after=20.0))
     assert judge(kind, replace(good(kind), before=0.0, after=0.0))
-    assert judge(kind, replace(good(kind), cleared=0.0))
-    slower = judge(kind, replace(good(kind), cleared=20.0))
-    assert bool(slower) == (kind.recovery in (CLEAR, NOTHING)) != (kind.recovery == RESET)
+    assert judge(kind, replace(good(kind), cleared=10.0))
+    assert bool(judge(kind, replace(good(kind), cleared=20.0))) == (kind.recovery != RESET)
 
 
 def test_what_is_wrong_stays_wrong():

@@ -1,7 +1,7 @@
 """TL flits that a partner's TL may not send, put into a link behind its CRC (UALink_200 §5.1, §5.9, §6.3).
 
-A DL flit without payload is known but for its acknowledgement. What turns it into one with a TL flit in segment 4 stands
-in its last two beats, the CRC included: CRCs are linear.
+A DL flit without payload is known but for its acknowledgement. What turns it into one with a TL flit in segment 4
+stands in its last two beats, the CRC included: CRCs are linear.
 """
 
 import random

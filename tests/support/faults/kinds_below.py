@@ -3,7 +3,7 @@
 from support.faults.outcome import CLEAR, NOTHING, OTHERS, Kind, Outcome
 from support.faults.strikes import THERE, Act, Forgery, HeaderStrike, Injection, Level, WireStrike
 
-__all__ = ["DATA_LINK", "FIRMWARE", "TL", "WIRE"]
+__all__ = ["DATA_LINK", "DOWN", "FIRMWARE", "PORT_DOWN", "TL", "WIRE"]
 
 REPLAYS = {f"count.{name}" for name in ("replays_requested", "replays_accepted", "dropped_flits", "commands_ignored")}
 """Flits behind a bad one are dropped until the replay, and Replay Requests are sent three times (§6.6.6.2); a flit
@@ -17,7 +17,9 @@ def replayed(name: str, section: str, requirements, strike, *counted: str) -> Ki
 
 
 PORT_DOWN = {"tl.drop_mode", "drop.link_down", "count.link_downs"}
+"""A TL's port whose link went down."""
 DOWN = PORT_DOWN | {"isolation.isolate", "tl.drop_mode" + OTHERS, "drop.link_down" + OTHERS}
+"""That at an accelerator: all ports drop, and ISOLATE isolates."""
 TIMED_OUT = {"ask.time_out", "ask.time_out" + OTHERS}
 SHAKEN = {
     "count.crc_errors",

@@ -4,7 +4,7 @@ from support.faults.outcome import NOTHING, OTHERS, RESET, Kind, Outcome
 from support.faults.strikes import ANY, PORT, PORT_BIT, UPLIStrike
 from ualink_sim.model.upli.transactions import ReqCmd
 
-__all__ = ["UPLI"]
+__all__ = ["UPLI", "all_ports_drop"]
 
 COMPLETER, ORIGINATOR, TL_ORIGINATOR = "to_completer", "to_originator", "to_tl_originator"
 AGENT = {COMPLETER: "completer", TL_ORIGINATOR: "originator"}
@@ -14,12 +14,16 @@ PENDING = frozenset({"isolation.time_out", "ask.time_out", "ask.time_out" + OTHE
 """Requests without a Response: a watchdog isolates, and all of the Originator is answered by dummies (§3.1.3)."""
 
 
+def all_ports_drop(cause: str) -> frozenset[str]:
+    """The TL is in Drop Mode for ``cause``, with all of its ports."""
+    of_port = {"tl.drop_mode", f"drop.{cause}"}
+    return frozenset(of_port | {word + OTHERS for word in of_port})
+
+
 def dropped(at: str, error: str) -> tuple[Outcome, Outcome]:
     """The TL meets a Control or a Protocol Error: all of its ports drop, nobody is told by ISOLATE, and whoever waits
     for a Response is isolated by a watchdog (§3.1.4.2, Figure 3-3)."""
-    of_ports = {"tl.drop_mode", f"drop.{error}"}
-    must = {f"upli.{AGENT[at]}_{error}", *of_ports, *(word + OTHERS for word in of_ports)}
-    return Outcome.of(must, PENDING), Outcome.of((), PENDING)
+    return Outcome.of(all_ports_drop(error) | {f"upli.{AGENT[at]}_{error}"}, PENDING), Outcome.of((), PENDING)
 
 
 def originator_drops(error: str) -> tuple[Outcome, Outcome]:

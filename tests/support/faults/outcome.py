@@ -13,6 +13,8 @@ NOTHING, CLEAR, RESET = "nothing", "clear", "reset"
 OTHERS = "@others"
 FULL = 0.9
 """Least bandwidth after a fault, of that before it."""
+LEFT = 0.5
+"""The same where credits are lost until a reset."""
 
 
 @dataclass(frozen=True)
@@ -99,10 +101,7 @@ def judge(kind: Kind, report: Report) -> list[str]:
             found.append(f"{end} does not show {', '.join(sorted(missing))}")
         if besides := shown - must - outcome.may:
             found.append(f"{end} shows {', '.join(sorted(besides))}")
-    if kind.recovery == RESET:
-        if not report.cleared:
-            found.append("no traffic once firmware had cleared")
-    elif report.cleared < FULL * report.before:
+    if report.cleared < (LEFT if kind.recovery == RESET else FULL) * report.before:
         found.append(f"{report.cleared:.2f} bytes a cycle afterwards, {report.before:.2f} before")
     if not report.after >= FULL * report.before > 0:
         found.append(f"{report.after:.2f} bytes a cycle at last, {report.before:.2f} before")
