@@ -27,6 +27,8 @@ SLOT = 10 * PORTS
 """Cycles of a flit slot of a port."""
 MEASURED = 12
 """Writes and as many Reads of each port in which bandwidth is measured."""
+ROUNDS = 4
+"""Times that firmware of both ends clears what it finds, at most."""
 WATCHED = (
     *("crc_errors", "lost_flits", "replays_requested", "replays_accepted", "dropped_flits", "commands_ignored"),
     *("protocol_errors", "link_downs", "forward_progress_time_outs", "ingress_containments", "egress_containments"),
@@ -243,6 +245,7 @@ class Campaign:
         for port, causes in (await firmware.drop_causes()).items():
             words |= {_of(f"drop.{cause}", port == struck) for cause in causes}
         words |= {f"isolation.{cause}" for cause in await firmware.isolation_causes()}
+        words |= {f"rule.{name}" for name in end.newly_broken()}
         for name in ("drop", "data_error", "control_error", "protocol_error"):
             if int(getattr(self.dut, f"{end.name}_{name}").value):
                 words.add(f"originator.{name}")
@@ -263,11 +266,11 @@ class Campaign:
         await ClockCycles(self.dut.clk, 2)
         for end in self.ends:
             getattr(self.dut, f"{end.name}_clear_drop").value = 0
-        dropping: list[End] = list(self.ends)
         # Who leaves Drop Mode takes the link down once, and so the partner into it.
-        while dropping:
+        for _ in range(ROUNDS):
             await self.each(self._clear)
-            dropping = [end for end in self.ends if await end.firmware.drop_causes()]
+            if not any([await end.firmware.drop_causes() for end in self.ends]):
+                break
         report.cleared = report.after = await self.measure()
         if kind.recovery == RESET:
             report.after = await self.reset()

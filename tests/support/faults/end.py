@@ -65,6 +65,7 @@ class End(Side):
         self.came.clear()
         self.broken = ""
         self.held = False
+        self._broken: set[str] = set()
 
     def tick(self) -> None:
         """One cycle of the accelerator's Completer."""
@@ -97,6 +98,13 @@ class End(Side):
         self._expected[ask] = known[-1].data
         self.asked[port].append(ask)
         return ask
+
+    def newly_broken(self) -> set[str]:
+        """Rules of UPLI that the checkers have found broken since the last call."""
+        requester, responder = self.broken_rules()
+        found = {f"requester.{name}" for name in requester} | {f"responder.{name}" for name in responder}
+        new, self._broken = found - self._broken, found
+        return new
 
     def settled(self) -> tuple[dict[int, Counter], list[str]]:
         """How Requests have ended that were asked since the last call, by port; and what was wrong with them."""

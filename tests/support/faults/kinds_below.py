@@ -77,6 +77,8 @@ TL = (
 
 EGRESS = ("DL-179", "DL-182")
 INGRESS = ("DL-179", "DL-181")
+FLAGGED = {"tl.receive_error", "error.flit_corrupt"}
+"""What the TL says of a flit that the data link gives it as corrupt."""
 CONTAINED_EGRESS = {"dl.containment_egress", "count.egress_containments"}
 CONTAINED_INGRESS = {"dl.containment_ingress", "count.ingress_containments"}
 DATA_LINK = (
@@ -86,8 +88,8 @@ DATA_LINK = (
     down("egress_data", "§6.7.4.2", EGRESS, Injection(2), CONTAINED_EGRESS),
     down("egress_control", "§6.7.4.2", EGRESS, Injection(3), CONTAINED_EGRESS),
     # The bad flit may be flagged to the TL, or dropped.
-    down("ingress_data", "§6.7.4.2", INGRESS, Injection(5), CONTAINED_INGRESS, {"tl.receive_error"}),
-    down("ingress_control", "§6.7.4.2", INGRESS, Injection(6), CONTAINED_INGRESS, {"tl.receive_error"}),
+    down("ingress_data", "§6.7.4.2", INGRESS, Injection(5), CONTAINED_INGRESS, FLAGGED),
+    down("ingress_control", "§6.7.4.2", INGRESS, Injection(6), CONTAINED_INGRESS, FLAGGED),
     Kind(
         "replay_for_nothing",
         "§6.6.6.3",
