@@ -79,6 +79,11 @@ class StreamDevice:
         """Requests sent and not answered."""
         return len(self._out)
 
+    @property
+    def waiting(self) -> int:
+        """Requests not yet sent."""
+        return len(self._waiting)
+
     async def run(self) -> None:
         """One cycle after the other, for ever."""
         while True:

@@ -11,9 +11,10 @@ from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles, FallingEdge, ReadOnly, RisingEdge
 
 from support.controller_pair_side import PORTS, both
-from support.faults.end import End
+from support.faults.end import SLOT, WATCHDOG, End
 from support.faults.kinds import KINDS
-from support.faults.outcome import OTHERS, RESET, Kind, Report
+from support.faults.outcome import RESET, Kind, Report
+from support.faults.sight import counts, shown, word_of_port
 from support.faults.strikes import HERE, THERE
 from support.faults.striking import strike
 from support.stream_device import WHOLE
@@ -21,18 +22,10 @@ from ualink_sim.bfm.common.controller_firmware import FirmwareError
 from ualink_sim.bfm.common.firmware import FirmwareTimeout
 from ualink_sim.bfm.common.register_bus import RegisterBusTimeout
 
-WATCHDOG = 1_000 * (1 + PORTS)
-"""Cycles; Requests are answered in less, a replay in between included."""
-SLOT = 10 * PORTS
-"""Cycles of a flit slot of a port."""
 MEASURED = 12
 """Writes and as many Reads of each port in which bandwidth is measured."""
 ROUNDS = 4
 """Times that firmware of both ends clears what it finds, at most."""
-WATCHED = (
-    *("crc_errors", "lost_flits", "replays_requested", "replays_accepted", "dropped_flits", "commands_ignored"),
-    *("protocol_errors", "link_downs", "forward_progress_time_outs", "ingress_containments", "egress_containments"),
-)
 
 
 class Hang(Exception):
@@ -137,7 +130,7 @@ class Campaign:
                 end.write(port), end.write(port)
         await self.idle(10 * WATCHDOG)
         self.check()
-        self._seen = await self.each(self._count)
+        self._seen = await self.each(counts)
 
     def check(self) -> list[str]:
         """What is wrong with all that was asked since the last time."""
@@ -226,37 +219,12 @@ class Campaign:
     async def _look(self, report: Report, here: End, there: End):
         """What either end shows."""
         for role, end in ((HERE, here), (THERE, there)):
-            counted = await self._count(end)
-            words = await self._words(end, report.port, counted)
+            words = await shown(end, report.port, self._seen[end.number])
             ended, wrong = end.settled()
             for port, ends in ended.items():
-                words |= {_of(f"ask.{word}", port == report.port) for word in ends}
+                words |= {word_of_port(f"ask.{word}", port == report.port) for word in ends}
             report.shown[role] = sorted(words)
             report.wrong += wrong
-
-    async def _words(self, end: End, struck: int, counted: dict) -> set[str]:
-        words, firmware = set(), end.firmware
-        for window, events in (await firmware.causes()).items():
-            name, _, port = window.partition("_")
-            of_port = name in ("dl", "tl") and port.isdigit()
-            words |= {
-                _of(f"{name}.{event}", int(port) == struck) if of_port else f"{window}.{event}" for event in events
-            }
-        for port, causes in (await firmware.drop_causes()).items():
-            words |= {_of(f"drop.{cause}", port == struck) for cause in causes}
-        words |= {f"isolation.{cause}" for cause in await firmware.isolation_causes()}
-        words |= {f"rule.{name}" for name in end.newly_broken()}
-        for name in ("drop", "data_error", "control_error", "protocol_error"):
-            if int(getattr(self.dut, f"{end.name}_{name}").value):
-                words.add(f"originator.{name}")
-        for port in range(PORTS):
-            log = firmware.windows[f"tl_{port}"]
-            if counted[f"tl_{port}"] != self._seen[end.number].get(f"tl_{port}", {"errors": 0}):
-                names = {value: name for name, value in log.table.field("errors", "last_error").values.items()}
-                words.add(_of(f"error.{names[await log.read('errors', 'last_error')]}", port == struck))
-            before, now = self._seen[end.number].get(f"dl_{port}", {}), counted[f"dl_{port}"]
-            words |= {_of(f"count.{name}", port == struck) for name in WATCHED if now[name] != before.get(name, 0)}
-        return words
 
     async def _recover(self, report: Report, kind: Kind):
         """What firmware of both ends does, and a reset where nothing less helps."""
@@ -274,15 +242,7 @@ class Campaign:
         report.cleared = report.after = await self.measure()
         if kind.recovery == RESET:
             report.after = await self.reset()
-        self._seen = await self.each(self._count)
-
-    async def _count(self, end: End) -> dict[str, dict[str, int]]:
-        """All that counts errors, by window."""
-        counted = await end.firmware.counters()
-        for port in range(PORTS):
-            window = f"tl_{port}"
-            counted[window] = {"errors": await end.firmware.windows[window].read("errors", "error_count")}
-        return counted
+        self._seen = await self.each(counts)
 
     async def _clear(self, end: End):
         if end.fresh:
@@ -305,10 +265,6 @@ class Campaign:
                 getattr(self.dut, f"{end.name}_{name}").value = 0
             for name in ("to_completer", "to_originator", "to_tl_originator", "wire", "tail"):
                 getattr(self.dut, f"{end.name}_{name}__armed").value = 0
-
-
-def _of(word: str, own: bool) -> str:
-    return word if own else word + OTHERS
 
 
 @cocotb.test()

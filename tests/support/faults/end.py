@@ -9,7 +9,13 @@ from support.stream_device import WHOLE, Ask, StreamDevice
 from ualink_sim.bfm.upli.rules import ProtocolError
 from ualink_sim.model.upli.transactions import ReqCmd, Status
 
-__all__ = ["End"]
+__all__ = ["SLOT", "WATCHDOG", "End"]
+
+
+WATCHDOG = 1_000 * (1 + PORTS)
+"""Cycles; Requests are answered in less, a replay in between included."""
+SLOT = 10 * PORTS
+"""Cycles of a flit slot of a port."""
 
 
 class WaryDevice(StreamDevice):
@@ -79,7 +85,7 @@ class End(Side):
         """See that some Writes and Reads wait at each port."""
         for port in ports:
             device = self.devices[port]
-            while len(device._waiting) < least:
+            while device.waiting < least:
                 self.write(port)
                 if self.readable[port]:
                     self.read(port)

@@ -7,6 +7,7 @@ from cocotb.triggers import ClockCycles, FallingEdge
 
 from support.controller_pair_side import PORTS
 from support.controller_pair_top import CABLE_LAYOUT
+from support.faults.end import SLOT, WATCHDOG
 from support.faults.forgery import FORGERIES, forge, header_bits, last_beat_of
 from support.faults.strikes import HERE, Act, Forgery, HeaderStrike, Injection, Level, UPLIStrike, WireStrike, word_of
 from ualink.phy.interface import TX_BEAT_LAYOUT, TxKind
@@ -15,7 +16,6 @@ __all__ = ["strike"]
 
 PATIENCE = 4_000
 """Cycles in which what is waited for happens, under traffic."""
-SLOT = 10 * PORTS
 
 
 @singledispatch
@@ -174,8 +174,6 @@ async def _isolate(campaign, here, port, rng):
 
 
 async def _stall(campaign, here, port, rng):
-    from support.faults.bench import WATCHDOG
-
     here.latency = 2 * WATCHDOG + rng.randrange(WATCHDOG)
     await ClockCycles(campaign.dut.clk, 8 * SLOT)
 
