@@ -15,7 +15,7 @@ from support.faults.end import SLOT, WATCHDOG, End
 from support.faults.kinds import KINDS
 from support.faults.outcome import RESET, Kind, Report
 from support.faults.sight import counts, shown, word_of_port
-from support.faults.strikes import HERE, THERE
+from support.faults.strikes import HERE, THERE, TIME_OUT
 from support.faults.striking import strike
 from support.stream_device import WHOLE
 from ualink_sim.bfm.common.controller_firmware import FirmwareError
@@ -114,7 +114,7 @@ class Campaign:
         limit = 0 if self.switch else WATCHDOG
         await end.firmware.configure(
             {
-                "dl": {"replay_control": {"rx_replay_limit": 60}},
+                "dl": {"replay_control": {"rx_replay_limit": 60}, "tx_ack_time_out": {"flit_times": TIME_OUT}},
                 "tl": {"control": {"is_switch": int(self.switch)}},
                 "isolation": {"watchdog": {"limit": limit}},
             }

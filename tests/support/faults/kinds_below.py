@@ -1,7 +1,7 @@
 """Faults of links, data links, firmware and accelerators (UALink_200 §3.1.4.3, §6.6, §6.7)."""
 
 from support.faults.outcome import CLEAR, NOTHING, OTHERS, Kind, Outcome
-from support.faults.strikes import THERE, Act, Forgery, HeaderStrike, Injection, Level, WireStrike
+from support.faults.strikes import THERE, TIME_OUT, Act, Forgery, HeaderStrike, Injection, Level, WireStrike
 
 __all__ = ["DATA_LINK", "DOWN", "FIRMWARE", "PORT_DOWN", "TL", "WIRE"]
 
@@ -30,9 +30,13 @@ SHAKEN = {
 LINK_DOWN = ("RAS-093", "RAS-094", "RAS-096", "RAS-097", "RAS-099", "RAS-100")
 
 
-def down(name: str, section: str, requirements, strike, here=(), may=()) -> Kind:
-    """Between accelerators: both TLs drop on all ports, ISOLATE isolates both Originators (§3.1.4.3)."""
-    ends = (Outcome.of(DOWN | set(here), SHAKEN | TIMED_OUT | set(may)), Outcome.of(DOWN, SHAKEN | TIMED_OUT))
+def down(name: str, section: str, requirements, strike, *words) -> Kind:
+    """Between accelerators: both TLs drop on all ports, ISOLATE isolates both Originators (§3.1.4.3).
+
+    ``words`` : what this end must show besides, what it may, and what its partner may.
+    """
+    here, may, there_may = (set(given) for given in (*words, (), (), ())[:3])
+    ends = (Outcome.of(DOWN | here, SHAKEN | TIMED_OUT | may), Outcome.of(DOWN, SHAKEN | TIMED_OUT | there_may))
     return Kind(name, section, (*requirements, *LINK_DOWN), strike, *ends, CLEAR)
 
 
@@ -46,7 +50,10 @@ def port_down(name: str, strike) -> Kind:
 WRONG_NUMBERS = tuple(1 << bit for bit in range(8, 17))
 """Bits of flitSeqNo in a header (Table 6-14)."""
 
-RESERVED = ("count.protocol_errors", "count.crc_errors")
+TIMED = ("dl.forward_progress_time_out", "count.forward_progress_time_outs", "isolation.time_out")
+AGAIN = ("count.replays_requested",)
+"""Of a flit that is known to have payload."""
+RESERVED = ("count.protocol_errors", "count.crc_errors", *AGAIN)
 
 WIRE = (
     replayed("flipped_bits", "§6.6.6.2", ("DL-123", "DL-146"), WireStrike((1, 8)), "count.crc_errors"),
@@ -55,9 +62,11 @@ WIRE = (
     replayed("flits_lost", "§6.6.6.2", ("DL-126",), Level("lose", (2, 12)), "count.lost_flits"),
     replayed("control_for_data", "§6.7.1", ("DL-177",), Level("turn", (1, 3))),
     down("four_control_flits", "§6.7.1", ("DL-177",), Level("turn", (4, 12))),
+    # Nothing comes through, so no Ack comes for what is sent the other way either.
+    down("no_flit_comes", "§6.6.6.8", ("DL-165",), Level("lose", (TIME_OUT, TIME_OUT + 20)), (), TIMED, TIMED),
     down("cable_pulled", "§3.1.4.3", ("RAS-041",), Level("cut", (2, 60))),
     down("cable_flaps", "§3.1.4.3", ("RAS-041",), Level("cut", (1, 2))),
-    replayed("wrong_number", "§6.6.6.4", ("DL-154",), HeaderStrike(0xF << 20, 1 << 20, WRONG_NUMBERS)),
+    replayed("wrong_number", "§6.6.6.4", ("DL-154",), HeaderStrike(0xF << 20, 1 << 20, WRONG_NUMBERS), *AGAIN),
     # It counts as a bad CRC, too (ruling A-29 of the data link).
     replayed("reserved_op", "§6.6.2", (), HeaderStrike(0xF << 20, 1 << 20, (4 << 21,)), *RESERVED),
     down("cable_pulled_one_way", "§3.1.4.3", ("DL-170",), Level("deaf", (2, 60))),

@@ -1,6 +1,6 @@
 """Faults on the wires of UPLI: parity, beats and credits that are lost, doubled or made up (UALink_200 §2.6, §3.1)."""
 
-from support.faults.outcome import NOTHING, OTHERS, RESET, Kind, Outcome
+from support.faults.outcome import CLEAR, NOTHING, OTHERS, RESET, Kind, Outcome
 from support.faults.strikes import ANY, PORT, PORT_BIT, UPLIStrike
 from ualink_sim.model.upli.transactions import ReqCmd
 
@@ -38,7 +38,7 @@ def control(name: str, at: str, when, *flips, requirements=()) -> Kind:
     return Kind(name, "§3.1.4.2", marks, UPLIStrike(at, when, flips), here, there, recovery=RESET)
 
 
-def protocol(name: str, at: str, when, *flips, ports=(1, 4)) -> Kind:
+def protocol(name: str, at: str, when, *flips, ports=(1, 4), recovery=RESET) -> Kind:
     here, there = dropped(at, "protocol_error")
     return Kind(
         name,
@@ -180,6 +180,8 @@ LOST = (
         {"req.port_id": 2, "req.parity": 1},
         ports=(4,),
     ),
+    protocol("clock_request_falls", COMPLETER, {}, {"orig_clk_req": 1}, {"orig_clk_ack": 1}, recovery=CLEAR),
+    protocol("clock_request_falls_beyond", TL_ORIGINATOR, {}, {"comp_clk_req": 1}, {"comp_clk_ack": 1}, recovery=CLEAR),
     Kind(
         "credit_lost",
         "§2.6",

@@ -14,6 +14,7 @@ __all__ = [
     "PORT",
     "PORT_BIT",
     "THERE",
+    "TIME_OUT",
     "Act",
     "Forgery",
     "HeaderStrike",
@@ -33,6 +34,9 @@ HERE, THERE = "here", "there"
 
 PLACES = {"to_completer": places(Out), "to_originator": places(In), "to_tl_originator": places(In)}
 """Wires of UPLI by their receiver: the TL's Completer, the accelerator's Originator, the TL's Originator."""
+
+TIME_OUT = 150
+"""Flit times without an Ack until a link goes down here."""
 
 Wires = Mapping[str, int | str]
 
