@@ -40,17 +40,9 @@ def control(name: str, at: str, when, *flips, requirements=()) -> Kind:
 
 def protocol(name: str, at: str, when, *flips, ports=(1, 4), recovery=RESET) -> Kind:
     here, there = dropped(at, "protocol_error")
-    return Kind(
-        name,
-        "§3.1.2, §3.1.4",
-        ("RAS-082",),
-        UPLIStrike(at, when, flips),
-        here,
-        there,
-        RESET,
-        ports=ports,
-        of_ports=ports == (4,),
-    )
+    strike = UPLIStrike(at, when, flips)
+    of_ports = ports == (4,)
+    return Kind(name, "§3.1.2, §3.1.4", ("RAS-082",), strike, here, there, recovery, ports=ports, of_ports=of_ports)
 
 
 def beat(channel: str, **fields) -> dict:

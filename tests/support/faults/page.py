@@ -18,6 +18,11 @@ GROUPS = (
 FLITS = {"lose": "lost", "turn": "control flits", "cut": "without a cable", "deaf": "without a cable, one way"}
 
 
+RECEIVERS = {
+    "to_completer": "to the TL's Completer",
+    "to_tl_originator": "to the TL's Originator",
+    "to_originator": "to the accelerator's Originator",
+}
 ACTS = {
     "drop": "firmware puts the port into Drop Mode",
     "isolate": "firmware isolates the Originator",
@@ -50,10 +55,10 @@ def _shown(outcome: Outcome) -> str:
 def _strike(strike) -> str:
     match strike:
         case UPLIStrike():
-            wires = sorted({path for flips in strike.flips for path in flips})
-            channel = wires[0].split(".")[0]
-            names = ", ".join(path.partition(".")[2] for path in wires)
-            return f"{channel} {strike.at.replace('_', ' ')}: {'' if len(strike.flips) > 1 else 'all of '}{names}"
+            paths = sorted({path for flips in strike.flips for path in flips})
+            channel = paths[0].split(".")[0] if "." in paths[0] else "handshake"
+            names = ", ".join(path.removeprefix(f"{channel}.") for path in paths)
+            return f"{channel} {RECEIVERS[strike.at]}: {'' if len(strike.flips) > 1 else 'all of '}{names}"
         case WireStrike():
             return f"{strike.bits[0]}–{strike.bits[1]} bits of a flit{', in a burst' if strike.burst else ''}"
         case HeaderStrike():
