@@ -28,12 +28,16 @@ PORTS, BUS = int(os.environ.get("PORTS", "1")), os.environ.get("BUS", "axi4-lite
 BUSES = {"axi4-lite": AXI4LiteBus, "apb": APBBus}
 LAST = PORTS - 1
 BLOCK = 0x1000
+PORT_SHIFT = 40
+"""Each port has a part of the memory of the other side for itself."""
 WATCHDOG = 600 * PORTS
 """Cycles; Requests of the traffic here are answered in less."""
 
 
 class Side:
     """A controller with its firmware, the devices before it and the memory behind it."""
+
+    device_type = StreamDevice
 
     def __init__(self, dut, number: int):
         self.dut, self.name, self.number = dut, SIDES[number], number
@@ -50,7 +54,7 @@ class Side:
         self.irq = getattr(dut, f"{self.name}_irq")
         self.isolation_pending = getattr(dut, f"{self.name}_isolation_pending")
         self.devices = [
-            StreamDevice(dut, f"{self.name}_device__{port}", dut.clk, src=number + 1, dst=2 - number, tags=TAGS)
+            self.device_type(dut, f"{self.name}_device__{port}", dut.clk, src=number + 1, dst=2 - number, tags=TAGS)
             for port in range(PORTS)
         ]
         self.latency = 1
@@ -77,8 +81,7 @@ class Side:
         """``count`` WriteFulls to new places from ``port``, and the number of each."""
         asked = []
         for _ in range(count):
-            # Each port has a part of the memory of the other side for itself.
-            addr = (port << 20) + self._blocks[port] * BLOCK
+            addr = (port << PORT_SHIFT) + self._blocks[port] * BLOCK
             self._blocks[port] += 1
             asked.append(self.devices[port].ask(addr, self._random.randbytes(WHOLE)))
         return asked
@@ -152,7 +155,7 @@ async def traffic(sides, ports=range(PORTS), count=6, broken=(LAWFUL, LAWFUL)):
         for ask in side.written:
             assert ask.status == Status.OKAY
             assert other.memory.memory.read(ask.addr, WHOLE) == ask.data
-        side.reads = [(ask, side.devices[ask.addr >> 20].ask(ask.addr)) for ask in side.written]
+        side.reads = [(ask, side.devices[ask.addr >> PORT_SHIFT].ask(ask.addr)) for ask in side.written]
     await both(sides, lambda side: side.idle(ports))
     for side in sides:
         for ask, read in side.reads:

@@ -7,6 +7,7 @@ from cocotb.triggers import FallingEdge, ReadOnly, RisingEdge
 
 from support.upli.pair import pack
 from ualink.upli.channels import CHANNEL_LAYOUTS
+from ualink_sim.bfm.upli.bus import reader
 from ualink_sim.model.upli import transactions as upli
 
 WHOLE = 256
@@ -35,7 +36,8 @@ class Ask:
 
 
 class StreamDevice:
-    """Drives the streams ``<prefix>__req__valid`` and so on of one port; ``run`` moves it for ever.
+    """Drives the streams ``<prefix>__req__valid`` and so on of one port; ``run`` moves it for ever, and who moves many
+    calls ``offer``, ``take`` and ``withdraw`` in each cycle.
 
     ``src`` and ``dst`` are the IDs that its Requests have, ``tags`` how many are out at a time.
     """
@@ -52,6 +54,10 @@ class StreamDevice:
         self._waiting: deque[Ask] = deque()
         self._data: deque[int] = deque()
         self._out: dict[int, Ask] = {}
+        self._request: Ask | None = None
+        self._beat: int | None = None
+        self._offering: set[str] = set()
+        self._get = {key: reader(handle, key[0]) for key, handle in self._signals.items()}
         for channel in ("req", "orig_data"):
             self._signals[channel, "valid"].value = 0
         for channel in ("rd_rsp", "wr_rsp"):
@@ -73,32 +79,47 @@ class StreamDevice:
         """Requests sent and not answered."""
         return len(self._out)
 
+    @property
+    def waiting(self) -> int:
+        """Requests not yet sent."""
+        return len(self._waiting)
+
     async def run(self) -> None:
-        """One cycle after the other: what is taken at a rising edge is withdrawn at the falling edge after it."""
-        request: Ask | None = None
-        beat: int | None = None
+        """One cycle after the other, for ever."""
         while True:
             await self._fall
-            if request is None and self._waiting and self._free:
-                request = self._next()
-                self._offer("req", pack("req", **asdict(request.request)))
-            if beat is None and self._data:
-                beat = self._data.popleft()
-                self._offer("orig_data", beat)
+            self.offer()
             await ReadOnly()
-            if request is not None and self._get("req", "ready"):
-                self._data.extend(self._beats(request))
-                request = None
-            if beat is not None and self._get("orig_data", "ready"):
-                beat = None
-            for channel in ("rd_rsp", "wr_rsp"):
-                if self._get(channel, "valid"):
-                    self._take(channel, self._get(channel, "payload"))
+            self.take()
             await self._rise
-            if request is None:
-                self._signals["req", "valid"].value = 0
-            if beat is None:
-                self._signals["orig_data", "valid"].value = 0
+            self.withdraw()
+
+    def offer(self) -> None:
+        """At the falling edge: what waits is offered."""
+        if self._request is None and self._waiting and self._free:
+            self._request = self._next()
+            self._offer("req", pack("req", **asdict(self._request.request)))
+        if self._beat is None and self._data:
+            self._beat = self._data.popleft()
+            self._offer("orig_data", self._beat)
+
+    def take(self) -> None:
+        """When all is settled: what is taken, and what comes back."""
+        if self._request is not None and self._get["req", "ready"]():
+            self._data.extend(self._beats(self._request))
+            self._request = None
+        if self._beat is not None and self._get["orig_data", "ready"]():
+            self._beat = None
+        for channel in ("rd_rsp", "wr_rsp"):
+            if self._get[channel, "valid"]():
+                self._take(channel, self._get[channel, "payload"]())
+
+    def withdraw(self) -> None:
+        """At the rising edge: what was taken is offered no more."""
+        for channel, offered in (("req", self._request), ("orig_data", self._beat)):
+            if offered is None and channel in self._offering:
+                self._signals[channel, "valid"].value = 0
+                self._offering.discard(channel)
 
     def _next(self) -> Ask:
         asked = self._waiting.popleft()
@@ -135,6 +156,4 @@ class StreamDevice:
     def _offer(self, channel: str, word: int) -> None:
         self._signals[channel, "payload"].value = word
         self._signals[channel, "valid"].value = 1
-
-    def _get(self, channel: str, name: str) -> int:
-        return int(self._signals[channel, name].value)
+        self._offering.add(channel)
