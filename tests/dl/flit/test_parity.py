@@ -77,6 +77,31 @@ def test_control_state_in_steps(path):
         assert getattr(outcome, CONTROL_IN_STEPS[path]), outcome.where
 
 
+@pytest.mark.req("DL-179", "DL-182")
+def test_where_sectors_go_in_the_last_beat_of_a_flit():
+    """No other beat of that flit follows to tell of it: the one that is being made does."""
+    half, steps = bench(4).find("packer", "state", "q"), bench(4).find("packer", "steps", "state", "q")
+    turned = bench(4).loop.packer.steps.state.d.shape()["turned"].offset
+    found, struck = [], []
+
+    def look(ctx, loop):
+        # The number of the next is one-hot.
+        found.append((ctx.get(half.signal) & 0x3FF).bit_length() - 1)
+        return "nothing"
+
+    def strike(ctx, loop):
+        struck.append(ctx.get(half.signal) & 1)
+        ctx.set(steps.signal, ctx.get(steps.signal) ^ struck[-1] << turned)
+        return "a bit of how far a part is turned"
+
+    bench(4).run(random.Random(0), look, at=30, cycles=100, replays=())
+    last = 30 + -found[0] % 10
+    for seed in range(6):
+        outcome = bench(4).run(random.Random(seed), strike, at=last, cycles=110, replays=())
+        assert outcome.egress == bool(struck[-1]), outcome.where
+    assert sum(struck) > 1
+
+
 @pytest.mark.req("DL-179", "DL-181", "DL-182")
 @pytest.mark.parametrize("path", DATA, ids=".".join)
 def test_data(path):

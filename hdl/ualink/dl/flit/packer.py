@@ -116,6 +116,8 @@ class Packer(wiring.Component):
     def __init__(self, cycles_per_beat: int = 1):
         check_choice("cycles_per_beat", cycles_per_beat, CYCLES_PER_BEAT)
         self._cycles_per_beat = cycles_per_beat
+        if cycles_per_beat > 1:
+            self.steps = PackingSteps(cycles_per_beat)
         super().__init__(
             {
                 "flit": In(tl_flit_signature()),
@@ -136,7 +138,8 @@ class Packer(wiring.Component):
             m.submodules.tail_rotator = SectorRotator(stages=2)
             in_hand, leaves = self.beat.valid, self.beat.ready
         else:
-            m.submodules.steps = steps = ResetInserter(self.flush)(PackingSteps(self._cycles_per_beat))
+            m.submodules.steps = ResetInserter(self.flush)(self.steps)
+            steps = self.steps
             in_hand, leaves = steps.busy, steps.gone
         m.submodules.writer = writer = BeatWriter()
 
