@@ -27,7 +27,7 @@ SHAKEN = {
     *REPLAYS,
 }
 """Requests that were out, and what data links count on their way down."""
-LINK_DOWN = ("RAS-093", "RAS-094", "RAS-096", "RAS-097", "RAS-099", "RAS-100")
+LINK_DOWN = ("RAS-094", "RAS-096", "RAS-097", "RAS-099", "RAS-100")
 
 
 def down(name: str, section: str, requirements, strike, *words) -> Kind:
@@ -140,7 +140,7 @@ FIRMWARE = (
     Kind(
         "end_reset",
         "§3.1.4.3",
-        LINK_DOWN,
+        ("RAS-094", "RAS-096", "RAS-097", "RAS-100"),
         Act("reset"),
         Outcome.of(),
         Outcome.of(DOWN, SHAKEN | TIMED_OUT),
