@@ -13,6 +13,7 @@ from ualink.upli.originator import Originator
 
 __all__ = ["FlitLink", "LoopedStation"]
 
+
 class FlitLink(wiring.Component):
     """Stands for a data link: a TL flit is a beat of the RS, and channel 0 is online unless there is a local fault."""
 
