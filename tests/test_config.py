@@ -67,6 +67,7 @@ from ualink.config import (
         (lambda: PhyConfig(idle_interval=1000), ("phy.marker_interval", "4096", "multiple", "1000")),
         (lambda: PhyConfig(control_flit_blocks=321), ("phy.control_flit_blocks", "321", "320")),
         (lambda: PhyConfig(control_flit_blocks=301), ("phy.control_flit_blocks", "301", "multiple of 4")),
+        (lambda: StationConfig(ports=4, phy=PhyConfig(rate=400)), ("phy.rate", "400", "station of 4", "200")),
     ],
 )
 def test_refusal_names_key_value_and_reason(make, words):
@@ -82,6 +83,20 @@ def test_a_shared_data_buffer_may_be_announced_as_one_class():
     assert config.req_data.total == 0
     with pytest.raises(ConfigError):
         config.replace(shared_data_buffer=False)
+
+
+@pytest.mark.req("UPLI-019")
+def test_the_ports_of_a_station_carry_800_gb_s_at_most():
+    """One of 800, two of 400 or four of 200, and nothing faster, whether all ports have one rate or their own."""
+    built = set()
+    for ports in (1, 2, 4):
+        for rate in (100, 200, 400, 800):
+            for phy in (PhyConfig(rate=rate), PhyConfig(rates=(100,) * (ports - 1) + (rate,))):
+                try:
+                    built.add((StationConfig(ports=ports, phy=phy).ports, rate))
+                except ConfigError:
+                    assert ports * rate > 800
+    assert built == {(1, 100), (1, 200), (1, 400), (1, 800), (2, 100), (2, 200), (2, 400), (4, 100), (4, 200)}
 
 
 @pytest.mark.req("PHY-006")

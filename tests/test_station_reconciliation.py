@@ -22,7 +22,7 @@ from ualink_sim.model.phy.rs_transmit import Offer, Transmitter
 
 pytestmark = pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
 
-CONFIG = FEW_BUFFERS.replace(phy=PhyConfig(rate=400, marker_interval=8, idle_interval=4))
+CONFIG = FEW_BUFFERS.replace(phy=PhyConfig(rate=200, marker_interval=8, idle_interval=4))
 STATIONS = pytest.mark.parametrize(("ports", "clocks"), [(4, 1), (2, 2)], ids=["four ports", "two ports, two clocks"])
 
 
@@ -81,7 +81,7 @@ def flit(number):
     return b"".join((10 * number + n).to_bytes(64, "little") for n in range(10))
 
 
-@pytest.mark.req("PHY-008", "PHY-014", "PHY-016", "PHY-020", "PHY-038")
+@pytest.mark.req("PHY-008", "PHY-014", "PHY-016", "PHY-020", "PHY-038", "RAS-093")
 @STATIONS
 def test_each_port_has_a_reconciliation_sublayer_of_its_own(run, ports, clocks):
     """Each sends what the model sends. Port n gets n + 1 flits, and the last port a Local Fault behind them, which it
@@ -92,7 +92,7 @@ def test_each_port_has_a_reconciliation_sublayer_of_its_own(run, ports, clocks):
         sent = [[] for _ in range(ports)]
         streams = []
         for port in range(ports):
-            stream = codes.alignment_flit([codes.IDLE] * 80, 400)
+            stream = codes.alignment_flit([codes.IDLE] * 80, 200)
             for number in range(port + 1):
                 stream += codes.data_flit(flit(100 * port + number))
             streams.append(stream)
@@ -112,7 +112,7 @@ def test_each_port_has_a_reconciliation_sublayer_of_its_own(run, ports, clocks):
 
         assert [ctx.get(status.aligned) for status in station.rs_status] == [0] * ports
         await rounds(92)
-        model, number, expected = Transmitter(400, 8, 4), 0, []
+        model, number, expected = Transmitter(200, 8, 4), 0, []
         for _ in range(9):
             _, blocks, taken, _ = model.slot(Offer.FLIT, flit(number))
             expected += blocks

@@ -326,6 +326,10 @@ class PhyConfig(_Config):
         return min(self.idle_interval, self.marker_slots)
 
 
+LARGEST_BANDWIDTH = 800
+"""Gb/s of a station, all ports together (UALink_200 §1.1)."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class StationConfig(_Config):
     """One station: four lanes as one x4, two x2 or four x1 links (``ports`` 1, 2 or 4; UALink_200 §2.5).
@@ -345,6 +349,12 @@ class StationConfig(_Config):
         _check_choice("station", "ports", self.ports, (1, 2, 4))
         if self.dl.replay_depth < 2 * self.ports:
             raise ConfigError(f"dl.replay_depth is {self.dl.replay_depth}; {self.ports} ports need two flits each")
+        fastest = 0 if self.phy is None else max(self.phy.rates or (self.phy.rate,))
+        if fastest > LARGEST_BANDWIDTH // self.ports:
+            raise ConfigError(
+                f"phy.rate of a port is {fastest}; a port of a station of {self.ports} carries "
+                f"{LARGEST_BANDWIDTH // self.ports} Gb/s at most"
+            )
 
     @property
     def port_dl(self) -> DLConfig:

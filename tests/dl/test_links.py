@@ -142,7 +142,7 @@ class Bench:
         await self.story(ctx)
 
 
-@pytest.mark.req("DL-001", "DL-005", "DL-007", "DL-025")
+@pytest.mark.req("DL-001", "DL-005", "DL-007", "DL-025", "UPLI-027", "UPLI-028")
 @pytest.mark.parametrize("ports", [2, 4])
 def test_ports_that_share_a_data_path_are_links_of_their_own(ports):
     bench = Bench(ports)

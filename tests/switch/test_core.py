@@ -6,6 +6,7 @@ import pytest
 
 from support.switch.bench import pack, random_beat, random_request, run
 from support.switch.traffic import RESPONSES, CoreBench
+from support.upsets import collect
 
 
 def straight(stations, ports):
@@ -26,6 +27,7 @@ def random_routes(rng, stations, ports):
 
 
 @pytest.mark.req(
+    *("UPLI-072", "UPLI-324"),
     *("SW-003", "SW-004", "SW-008", "SW-010", "SW-019", "SW-020", "SW-021", "SW-022", "SW-023", "SW-026"),
     *("SW-028", "SW-044", "SW-047", "SW-048", "SW-050", "SW-051", "SW-052", "SW-054", "SW-058", "SW-059", "SW-061"),
     *("SW-064", "SW-065", "SW-076"),
@@ -105,7 +107,50 @@ def test_latency(channel):
     bench.run(scenario)
 
 
-@pytest.mark.req("SW-060", "SW-063", "SW-072", "SW-096", "SW-101")
+@pytest.mark.req("UPLI-319")
+def test_each_beat_in_single_beat_mode_goes_on_at_once():
+    """Beats of one Read Response with pauses between them, the last offset first: each takes as long as one alone."""
+    bench = CoreBench(2, 1, routes=straight(2, 1))
+    fields = {"dst_phys_acc_id": 1, "tag": 5, "num_beats": 0}
+    beats = [random_beat(bench.random, "rd_rsp", **fields, offset=n, last=int(n == 0)) for n in (3, 2, 1, 0)]
+
+    async def scenario(ctx):
+        sink, latencies = bench.response_sinks["rd_rsp"][1], []
+        for count, beat in enumerate(beats, 1):
+            bench.expected["rd_rsp", 1][0].append([pack("rd_rsp", beat)])
+            bench.sources["rd_rsp"][0].beats.append(pack("rd_rsp", beat))
+            begun = sink.cycle
+            await ctx.tick().repeat(6 + 5 * count)
+            assert len(sink.received) == count
+            latencies.append(sink.times[-1] - begun)
+        # One cycle to be offered, three through the core.
+        assert latencies == [4] * 4
+
+    bench.run(scenario)
+    bench.check()
+
+
+@pytest.mark.req("UPLI-003")
+def test_every_accelerator_id_has_a_route():
+    """Of all 1,024, each routed by all its bits, Requests and Responses alike."""
+    routes = {index: (0, index.bit_count() & 1) for index in range(1024)}
+    bench = CoreBench(2, 1, routes=[routes, routes], entries=1024)
+    for index in range(1024):
+        kind = index // 2 % 3
+        if kind == 0:
+            bench.request(index & 1, index, None)
+        else:
+            bench.response(RESPONSES[kind - 1], index & 1, index)
+
+    async def scenario(ctx):
+        await bench.until(ctx, bench.finished, 500)
+        assert [ctx.get(status.count) for status in bench.dut.deny] == [0, 0]
+
+    bench.run(scenario)
+    bench.check()
+
+
+@pytest.mark.req("UPLI-011", "SW-060", "SW-063", "SW-072", "SW-096", "SW-101")
 def test_partitions_share_stations_and_nothing_else():
     """Ports 0 of both stations are one switch, ports 1 another; ID 4 is in neither, so it is denied to all.
 
@@ -140,7 +185,7 @@ def test_partitions_share_stations_and_nothing_else():
     bench.check()
 
 
-@pytest.mark.req("SW-017", "SW-032", "SW-033", "SW-036")
+@pytest.mark.req("SW-017", "SW-032", "SW-033", "SW-036", "UPLI-007")
 def test_planes_are_independent():
     """With some planes full and standing still at every port, the others move everything they have."""
     bench = CoreBench(2, 2, routes=straight(2, 2), seed=6)
@@ -217,6 +262,38 @@ def test_the_core_remembers_no_request_and_makes_nothing_itself():
                 count += sum(ctx.get(output.valid) for output in getattr(bench.dut, f"out_{channel}"))
             await ctx.tick()
         return count
+
+    bench.run(scenario)
+    bench.check()
+
+
+@pytest.mark.req("RAS-004", "RAS-005")
+def test_nothing_in_the_core_waits_for_a_response():
+    """Requests that nobody answers go through, then the core comes to rest: no register changes any more, so nothing
+    counts and nothing will ever happen by itself. After many of them the state is that of after a few."""
+    bench = CoreBench(2, 1, routes=straight(2, 1))
+    bench.simulated, registers, _ = collect(bench.dut)
+    control = [register for register in registers if not register.signal.reset_less]
+
+    def state(ctx, registers):
+        return [ctx.get(register.signal) for register in registers]
+
+    async def scenario(ctx):
+        states = []
+        for count in (1, 3):
+            for n in range(4 * count):
+                for beats in (None, 1, 4):
+                    bench.request(n & 1, n >> 1 & 1, beats)
+            await bench.until(ctx, bench.finished, 200)
+            await ctx.tick().repeat(20)
+            states.append(state(ctx, control))
+            rest = state(ctx, registers)
+            for _ in range(20):
+                await ctx.tick()
+                assert state(ctx, registers) == rest
+        changed = {register.path[-1] for register, was, now in zip(control, *states) if was != now}
+        assert changed <= {"first", "bearing_was_last", "read_index", "write_index"}, "whose turn it is, and no more"
+        assert len(registers) > len(control) > 50
 
     bench.run(scenario)
     bench.check()

@@ -186,7 +186,7 @@ class Bench:
             assert beat["data"] == (0 if beat[poison] else tag << 8 | k | 1 << 300)
 
 
-@pytest.mark.req("RAS-083", "RAS-109", "RAS-058", "RAS-110", "RAS-111", "RAS-082")
+@pytest.mark.req("RAS-083", "RAS-109", "RAS-058", "RAS-110", "RAS-111", "RAS-082", "RAS-043")
 @pytest.mark.parametrize(("channel", "kind"), [("req", "control"), ("rd_rsp", "control"), ("rd_rsp", "protocol")])
 def test_nothing_of_an_upset_beat_crosses(channel, kind):
     """Episode after episode without a reset: one beat towards the core is upset, the agent that met it drops both ways

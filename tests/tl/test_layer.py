@@ -175,7 +175,7 @@ def test_drop_mode():
         check_beats(side.got, stimulus)
 
 
-@pytest.mark.req("RAS-106")
+@pytest.mark.req("RAS-106", "UPLI-381")
 def test_isolate_from_the_link_is_dropped():
     """Write Responses of status 1111b that a partner sends are dropped and counted, more of them than there are
     credits; a Read Response may have that code, and all else arrives."""

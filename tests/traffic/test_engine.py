@@ -104,7 +104,7 @@ async def answer_at_once(ctx, first, second):
     await first.put(ctx, "base_low", address=0)
 
 
-@pytest.mark.req("UPLI-039", "UPLI-142", "UPLI-153", "UPLI-154", "UPLI-186")
+@pytest.mark.req("UPLI-039", "UPLI-142", "UPLI-153", "UPLI-154", "UPLI-186", "UPLI-223")
 def test_fill_use_and_verify():
     pair = Pair()
     asked = 40
@@ -158,8 +158,10 @@ def test_fill_use_and_verify():
     assert pair.broken[0].keys() == {"rd_rsp_data_parity"} and not pair.broken[1], "but for the hostile wire"
 
 
+@pytest.mark.req("UPLI-033", "UPLI-074", "UPLI-325")
 def test_one_port_of_two():
-    """Beats are of the chosen port, in its slots, and what is written is read."""
+    """Beats are of the chosen port, in its slots, and what is written is read. Every Request has both IDs, and every
+    Response goes to who asked, on the port on which the Request came, whatever the address."""
     pair, port = Pair(replace(SMALL, ports=2)), 1
 
     async def story(ctx):
@@ -179,6 +181,10 @@ def test_one_port_of_two():
     assert pair.broken == (Counter(), Counter())
     for channel in CHANNELS:
         assert pair.rules.beats[channel][port] and not pair.rules.beats[channel][1 - port]
+    assert len({beat.addr for beat in pair.rules.beats["req"][port]}) >= 1 << REGION
+    assert {(beat.src_phys_acc_id, beat.dst_phys_acc_id) for beat in pair.rules.beats["req"][port]} == {(3, 9)}
+    for channel in ("rd_rsp", "wr_rsp"):
+        assert {beat.dst_phys_acc_id for beat in pair.rules.beats[channel][port]} == {3}
 
 
 def test_engine_fits_a_station():

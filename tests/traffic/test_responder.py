@@ -98,6 +98,7 @@ def beats_at_random(rng: random.Random, request: upli.Request) -> list[upli.Orig
     return beats
 
 
+@pytest.mark.req("UPLI-159", "UPLI-163", "UPLI-238", "UPLI-284", "UPLI-318")
 @pytest.mark.parametrize(("decode", "stall", "count"), [(0, 0.0, 110), (1, 0.5, 110)])
 def test_answers_are_those_of_the_model(decode, stall, count):
     rng = random.Random(f"{decode} {stall}")

@@ -176,7 +176,7 @@ def test_a_bad_first_beat_sets_no_phase(channel):
     simulate(pair, bench)
 
 
-@pytest.mark.req("RAS-044", "RAS-059", "RAS-060", "RAS-061", "RAS-085")
+@pytest.mark.req("RAS-043", "RAS-044", "RAS-059", "RAS-060", "RAS-061", "RAS-085")
 @pytest.mark.parametrize("chance", [0, 0.02])
 @pytest.mark.parametrize("ports", [1, 4])
 def test_an_agent_in_drop_mode(ports, chance):

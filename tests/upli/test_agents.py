@@ -209,7 +209,7 @@ def test_connection_orders(originator_from, completer_from):
 
 
 @pytest.mark.req("RST-001", "RST-002", "RST-003", "RST-004", "RST-005", "RST-008", "RST-009", "RST-010", "RST-011")
-@pytest.mark.req("RST-015", "UPLI-127", "UPLI-094", "UPLI-095", "UPLI-111", "UPLI-089")
+@pytest.mark.req("RST-015", "UPLI-127", "UPLI-052", "UPLI-094", "UPLI-095", "UPLI-111", "UPLI-089")
 @pytest.mark.parametrize("ports", [1, 4])
 def test_reset_in_traffic(ports):
     """Whatever was under way is gone one cycle into the reset, and the interface starts again as new."""
@@ -289,7 +289,7 @@ def test_beat_in_a_foreign_slot(channel):
     simulate(pair, bench)
 
 
-@pytest.mark.req("UPLI-320", "UPLI-093", "UPLI-065")
+@pytest.mark.req("UPLI-320", "UPLI-093", "UPLI-065", "UPLI-308")
 def test_responses_pass_blocked_requests():
     """While nobody takes Requests or data, every Response goes through, and Requests stop for lack of credits."""
     pair = Pair(CONFIG, 2)

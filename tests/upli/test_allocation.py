@@ -10,7 +10,7 @@ POOL, OWN = 1, 0
 MANY = 7
 
 
-@pytest.mark.req("UPLI-117", "UPLI-118", "UPLI-119", "UPLI-169")
+@pytest.mark.req("UPLI-107", "UPLI-117", "UPLI-118", "UPLI-119", "UPLI-169")
 @pytest.mark.parametrize("vc", range(4))
 @pytest.mark.parametrize(
     ("credits", "classes"),

@@ -145,7 +145,7 @@ def test_credit_parity(channel):
         assert result[SENDER[channel]] == ({("control", channel)} if reported else set())
 
 
-@pytest.mark.req("RST-016", "RST-017", "UPLI-083", "RAS-022")
+@pytest.mark.req("RST-016", "RST-017", "UPLI-083", "UPLI-133", "RAS-022")
 @pytest.mark.parametrize("channel", CHANNEL_LAYOUTS)
 def test_fields_without_a_beat_are_ignored(channel):
     """Whatever the fields and their parity are without a valid beat, nothing is reported and nothing arrives."""

@@ -201,7 +201,7 @@ def test_a_reset_forgets_what_is_still_to_be_judged(side, wrong, wait):
     simulate(bench.module, body)
 
 
-@pytest.mark.req("RST-019", "RST-006", "RST-007")
+@pytest.mark.req("RST-019", "RST-006", "RST-007", "UPLI-052", "UPLI-126")
 @pytest.mark.parametrize("side", AGENTS)
 def test_every_register_has_the_one_clock(side):
     """Rising edges of one clock, and no reset but at those: no other kind of register, and no second clock."""

@@ -34,14 +34,21 @@ RESPONSE_FIELDS = _upli(48, 49, 226, 229, 231, 232, 233, 234, 235, 236, 237, 240
 STATUS = _upli(248, 249, 250, 279, 281)
 # Of the Requests that the RTL drives at the destination, the monitor judges address and length.
 RANGES = _upli(176, 189, 342, 347, 355)
-PATH = _upli(4, 40, 41, 77, 129, 131, 132, 135, 136, 137, 138, 230, 267, 287, 288, 340, 380, 382)
-ORDER = _upli(44, 316, 321, 322, 327, 329, 332)
+# Beats poisoned at random arrive as that.
+POISON = ["RAS-081"]
+PATH = _upli(4, 40, 41, 54, 77, 129, 131, 132, 135, 136, 137, 138, 230, 267, 287, 288, 340, 380, 382)
+ORDER = _upli(44, 316, 321, 322, 324, 327, 329, 332)
 
 
-@pytest.mark.req(*REQUEST_FIELDS, *VENDOR_FIELDS, *RESPONSE_FIELDS, *STATUS, *RANGES, *PATH, *ORDER)
+@pytest.mark.req(*REQUEST_FIELDS, *VENDOR_FIELDS, *RESPONSE_FIELDS, *STATUS, *RANGES, *PATH, *ORDER, *POISON)
 @pytest.mark.parametrize("authentication", ["0", "1"])
 def test_every_field_crosses_the_switch(run, authentication):
     run("every_field", AUTHENTICATION=authentication)
+
+
+@pytest.mark.req("RAS-114")
+def test_the_core_does_nothing_when_a_link_goes_down(run):
+    run("link_goes_down")
 
 
 @pytest.mark.req("UPLI-383")
@@ -50,10 +57,10 @@ def test_every_field_crosses_a_direct_link(run):
 
 
 # Reads, writes, atomics, errors and messages, with literal lanes and enables at either end.
-READS = _upli(178, 188, 260, 341, 343, 344, 345, 346, 373)
-WRITES = _upli(164, 192, 193, 194, 195, 348, 349, 350, 352, 353, 354, 356, 372)
+READS = _upli(159, 178, 188, 260, 318, 341, 343, 344, 345, 346, 373)
+WRITES = _upli(163, 164, 192, 193, 194, 195, 284, 348, 349, 350, 352, 353, 354, 356, 372)
 ATOMICS = _upli(144, 145, 179, 180, 197, 198, *range(357, 359), *range(360, 363), *range(364, 371), 374)
-ERRORS = _upli(239, 251, 252, 371)
+ERRORS = _upli(238, 239, 251, 252, 371)
 MESSAGES = _upli(201, 204, *range(219, 223))
 
 

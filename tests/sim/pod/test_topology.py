@@ -63,6 +63,7 @@ def test_ports_that_share_a_station_are_denied_one_by_one():
     assert topology.routes(1)[3].deny == 0b0011
 
 
+@pytest.mark.req("UPLI-325")
 @pytest.mark.parametrize("ports", [1, 2, 4])
 def test_a_block_of_256_bytes_has_one_port(ports):
     topology = Topology(4, ports, EVERYBODY)

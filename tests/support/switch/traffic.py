@@ -18,12 +18,13 @@ def _beats(kind, items):
 class CoreBench:
     """A core of ``stations`` x ``ports``, sources and sinks on all its ports, and what the sinks shall receive.
 
-    ``routes[station][id]`` is ``(deny, egress)``; an ID without a route is denied.
+    ``routes[station][id]`` is ``(deny, egress)``; an ID without a route is denied. The tables have ``entries``.
+    ``simulated`` is ``dut``, or stands for it.
     """
 
-    def __init__(self, stations, ports, *, routes, seed=0, source_rate=1.0, sink_rate=1.0, depths=SMALL):
-        config = SwitchConfig(stations=stations, route_entries=16, station=StationConfig(ports=ports))
-        self.dut = SwitchCore(config, voq_depth=depths)
+    def __init__(self, stations, ports, *, routes, seed=0, source_rate=1.0, sink_rate=1.0, depths=SMALL, entries=16):
+        config = SwitchConfig(stations=stations, route_entries=entries, station=StationConfig(ports=ports))
+        self.dut = self.simulated = SwitchCore(config, voq_depth=depths)
         self.ports_per_station = ports
         self.count = stations * ports
         self.routes = routes
@@ -146,5 +147,5 @@ class CoreBench:
 
         sources = [source for sources in self.sources.values() for source in sources]
         sinks = [*self.request_sinks, *(sink for sinks in self.response_sinks.values() for sink in sinks)]
-        run(self.dut, main, background=[gated(s.process) for s in [*sources, *sinks]])
+        run(self.simulated, main, background=[gated(s.process) for s in [*sources, *sinks]])
         return returned[0]

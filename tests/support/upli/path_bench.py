@@ -36,6 +36,8 @@ LINK = os.environ.get("LINK", "pod")
 DIRECT = LINK != "pod"
 AUTHENTICATION = os.environ.get("AUTHENTICATION") == "1"
 TRANSACTIONS = 150
+CORE = range(4)
+"""Stations of the switch."""
 DEVICES = (0, 1) if DIRECT else (0, 1, 2)
 
 
@@ -339,6 +341,58 @@ async def examples(dut):
     for example, transaction in zip(EXAMPLES, sent):
         example.check(*memories.came[transaction.request["tag"]], transaction.response)
         assert memory.read(example.block, 256) == example.memory, example.name
+
+
+@cocotb.test()
+async def link_goes_down(dut):
+    """The link of device 2 goes down and up. Its TL in the switch drops; the agents of the core do not, stay connected,
+    and have their routes and credits when it is back; others never notice."""
+    memories = Memories()
+    path = Path(dut, memories)
+    # No ISOLATE at the other end, which has no device that would take it.
+    dut.acc__2__tl_control__0__is_switch.value = 1
+    station = path.topology.switch_end(2, 0).device
+    _, *wires, _ = path.ends[2 * DEVICES.index(2)]
+    controls = [dut.acc__2__tl_control__0__clear_drop, getattr(dut, f"sw__tl_control__{station}__0__clear_drop")]
+
+    def levels(name):
+        return [int(getattr(dut, f"sw__{side}_{name}".format(n)).value) for side in ("ingress", "egress") for n in CORE]
+
+    async def exchange(*pairs):
+        """Writes of four beats and Reads, more than there are credits for."""
+        for source, destination in pairs:
+            ids = {"src_phys_acc_id": source, "dst_phys_acc_id": destination}
+            for n in range(20):
+                write = upli.Request(cmd=upli.ReqCmd.WRITE_FULL, addr=256 * n, len=63, num_beats=3)
+                data = [to_beat(beat) for beat in upli.orig_data(write, bytes([n]) * 256)]
+                read = upli.Request(cmd=upli.ReqCmd.READ, addr=256 * n, len=63, attr=0xFF)
+                for request, beats in ((write, data), (read, [])):
+                    path.devices[source].originator.submit(Transaction(to_beat(request) | ids, beats))
+        await path.finish()
+
+    await path.begin()
+    await exchange((0, 2), (2, 1), (1, 0))
+    for wire in wires:
+        wire.cut += 1
+    for _ in range(100):
+        await path.step()
+    dropping = f"sw__tl_status__{station}__0__dropping"
+    assert int(getattr(dut, dropping).value)
+    for _ in range(2):
+        assert not any(levels("dropping__{}")) and all(levels("status__{}__connected"))
+        await exchange((0, 1), (1, 0))
+    for wire in wires:
+        wire.cut -= 1
+    for level in (1, 0):
+        for control in controls:
+            control.value = level
+        await path.step()
+    for _ in range(3000):
+        if all(int(online.value) for *_, online in path.ends) and not int(getattr(dut, dropping).value):
+            break
+        await path.step()
+    assert not any(levels("dropping__{}")) and all(levels("status__{}__connected"))
+    await exchange((0, 2), (2, 1), (1, 0))
 
 
 @cocotb.test()

@@ -42,6 +42,7 @@ SCARCE |= {(kind, 0): 1 for kind in CLASSES}
     *("TL-098", "TL-146", "TL-147", "TL-148", "TL-151", "TL-162", "TL-164"),
     *("TL-172", "TL-173", "TL-174", "TL-175", "TL-176", "TL-177", "TL-178", "TL-179", "TL-180", "TL-182"),
     *("TL-208", "TL-217", "TL-218", "TL-222"),
+    *("UPLI-025", "UPLI-056", "RAS-081"),
 )
 @pytest.mark.parametrize(
     "seed, buffers, stalls",

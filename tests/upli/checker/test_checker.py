@@ -32,6 +32,29 @@ def test_of_cipher_text_the_rest_is_judged(name):
     assert found == script.bad
 
 
+@pytest.mark.req("UPLI-159", "UPLI-160", "UPLI-163")
+def test_command_and_message_type_say_what_address_and_length_are():
+    """Of a Read or Write the first byte and doublewords minus one; of a message nothing unless its type, which is in
+    MetaData, says so; of a vendor's anything."""
+    anything = {"addr": 0x1FF, "len": 63, "asi": 3, "attr": 0xFF}
+    message = {"cmd": 0x2A, "src_phys_acc_id": 7, "dst_phys_acc_id": 9}
+    null = {"offset": 0, "last": 1, "byte_en": 0, "data": 0}
+    script = Script().connect()
+    script.step(req=read(1, addr=0x1FC, len=0))
+    script.step(req=read(2, addr=0x1FC, len=1), bad="req_boundary")
+    script.step(req=read(3, addr=0x104, len=62))
+    script.step(req=read(4, addr=0x104, len=63), bad="req_boundary")
+    script.step(req=write(5, addr=0x100, len=15), orig_data=null)
+    script.step(req=write(6, addr=0x100, len=16), orig_data=null, bad="req_num_beats")
+    script.step(req=read(7, addr=0x1FF, len=0), bad="req_address")
+    script.step(req=read(8, cmd=0x08, **anything))
+    script.step(req=message | anything | {"tag": 9, "meta_data": 0xF0}, orig_data=null)
+    script.step(req=message | anything | {"tag": 10, "meta_data": 0x00}, orig_data=null, bad="req_reserved")
+    script.step(req=message | {"tag": 11, "meta_data": 0x00, "len": 63}, orig_data=null)
+    found, _, _ = run(UPLIChecker(CheckerConfig()), script)
+    assert found == script.bad
+
+
 def test_the_first_violation_is_kept_with_its_headers():
     script = Script().connect()
     script.step(req=read(3, addr=0x102, src_phys_acc_id=0x3FF), flips={("wr_rsp", "vld_parity"): 1})

@@ -121,7 +121,7 @@ def test_one_for_each_time_that_links_go_down(ports):
     run("accelerator", ports, bench)
 
 
-@pytest.mark.req("RAS-113", "UPLI-280")
+@pytest.mark.req("RAS-113", "UPLI-280", "UPLI-381")
 def test_a_switch_sends_none():
     async def bench(ctx, told, accelerator):
         ctx.set(accelerator.station.rs.local_fault, 1)

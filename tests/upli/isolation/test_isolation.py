@@ -71,7 +71,7 @@ def simulate(ports, seed, bench):
     sim.run()
 
 
-@pytest.mark.req("RAS-063", "RAS-064", "RAS-068", "RAS-069", "RAS-070", "RAS-071", "RAS-074", "RAS-075")
+@pytest.mark.req("RAS-063", "RAS-064", "RAS-068", "RAS-069", "RAS-070", "RAS-071", "RAS-074", "RAS-075", "UPLI-190")
 @pytest.mark.parametrize("ports", [1, 2, 4])
 @pytest.mark.parametrize("seed", range(2))
 def test_every_request_gets_its_answer_or_dummies_for_what_is_missing_of_it(ports, seed):
