@@ -70,7 +70,7 @@ def test_the_same_whatever_is_claimed_and_returned(shared):
         return spent
 
     async def bench(ctx):
-        for session in range(16):
+        for session in range(24):
             few = rng.choice((1, 3, 7))
             ctx.set(beside.clear, 1)
             await ctx.tick()

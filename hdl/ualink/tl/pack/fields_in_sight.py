@@ -7,7 +7,6 @@ from amaranth.lib.wiring import In, Out
 from ualink.lib.select import select_one
 from ualink.tl.format.half_flits import FIELD_FORM_LAYOUT
 
-from .contents_ring import ContentsRing
 from .limits import within
 from .look_ahead import LookAheadQueue, exactly
 from .stack import FITS_LAYOUT, STACKS_LAYOUT, fits, stacks_from
@@ -35,7 +34,6 @@ class FieldsInSight(wiring.Component):
     Parameters
     ----------
     alternatives : how many may leave is known in so many ways.
-    lean : for slow clocks: contents do not move when some leave.
 
     Attributes
     ----------
@@ -53,17 +51,14 @@ class FieldsInSight(wiring.Component):
     chosen : one bit is set: bit 0, no Control half-flit is taken in this cycle, or bit n + 1, one with what
         ``takes[n]`` says.
     takes : bit n: field n leaves ``forms``; the first ones do.
-    contents : of the fields that were in ``forms`` in the cycle before, in the same order; with ``lean`` from the place
-        of ``first`` on, one-hot, and round.
+    contents : of the fields that were in ``forms`` in the cycle before, in the same order.
     """
 
-    def __init__(self, layout, depth: int, *, responses: bool = False, alternatives: int = 1, lean: bool = False):
+    def __init__(self, layout, depth: int, *, responses: bool = False, alternatives: int = 1):
         self.layout, self.depth, self.responses, self.alternatives = layout, depth, responses, alternatives
-        self.lean = lean
         stacked = {"stacks": Out(STACKS_LAYOUT), "fits": Out(FITS_LAYOUT)} if responses else {}
         super().__init__(
             stacked
-            | ({"first": Out(depth)} if lean else {})
             | {
                 "i": In(stream.Signature(layout)),
                 "forms": Out(FIELD_FORM_LAYOUT).array(depth),
@@ -81,8 +76,9 @@ class FieldsInSight(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.forms = forms = LookAheadQueue(FIELD_FORM_LAYOUT, self.depth, self.alternatives)
-        kind = ContentsRing if self.lean else LookAheadQueue
-        m.submodules.contents = contents = kind(content_layout(self.layout), self.depth)
+        # Contents leave a cycle later, by a register. Where there is room among the forms and none among the contents,
+        # some of these leave now.
+        m.submodules.contents = contents = LookAheadQueue(content_layout(self.layout), self.depth)
         taken = Signal(self.depth)
         m.d.sync += taken.eq(select_one(self.chosen[1:], self.takes))
         m.d.comb += [
@@ -95,13 +91,9 @@ class FieldsInSight(wiring.Component):
             contents.i.p.auth_tag.eq(self.i.p.auth_tag),
             self.valid.eq(forms.valid),
             forms.chosen.eq(self.chosen),
+            contents.chosen.eq(0b10),
+            contents.takes[0].eq(taken),
         ]
-        # Contents leave a cycle later, by a register. Where there is room among the forms and none among the contents,
-        # some of these leave now.
-        if self.lean:
-            m.d.comb += [contents.leave.eq(taken), self.first.eq(contents.first)]
-        else:
-            m.d.comb += [contents.chosen.eq(0b10), contents.takes[0].eq(taken)]
         m.d.comb += [sink.eq(source) for sink, source in zip(forms.takes, self.takes, strict=True)]
         self._foresee(m, forms)
         m.d.comb += [sink.eq(source) for sink, source in zip(self.forms, forms.entries, strict=True)]

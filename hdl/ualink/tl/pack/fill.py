@@ -18,13 +18,12 @@ from ualink.tl.format.half_flits import (
     SECTORS,
 )
 
-from .contents_ring import turned
 from .fields_in_sight import content_layout
 from .placement import TAGS, PackerPlacement
 from .share import REQUESTS_IN_SIGHT, RESPONSES_IN_SIGHT
 from .stack import LAYOUTS
 
-__all__ = ["CHOICE_LAYOUT", "PackerFill", "first_members"]
+__all__ = ["CHOICE_LAYOUT", "PackerFill"]
 
 CHOICE_LAYOUT = data.StructLayout(
     {
@@ -43,21 +42,13 @@ CHOICE_LAYOUT = data.StructLayout(
 ``places`` is set. With ``message`` Initial Credit Release Complete goes instead, and nothing with it."""
 
 
-def first_members(config: TLConfig) -> dict[str, wiring.Member]:
-    """Where the contents in sight begin, which only those that do not move must tell."""
-    if not config.lean:
-        return {}
-    return {"request_first": In(config.requests_in_sight), "response_first": In(config.responses_in_sight)}
-
-
 class PackerFill(wiring.Component):
     """Fills the sectors of a Control half-flit and its AuthTags half-flit. Latency 0.
 
     Attributes
     ----------
     choice : what goes.
-    requests, responses : contents of the fields in sight when it was chosen; with ``config.lean`` from the places of
-        ``request_first`` and ``response_first`` on.
+    requests, responses : contents of the fields in sight when it was chosen.
     shared_data : announce Shared Data Buffer mode with Initial Credit Release Complete.
     content : the half-flit; its tags are 0 if ``config`` does not build their path.
     """
@@ -71,7 +62,6 @@ class PackerFill(wiring.Component):
                 "responses": In(content_layout(RESPONSE_FIELD_LAYOUT)).array(RESPONSES_IN_SIGHT),
                 "shared_data": In(1),
                 "content": Out(CONTROL_CONTENT_LAYOUT),
-                **first_members(self.config),
             }
         )
 
@@ -92,12 +82,12 @@ class PackerFill(wiring.Component):
         for sector in range(SECTORS):
             pair, half = sector // 2, slice(32 * (sector % 2), 32 * (sector % 2) + 32)
             # At least one sector for each Response before it.
-            low, high = (bits[sector][: sector + 1] for bits in (placement.response_low, placement.response_high))
+            answers = self.responses[: sector + 1]
             words = [
-                self._request(placement.request_low[pair], [request.field[:64][half] for request in self.requests]),
-                self._request(placement.request_high[pair], [request.field[64:][half] for request in self.requests]),
-                self._response(low, [answer.field[:32] for answer in self.responses]),
-                self._response(high, [answer.field[32:] for answer in self.responses]),
+                select_one(placement.request_low[pair], [request.field[:64][half] for request in self.requests]),
+                select_one(placement.request_high[pair], [request.field[64:][half] for request in self.requests]),
+                select_one(placement.response_low[sector], [answer.field[:32] for answer in answers]),
+                select_one(placement.response_high[sector], [answer.field[32:] for answer in answers]),
                 select_one(self.choice.places[sector], flow_control),
             ]
             if sector == 0:
@@ -107,18 +97,6 @@ class PackerFill(wiring.Component):
     def _fill_tags(self, m, placement):
         for slot in range(TAGS):
             m.d.comb += self.content.tags[64 * slot : 64 * slot + 64].eq(
-                self._request(placement.tag_request[slot], [request.auth_tag for request in self.requests])
-                | self._response(placement.tag_response[slot], [response.auth_tag for response in self.responses])
+                select_one(placement.tag_request[slot], [request.auth_tag for request in self.requests])
+                | select_one(placement.tag_response[slot], [response.auth_tag for response in self.responses[:TAGS]])
             )
-
-    def _request(self, chosen, parts):
-        """Of ``parts`` that of the Request whose bit of ``chosen`` is set."""
-        if self.config.lean:
-            chosen = turned(chosen, self.request_first)
-        return select_one(chosen, parts)
-
-    def _response(self, chosen, parts):
-        """Of ``parts`` that of the Response whose bit of ``chosen`` is set."""
-        if self.config.lean:
-            chosen = turned(chosen, self.response_first)
-        return select_one(chosen, parts)

@@ -19,7 +19,7 @@ from ualink.tl.format.half_flits import (
 )
 
 from .fields_in_sight import content_layout
-from .fill import CHOICE_LAYOUT, PackerFill, first_members
+from .fill import CHOICE_LAYOUT, PackerFill
 from .limits import above
 from .look_ahead import exactly
 from .placement import FlowControlPlacement, one_stands_below
@@ -53,8 +53,7 @@ class Packer(wiring.Component):
     requests, request_eligible : forms of fields with their credits in hand, as in ``FieldsInSight``.
     responses, response_eligible, response_stacks, response_fits : the same of Responses.
     request_chosen, request_takes, response_chosen, response_takes : what leaves, as in ``FieldsInSight``.
-    request_contents, response_contents : as in ``FieldsInSight``; they matter in the cycle after ``pack`` only. With
-        ``config.lean`` ``request_first`` and ``response_first`` say where they begin.
+    request_contents, response_contents : as in ``FieldsInSight``; they matter in the cycle after ``pack`` only.
     request_allowance, response_allowance : source rate limits for this half-flit, as in ``SourceRateLimit``.
     fc, fc_valid, fc_take : FC fields, any of which may share a half-flit.
     fc_urgent : a FC field must not wait any more.
@@ -106,7 +105,6 @@ class Packer(wiring.Component):
                 "responses_owe": Out(1),
                 "request_below": Out(1),
                 "content": Out(CONTROL_CONTENT_LAYOUT),
-                **first_members(self.config),
             }
         )
 
@@ -182,7 +180,6 @@ class Packer(wiring.Component):
             fill.choice.eq(choice),
             fill.choice.places.eq(places),
             fill.shared_data.eq(self.shared_data),
-            *(getattr(fill, name).eq(getattr(self, name)) for name in first_members(self.config)),
             self.content.eq(Mux(fresh, fill.content, kept)),
         ]
         m.d.comb += [sink.eq(source) for sink, source in zip(fill.requests, self.request_contents, strict=True)]

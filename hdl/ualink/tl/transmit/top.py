@@ -94,13 +94,9 @@ class Transmit(wiring.Component):
         request_intake = RequestIntake(config)
         compression = RequestCompression(config)
         response_intake = ResponseIntake()
-        requests = FieldsInSight(REQUEST_FIELD_LAYOUT, config.requests_in_sight, lean=config.lean)
+        requests = FieldsInSight(REQUEST_FIELD_LAYOUT, config.requests_in_sight)
         responses = FieldsInSight(
-            RESPONSE_FIELD_LAYOUT,
-            config.responses_in_sight,
-            responses=True,
-            alternatives=RESPONSE_ALTERNATIVES,
-            lean=config.lean,
+            RESPONSE_FIELD_LAYOUT, config.responses_in_sight, responses=True, alternatives=RESPONSE_ALTERNATIVES
         )
         orig_data = Queue(ORIG_DATA_BEAT_LAYOUT, ORIG_DATA_BEATS)
         rd_data = Queue(READ_DATA_BEAT_LAYOUT, READ_DATA_BEATS)
@@ -249,8 +245,6 @@ class Transmit(wiring.Component):
             m.d.comb += [sink.eq(source) for sink, source in zip(forms, fields.forms)]
             m.d.comb += [sink.eq(source) for sink, source in zip(contents, fields.contents)]
             m.d.comb += [sink.eq(source.job) for sink, source in zip(jobs, fields.forms)]
-        if config.lean:
-            m.d.comb += [packer.request_first.eq(requests.first), packer.response_first.eq(responses.first)]
         for fields, takes in ((requests, packer.request_takes), (responses, packer.response_takes)):
             m.d.comb += [sink.eq(source) for sink, source in zip(fields.takes, takes, strict=True)]
         m.d.comb += [sink.eq(source) for sink, source in zip(packer.fc, release.fields, strict=True)]
