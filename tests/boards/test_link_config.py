@@ -1,0 +1,37 @@
+"""How large the link of a board is: as its lanes ask for."""
+
+import pytest
+
+from ualink_boards.boards import BOARDS, find_board
+from ualink_boards.designs.link_config import lanes_used, link_config
+
+EXPECTED = {
+    # Lanes, blocks per word, cycles per beat.
+    "ecp5_5g_evn": (1, 4, 2),
+    "versa_ecp5_5g": (1, 2, 4),
+    "ecpix5": (1, 2, 4),
+    "vcu118": (4, 8, 1),
+}
+
+
+def test_every_board_is_looked_at():
+    assert set(EXPECTED) == set(BOARDS)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_station_steps_and_words_fit_the_lanes(name):
+    board, config = find_board(name), link_config(find_board(name))
+    lanes, blocks, cycles = EXPECTED[name]
+    assert (config.lanes, config.phy.blocks_per_word, config.station.dl.cycles_per_beat) == (lanes, blocks, cycles)
+    assert config.station.upli.lean == config.station.tl.lean == (blocks < 8)
+    # The traffic engine is the other end of the station's UPLI.
+    assert config.traffic.upli == config.station.upli
+    # 66 bits a block, 512 bits of data in eight of them; a quarter to spare.
+    assert blocks * board.station_hz >= 1.25 * lanes * board.line_rate / 66
+    assert cycles * blocks <= 8
+
+
+def test_fewer_lanes_have_shorter_words():
+    board = find_board("vcu118")
+    assert link_config(board, lanes=1).phy.blocks_per_word < 8
+    assert lanes_used(board) == 4
