@@ -68,7 +68,7 @@ class Received(wiring.Component):
 
 @pytest.mark.req("PHY-019", "PHY-021", "PHY-046")
 @pytest.mark.parametrize("size", [8, 4, 2, 1])
-def test_every_slot_has_eighty_blocks(size):
+def test_every_slot_has_ten_beats(size):
     prove(Received(size), depth=3)
 
 
