@@ -4,7 +4,6 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ualink.lib.contract import contract
 from ualink.tl.credit.data_signatures import KINDS, HalvesSignature, of_both
 
 from .sequence import DATA_SLOT_LAYOUT
@@ -17,8 +16,8 @@ class DataAssembler(wiring.Component):
     made out a cycle before they do.
 
     The half-flits of a field alternate between lower and upper halves, a byte-enable half-flit follows an upper half,
-    and the next field starts with a lower half. So two half-flits of one flit never go to the same half, of whichever
-    class, nor both to the byte enables: one choice for each is enough. At most one of them is the last of its field.
+    and the next field starts with a lower half. So two half-flits of one flit never go to the same memory, and at most
+    one of them is the last of its field.
 
     Attributes
     ----------
@@ -44,46 +43,28 @@ class DataAssembler(wiring.Component):
         poison = Signal(2)
         m.d.sync += poison.eq(Cat(slot.poison for slot in self.slots))
 
-        for half, name in enumerate(("low", "high")):
-            hits = [slot.valid & ~slot.byte_enables & (slot.half == half) for slot in self.slots]
-            from_lower = self._choose(m, name, hits)
-            for kind in KINDS:
-                sink = getattr(getattr(self.halves, kind), name)
-                comes = self._comes(m, f"{kind}_{name}", [hit & _is(kind, slot) for hit, slot in zip(hits, self.slots)])
+        def route(sink, name, matches):
+            hits = [slot.valid & matches(slot) for slot in self.slots]
+            comes, from_lower = Signal(name=f"{name}_comes"), Signal(name=f"{name}_from_lower")
+            m.d.sync += [comes.eq(hits[0] | hits[1]), from_lower.eq(hits[0])]
+            m.d.comb += sink.valid.eq(comes & self.accept)
+            return Mux(from_lower, self.half_flits[0], self.half_flits[1]), from_lower
+
+        for kind in KINDS:
+            is_request, halves = kind == "request", getattr(self.halves, kind)
+            for half, sink in enumerate((halves.low, halves.high)):
+
+                def matches(slot, is_request=is_request, half=half):
+                    return (slot.is_request == is_request) & ~slot.byte_enables & (slot.half == half)
+
+                content, from_lower = route(sink, f"{kind}_{('low', 'high')[half]}", matches)
                 m.d.comb += [
-                    sink.valid.eq(comes),
-                    sink.p.data.eq(Mux(from_lower, *self.half_flits)),
+                    sink.p.data.eq(content),
                     sink.p.poison.eq(Mux(from_lower, poison[0], poison[1])),
                 ]
-        for kind in KINDS:
-            ends = [slot.valid & slot.last & _is(kind, slot) for slot in self.slots]
-            m.d.comb += getattr(self.halves, kind).done.eq(self._comes(m, f"{kind}_end", ends))
-        hits = [slot.valid & slot.byte_enables for slot in self.slots]
-        m.d.comb += [
-            self.byte_enables.valid.eq(self._comes(m, "byte_enables", hits)),
-            self.byte_enables.p.eq(Mux(self._choose(m, "byte_enables", hits), *self.half_flits)),
-        ]
+            ends, ended = [slot.valid & slot.last & (slot.is_request == is_request) for slot in self.slots], Signal()
+            m.d.sync += ended.eq(ends[0] | ends[1])
+            m.d.comb += halves.done.eq(self.accept & ended)
+        content, _ = route(self.byte_enables, "byte_enables", lambda slot: slot.byte_enables)
+        m.d.comb += self.byte_enables.p.eq(content)
         return m
-
-    def _choose(self, m, name, hits):
-        """Whether it is the lower half-flit that goes to one kind of memory, of either class, a cycle later."""
-        from_lower = Signal(name=f"{name}_from_lower")
-        m.d.sync += from_lower.eq(hits[0])
-
-        def one_at_most(m):
-            both = Signal()
-            m.d.sync += both.eq(hits[0] & hits[1])
-            return ~(both & self.accept)
-
-        contract(m, one_at_most, f"slots: one half-flit at most is for {name}")
-        return from_lower
-
-    def _comes(self, m, name, hits):
-        """One of the half-flits is such a one, a cycle later."""
-        comes = Signal(name=f"{name}_comes")
-        m.d.sync += comes.eq(hits[0] | hits[1])
-        return comes & self.accept
-
-
-def _is(kind, slot):
-    return slot.is_request == (kind == "request")
