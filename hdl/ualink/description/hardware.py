@@ -110,7 +110,7 @@ def read_hardware(
         ports=said if ports is None else ports,
         upli=upli.config(UPLIConfig, {}),
         tl=_tl(tl, accelerators),
-        dl=_dl(dl, said),
+        dl=_dl(dl, said, accelerators),
         phy=_phy(root.table("phy"), said if ports is None else ports),
     )
     own = station.replace(separate_upli_clock=pod.boolean("separate_upli_clock", False))
@@ -152,8 +152,11 @@ def _tl(table: Table, accelerators: int | None) -> TLConfig:
     return config
 
 
-def _dl(table: Table, ports: int) -> DLConfig:
+def _dl(table: Table, ports: int, accelerators: int | None) -> DLConfig:
     config: DLConfig = table.config(DLConfig, {})
+    if accelerators is not None and config.cycles_per_beat != 1:
+        reason = f"is {config.cycles_per_beat}; links of a pod have a beat in every cycle: 1"
+        raise table.fail("cycles_per_beat", reason)
     if config.replay_depth < 2 * ports:
         raise table.fail("replay_depth", f"is {config.replay_depth}; {ports} ports need two flits each")
     return config

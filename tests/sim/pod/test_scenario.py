@@ -181,6 +181,7 @@ CASES = [
     ("vc = [1, 2, 3, 4]", "vc = [1]", 16, "tl.req_cmd: credits.vc is (1,)"),
     ("{ pool = 8, vc = [1, 2, 3, 4] }", "8", 16, "tl.req_cmd: is 8; it must be a table"),
     ("replay_depth = 32", "replay_depth = 1", 19, "dl.replay_depth: dl.replay_depth is 1"),
+    ("replay_depth = 32", "cycles_per_beat = 4", 19, "dl.cycles_per_beat: is 4; links of a pod have a beat in every"),
     ("replay_depth = 32", "replay_dept = 32", 19, "dl.replay_dept: unknown key 'replay_dept'"),
     ("route_entries = 64", "route_entries = 8", 22, "switch.route_entries: is 8"),
     ("route_entries = 64", "stations = 8", 22, "switch.stations: is 8; the switch of a pod of 3 has 3"),

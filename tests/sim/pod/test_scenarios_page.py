@@ -128,6 +128,8 @@ def test_the_page_says_what_builds_anew(parse):
     others |= {"tx_cache": "{ways=2}", "rx_cache": "{rows=9}", "mix": "{read=1}", "sizes": "[64]", "base": "256"}
     others |= {"members": "[0]", "trace": '"t.jsonl"', "accelerators": "3", "cmd_counter_bits": "12", "stations": None}
     others |= {"data_counter_bits": "12", "separate_upli_clock": None, "kind": None}
+    # Another one is refused for a pod.
+    others |= {"cycles_per_beat": None}
     others |= {"rate": "400", "ppm": "5", "link": '"acc1.0"'}
     for table, key, _, span, builds in rows():
         ends = re.fullmatch(r"([0-9.]+) to ([0-9.]+)", span)
