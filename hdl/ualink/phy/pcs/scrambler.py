@@ -68,7 +68,8 @@ class Scrambler(wiring.Component):
         payload = Cat(self.input.p.blocks[n][2:] for n in range(self._blocks))
         history = Signal(SCRAMBLER_BITS, init=-1)
         bits = span_blocks(self._blocks) * PAYLOAD_BITS
-        before, parts = history, []
+        before: Value = history
+        parts: list[Value] = []
         for n, bypass in enumerate(span.parts):
             if n:
                 # Bits that bypass take no part in what is sent after them.
