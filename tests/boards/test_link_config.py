@@ -3,6 +3,8 @@
 import pytest
 
 from ualink_boards.boards import BOARDS, find_board
+from ualink_boards.designs import pair
+from ualink_boards.designs.link import Link
 from ualink_boards.designs.link_config import lanes_used, link_config
 
 EXPECTED = {
@@ -35,3 +37,16 @@ def test_fewer_lanes_have_shorter_words():
     board = find_board("vcu118")
     assert link_config(board, lanes=1).phy.blocks_per_word < 8
     assert lanes_used(board) == 4
+
+
+@pytest.mark.parametrize("name, lanes", [("ecp5_5g_evn", 1), ("vcu118", 2)])
+def test_the_links_of_a_pair_share_the_lanes(monkeypatch, name, lanes):
+    made = []
+
+    def link(*args, lanes, **options):
+        made.append(lanes)
+        return Link(*args, lanes=lanes, **options)
+
+    monkeypatch.setattr(pair, "Link", link)
+    pair.Pair(find_board(name))
+    assert made == [lanes, lanes] == 2 * [lanes_used(find_board(name), 2)]

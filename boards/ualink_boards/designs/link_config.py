@@ -36,9 +36,11 @@ class LinkConfig:
     phy: PhyConfig
 
 
-def lanes_used(board: Board) -> int:
-    """One, two or four lanes of those that a station may have on the board."""
-    most = board.lanes if board.station_lanes is None else board.station_lanes
+def lanes_used(board: Board, stations: int = 1) -> int:
+    """One, two or four lanes for each of so many stations on the board, which must have as many lanes as stations."""
+    most = board.lanes // stations
+    if board.station_lanes is not None:
+        most = min(most, board.station_lanes)
     return max(lanes for lanes in (1, 2, 4) if lanes <= most)
 
 

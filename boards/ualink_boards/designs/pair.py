@@ -44,7 +44,7 @@ class Pair(wiring.Component):
     synthesis_options, place_options = Link.synthesis_options, Link.place_options
 
     def __init__(self, board: Board, phy: PhyConfig = LINK_PHY):
-        self._half = lanes_used(board) // 2
+        self._half = lanes_used(board, len(LINKS))
         self._links = {name: Link(board, phy, lanes=self._half, serial=False) for name in LINKS}
         self.registers = RegisterDesign(
             "pair",
