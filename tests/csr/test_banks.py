@@ -1,0 +1,122 @@
+"""Banks of windows behind registers of the bus, windows with names, and several interrupt lines as one."""
+
+import pytest
+from amaranth.hdl import Elaboratable, Module
+from amaranth.lib.wiring import connect
+from amaranth.sim import Simulator
+
+from support.csr.master import Master
+from ualink.checks import ConfigError
+from ualink.csr.banks import RegisterBanks
+from ualink.csr.block import RegisterBlock
+from ualink.csr.interrupt_lines import InterruptLines, interrupt_line_registers
+from ualink.csr.named_windows import NamedWindows
+from ualink.csr.stage import BusStage
+from ualink.csr.table import Access, Field, Register, RegisterMap
+
+ADDRESS_BITS = 2
+SMALL = RegisterMap("small", (Register("only", 0, (Field("value", "31:0", Access.RW),)),))
+LARGE = RegisterMap("large", (*SMALL.registers, Register("last", 12, (Field("value", "7:0", Access.RW, 3),))))
+BANKS = ((SMALL, LARGE, SMALL), (LARGE, SMALL), (LARGE,))
+WINDOW = 4 << ADDRESS_BITS
+
+
+class Bench(Elaboratable):
+    """``BANKS`` with a block for each window; ``master`` is at their bus."""
+
+    def __init__(self):
+        self.banks = RegisterBanks(ADDRESS_BITS, tuple(len(bank) for bank in BANKS))
+        self.master = Master(self.banks.bus)
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.banks = self.banks
+        for number, maps in enumerate(BANKS):
+            named = tuple((f"w{place}", table) for place, table in enumerate(maps))
+            m.submodules[f"windows_{number}"] = windows = NamedWindows(ADDRESS_BITS, named)
+            connect(m, getattr(self.banks, f"bank_{number}"), windows.bus)
+            for name, table in named:
+                m.submodules[f"block_{number}_{name}"] = block = RegisterBlock(table)
+                connect(m, getattr(windows.windows, name), block.bus)
+                m.d.comb += block.here.eq(1)
+        return m
+
+
+def simulate(dut, story):
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(story)
+    simulator.run()
+
+
+def test_each_window_is_in_its_place_and_all_else_an_error():
+    bench = Bench()
+    tables = [table for bank in BANKS for table in bank]
+
+    async def story(ctx):
+        for number in range(len(tables)):
+            assert await bench.master.write(ctx, number * WINDOW, number + 100) == 0
+        for number, table in enumerate(tables):
+            assert await bench.master.read(ctx, number * WINDOW) == (number + 100, 0)
+            assert bench.master.cycles == 3
+            assert await bench.master.read(ctx, number * WINDOW + 12) == ((3, 0) if table is LARGE else (0, 1))
+            assert await bench.master.read(ctx, number * WINDOW + 4) == (0, 1)
+        for address in range(len(tables) * WINDOW, 8 * WINDOW, 4):
+            assert await bench.master.read(ctx, address) == (0, 1)
+            assert await bench.master.write(ctx, address, 1) == 1
+        assert await bench.master.read(ctx, 0) == (100, 0)
+
+    simulate(bench, story)
+
+
+@pytest.mark.parametrize("cycles", [1, 3])
+def test_a_stage_hands_on_later_and_answers_one_cycle_later(cycles):
+    class Staged(Elaboratable):
+        def __init__(self):
+            self.stage, self.block = BusStage(2, cycles), RegisterBlock(LARGE)
+            self.master = Master(self.stage.bus)
+
+        def elaborate(self, platform):
+            m = Module()
+            m.submodules.stage, m.submodules.block = self.stage, self.block
+            connect(m, self.stage.far, self.block.bus)
+            m.d.comb += self.block.here.eq(1)
+            return m
+
+    dut = Staged()
+
+    async def story(ctx):
+        for value in (5, 6):
+            assert await dut.master.write(ctx, 12, value) == 0
+            assert await dut.master.read(ctx, 12) == (value, 0)
+            assert dut.master.cycles == cycles + 2
+        assert await dut.master.read(ctx, 4) == (0, 1)
+
+    simulate(dut, story)
+
+
+def test_a_line_is_up_while_one_of_several_is():
+    dut = InterruptLines("station", 40)
+    master = Master(dut.bus)
+
+    async def story(ctx):
+        assert ctx.get(dut.irq) == 0
+        for number in (0, 31, 32, 39):
+            ctx.set(dut.lines, 1 << number)
+            await ctx.tick()
+            assert ctx.get(dut.irq) == 1
+            words = [(await master.read(ctx, 4 * word))[0] for word in range(2)]
+            assert words[0] | words[1] << 32 == 1 << number
+            ctx.set(dut.lines, 0)
+            await ctx.tick()
+            assert ctx.get(dut.irq) == 0
+
+    simulate(dut, story)
+    table = interrupt_line_registers("station", 40)
+    assert table["pending_1"]["station_39"].bits == "7"
+
+
+def test_what_cannot_be_is_refused():
+    for build in (lambda: RegisterBanks(2, (1, 0)), lambda: BusStage(2, 0), lambda: InterruptLines("part", 0)):
+        with pytest.raises(ConfigError):
+            build()
