@@ -1,0 +1,232 @@
+"""The registers of a switch on its bus: routes, denied items, Drop Mode of the core, interrupts, what is not there."""
+
+import pytest
+from amaranth.hdl import Value
+from amaranth.sim import Simulator
+
+from support.csr.master import Master
+from support.switch.agents import Agents
+from support.upli.pair import pack
+from ualink.config import Credits, StationConfig, SwitchConfig, SwitchDeviceConfig, UPLIConfig
+from ualink.switch.deny_log import DeniedKind
+from ualink.switch.device import SwitchDevice
+
+pytestmark = pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
+
+PORTS = 2
+FEW = Credits(pool=4)
+UPLI = UPLIConfig(req=FEW, orig_data=FEW, rd_rsp=FEW, wr_rsp=FEW, prompt_data=False)
+CONFIG = SwitchDeviceConfig(
+    bus="native",
+    clock_hz=1_000_000,
+    switch=SwitchConfig(stations=2, route_entries=8, station=StationConfig(ports=PORTS, upli=UPLI)),
+)
+READ = 0x03
+PLACES = {5: (1, 0), 2: (0, 1)}
+"""Station and port of two accelerators."""
+
+
+class Bench:
+    """A switch whose stations are agents only, and firmware that reads and writes by the names of its registers."""
+
+    def __init__(self):
+        self.agents = []
+        self.device = SwitchDevice(CONFIG, self._make)
+        self.master = Master(self.device.bus)
+        tables = (("description", self.device.registers.description), *self.device.registers.windows)
+        size = 4 << self.device.registers.address_bits
+        self.windows = {name: (number * size, table) for number, (name, table) in enumerate(tables)}
+        self.tag = 0
+
+    def _make(self, config):
+        self.agents.append(Agents(config))
+        return self.agents[-1]
+
+    def run(self, story):
+        simulator = Simulator(self.device)
+        simulator.add_clock(1e-6)
+        simulator.add_testbench(story)
+        simulator.run()
+
+    async def read(self, ctx, window, register, field=None):
+        base, table = self.windows[window]
+        word, error = await self.master.read(ctx, base + table[register].offset)
+        assert not error
+        place = field and table[register][field]
+        return word >> place.low & (1 << place.width) - 1 if place else word
+
+    async def write(self, ctx, window, register, **values):
+        base, table = self.windows[window]
+        word = sum(value << table[register][field].low for field, value in values.items())
+        return await self.master.write(ctx, base + table[register].offset, word)
+
+    async def set_route(self, ctx, station, accelerator, deny=0):
+        to_station, to_port = PLACES[accelerator]
+        assert not await self.write(ctx, "switch", "route_select", station=station, accelerator=accelerator)
+        entry = {"deny": deny, "egress_station": to_station, "egress_port": to_port}
+        assert not await self.write(ctx, "switch", "route_write", start=1, **entry)
+        # In the very next access, the entry is what was written.
+        word = await self.read(ctx, "switch", "route_entry")
+        assert word == sum(value << self.windows["switch"][1]["route_entry"][f].low for f, value in entry.items())
+
+    async def ready(self, ctx):
+        while not await self.read(ctx, "switch", "route_status", "ready"):
+            pass
+
+    async def send(self, ctx, station, port, destination, flip=False):
+        """A Read by this port; where it leaves within some cycles, as station and port."""
+        self.tag += 1
+        stream = self.agents[station].link_req[port]
+        beat = {"tag": self.tag, "dst_phys_acc_id": destination, "src_phys_acc_id": 7, "cmd": READ}
+        ctx.set(Value.cast(stream.payload), pack("req", **beat))
+        ctx.set(stream.valid, 1)
+        ctx.set(self.agents[station].flip, flip)
+        left = []
+        for _ in range(24):
+            taken = ctx.get(stream.ready)
+            left += [
+                (number, place)
+                for number, agents in enumerate(self.agents)
+                for place in range(PORTS)
+                if ctx.get(agents.into_link) >> place & 1
+            ]
+            await ctx.tick()
+            if taken:
+                ctx.set(stream.valid, 0)
+        ctx.set(self.agents[station].flip, 0)
+        return left
+
+    async def lines(self, ctx):
+        """The interrupt line, once it has settled, and the stations that it is up for."""
+        await ctx.tick().repeat(6)
+        return ctx.get(self.device.irq), await self.read(ctx, "interrupts", "pending_0")
+
+
+@pytest.mark.req("SW-058", "SW-059", "SW-061", "SW-062", "SW-072", "SW-100")
+def test_routes_and_denies_are_written_over_the_bus():
+    """A route forwards, Deny of a port drops and is logged at that port of that station alone, and interrupts."""
+    bench = Bench()
+
+    async def story(ctx):
+        await bench.ready(ctx)
+        assert await bench.send(ctx, 0, 0, 5) == [], "all is denied after reset"
+        assert await bench.read(ctx, "station_0_core", "denied_0", "count") == 1
+        await bench.write(ctx, "station_0_core", "deny_clear_0", start=1)
+        assert await bench.read(ctx, "station_0_core", "denied_0") == 0
+        # Port 1 of station 0 is denied accelerator 5; station 1 has a table of its own.
+        await bench.set_route(ctx, 0, 5, deny=0b10)
+        await bench.set_route(ctx, 0, 2)
+        assert await bench.send(ctx, 0, 0, 5) == [PLACES[5]]
+        assert await bench.send(ctx, 0, 1, 2) == [PLACES[2]]
+        assert await bench.send(ctx, 1, 0, 5) == [], "the other table is as after reset"
+        await bench.set_route(ctx, 1, 5)
+        assert await bench.send(ctx, 1, 1, 5) == [PLACES[5]]
+
+        await bench.write(ctx, "station_0_core", "denied_events", port_0=1, port_1=1)
+        await bench.write(ctx, "station_1_core", "deny_clear_0", start=1)
+        await bench.write(ctx, "station_1_core", "denied_events", port_0=1, port_1=1)
+        assert await bench.lines(ctx) == (0, 0)
+        for station in range(2):
+            await bench.write(ctx, f"station_{station}_interrupts", "core_mask", denied_port_1=1)
+        assert await bench.send(ctx, 0, 1, 5) == []
+        assert await bench.send(ctx, 0, 1, 5) == []
+        assert await bench.read(ctx, "station_0_core", "denied_1", "count") == 2
+        for station, port in ((0, 0), (1, 0), (1, 1)):
+            assert await bench.read(ctx, f"station_{station}_core", f"denied_{port}", "count") == 0
+        last = [
+            await bench.read(ctx, "station_0_core", "last_denied_1", field)
+            for field in ("source", "destination", "kind")
+        ]
+        assert last == [7, 5, DeniedKind.REQUEST.value]
+        assert await bench.lines(ctx) == (1, 0b01)
+        assert await bench.read(ctx, "station_0_interrupts", "core_events", "denied_port_1") == 1
+        assert await bench.read(ctx, "station_0_interrupts", "pending_windows", "core") == 1
+        # Cleared it stays down, until the log has been cleared and there is a first one again.
+        await bench.write(ctx, "station_0_core", "denied_events", port_1=1)
+        assert await bench.lines(ctx) == (0, 0)
+        await bench.send(ctx, 0, 1, 5)
+        assert await bench.lines(ctx) == (0, 0)
+        await bench.write(ctx, "station_0_core", "deny_clear_1", start=1)
+        await bench.send(ctx, 0, 1, 5)
+        assert await bench.lines(ctx) == (1, 0b01)
+        await bench.write(ctx, "station_0_interrupts", "core_mask", denied_port_1=0)
+        assert await bench.lines(ctx) == (0, 0)
+
+    bench.run(story)
+
+
+@pytest.mark.req("SW-070", "SW-071")
+def test_drop_mode_of_the_core_is_seen_and_cleared_at_its_station():
+    """A Control Error before the core puts the Completer of that station into Drop Mode until firmware clears it."""
+    bench = Bench()
+
+    async def story(ctx):
+        await bench.ready(ctx)
+        for station in range(2):
+            await bench.set_route(ctx, station, 5)
+            await bench.write(ctx, f"station_{station}_interrupts", "core_mask", ingress_drop_mode=1)
+        assert await bench.send(ctx, 0, 0, 5, flip=True) == []
+        status = [
+            await bench.read(ctx, f"station_{n}_core", f"{a}_status") for n in (0, 1) for a in ("ingress", "egress")
+        ]
+        connected, control_error, dropping = 1, 4, 16
+        assert status == [connected | control_error | dropping, connected, connected, connected]
+        assert await bench.lines(ctx) == (1, 0b01)
+        assert await bench.read(ctx, "station_0_interrupts", "core_events", "ingress_control_error") == 1
+        assert await bench.send(ctx, 0, 1, 5) == [], "of all ports"
+        await bench.write(ctx, "station_1_core", "ingress_clear_drop", start=1)
+        await bench.write(ctx, "station_0_core", "egress_clear_drop", start=1)
+        assert await bench.send(ctx, 0, 1, 5) == [], "that was the Drop Mode of others"
+        await bench.write(ctx, "station_0_core", "ingress_clear_drop", start=1)
+        assert await bench.send(ctx, 0, 1, 5) == [PLACES[5]]
+        await bench.write(ctx, "station_0_core", "ingress_clear", start=1)
+        assert await bench.read(ctx, "station_0_core", "ingress_status") == connected
+        await bench.write(ctx, "station_0_core", "ingress_events", control_error=1, drop_mode=1)
+        assert await bench.lines(ctx) == (0, 0)
+
+    bench.run(story)
+
+
+@pytest.mark.req("SW-066", "SW-068")
+def test_firmware_can_tell_what_it_has():
+    """Kind, size and order; each register where the table says, and an error where none is."""
+    bench = Bench()
+
+    async def story(ctx):
+        words = [await bench.read(ctx, "description", f"name_{n}") for n in range(4)]
+        assert b"".join(word.to_bytes(4, "little") for word in words).rstrip(b"\0") == b"switch"
+        assert await bench.read(ctx, "description", "clock") == CONFIG.clock_hz
+        assert await bench.read(ctx, "description", "layout", "windows") == len(bench.windows)
+        assert await bench.read(ctx, "description", "map_hash") == bench.device.registers.map_hash
+        built = [await bench.read(ctx, "switch", "capabilities", field) for field in ("stations", "ports")]
+        assert built == [2, PORTS]
+        assert await bench.read(ctx, "switch", "route_capabilities", "entries") == 8
+        for station in range(2):
+            assert await bench.read(ctx, f"station_{station}_core", "capabilities", "ports") == PORTS
+            assert await bench.read(ctx, f"station_{station}_core", "capabilities", "strict_ordering") == 1
+            for port in range(PORTS):
+                values = {"id": 100 * station + port, "valid": 1}
+                await bench.write(ctx, f"station_{station}_core", f"accelerator_{port}", **values)
+        for station in range(2):
+            for port in range(PORTS):
+                at = f"station_{station}_core", f"accelerator_{port}"
+                assert await bench.read(ctx, *at) == 1 << 31 | 100 * station + port
+                # Registers of the station are its own.
+                await bench.write(ctx, f"station_{station}_dl_{port}", "local_port", number=40 * station + port)
+        for station in range(2):
+            for port in range(PORTS):
+                shown = await bench.read(ctx, f"station_{station}_dl_{port}", "local_port", "number")
+                assert shown == 40 * station + port
+        known = {base + register.offset for base, table in bench.windows.values() for register in table}
+        size = 4 << bench.device.registers.address_bits
+        for base, _ in bench.windows.values():
+            unknown = [base + offset for offset in range(0, size, 4) if base + offset not in known]
+            for address in (unknown[0], unknown[-1]):
+                assert (await bench.master.read(ctx, address), await bench.master.write(ctx, address, 1)) == ((0, 1), 1)
+        for address in (size * len(bench.windows), (4 << len(bench.device.bus.address)) - 4):
+            assert await bench.master.read(ctx, address) == (0, 1)
+        for values in ({"accelerator": 8}, {"station": 2}):
+            assert await bench.write(ctx, "switch", "route_select", **values) == 1
+        assert await bench.write(ctx, "switch", "route_write", egress_port=2, start=1) == 1
+
+    bench.run(story)
