@@ -82,7 +82,8 @@ def test_the_simulated_hardware_is_what_is_generated(built, tmp_path, option, ov
         assert result.exit_code == 0, result.output
         description = json.loads((tmp_path / what / f"ualink_{what}.json").read_text())
         built_from = description["parameters"]
-        assert (built_from["station"] if what == "controller" else built_from) == plain(simulated)
+        inner = {"controller": "station", "switch": "switch"}.get(what)
+        assert (built_from[inner] if inner else built_from) == plain(simulated)
 
 
 def test_every_example_generates_what_it_simulates(root):
