@@ -1,111 +1,17 @@
 """The registers of a switch on its bus: routes, denied items, Drop Mode of the core, interrupts, what is not there."""
 
 import pytest
-from amaranth.hdl import Value
-from amaranth.sim import Simulator
 
-from support.csr.master import Master
-from support.switch.agents import Agents
-from support.upli.pair import pack
-from ualink.config import Credits, StationConfig, SwitchConfig, SwitchDeviceConfig, UPLIConfig
+from support.switch.device_bench import CONFIG, PLACES, PORTS, DeviceBench
 from ualink.switch.deny_log import DeniedKind
-from ualink.switch.device import SwitchDevice
 
 pytestmark = pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
-
-PORTS = 2
-FEW = Credits(pool=4)
-UPLI = UPLIConfig(req=FEW, orig_data=FEW, rd_rsp=FEW, wr_rsp=FEW, prompt_data=False)
-CONFIG = SwitchDeviceConfig(
-    bus="native",
-    clock_hz=1_000_000,
-    switch=SwitchConfig(stations=2, route_entries=8, station=StationConfig(ports=PORTS, upli=UPLI)),
-)
-READ = 0x03
-PLACES = {5: (1, 0), 2: (0, 1)}
-"""Station and port of two accelerators."""
-
-
-class Bench:
-    """A switch whose stations are agents only, and firmware that reads and writes by the names of its registers."""
-
-    def __init__(self):
-        self.agents = []
-        self.device = SwitchDevice(CONFIG, self._make)
-        self.master = Master(self.device.bus)
-        tables = (("description", self.device.registers.description), *self.device.registers.windows)
-        size = 4 << self.device.registers.address_bits
-        self.windows = {name: (number * size, table) for number, (name, table) in enumerate(tables)}
-        self.tag = 0
-
-    def _make(self, config):
-        self.agents.append(Agents(config))
-        return self.agents[-1]
-
-    def run(self, story):
-        simulator = Simulator(self.device)
-        simulator.add_clock(1e-6)
-        simulator.add_testbench(story)
-        simulator.run()
-
-    async def read(self, ctx, window, register, field=None):
-        base, table = self.windows[window]
-        word, error = await self.master.read(ctx, base + table[register].offset)
-        assert not error
-        place = field and table[register][field]
-        return word >> place.low & (1 << place.width) - 1 if place else word
-
-    async def write(self, ctx, window, register, **values):
-        base, table = self.windows[window]
-        word = sum(value << table[register][field].low for field, value in values.items())
-        return await self.master.write(ctx, base + table[register].offset, word)
-
-    async def set_route(self, ctx, station, accelerator, deny=0):
-        to_station, to_port = PLACES[accelerator]
-        assert not await self.write(ctx, "switch", "route_select", station=station, accelerator=accelerator)
-        entry = {"deny": deny, "egress_station": to_station, "egress_port": to_port}
-        assert not await self.write(ctx, "switch", "route_write", start=1, **entry)
-        # In the very next access, the entry is what was written.
-        word = await self.read(ctx, "switch", "route_entry")
-        assert word == sum(value << self.windows["switch"][1]["route_entry"][f].low for f, value in entry.items())
-
-    async def ready(self, ctx):
-        while not await self.read(ctx, "switch", "route_status", "ready"):
-            pass
-
-    async def send(self, ctx, station, port, destination, flip=False):
-        """A Read by this port; where it leaves within some cycles, as station and port."""
-        self.tag += 1
-        stream = self.agents[station].link_req[port]
-        beat = {"tag": self.tag, "dst_phys_acc_id": destination, "src_phys_acc_id": 7, "cmd": READ}
-        ctx.set(Value.cast(stream.payload), pack("req", **beat))
-        ctx.set(stream.valid, 1)
-        ctx.set(self.agents[station].flip, flip)
-        left = []
-        for _ in range(24):
-            taken = ctx.get(stream.ready)
-            left += [
-                (number, place)
-                for number, agents in enumerate(self.agents)
-                for place in range(PORTS)
-                if ctx.get(agents.into_link) >> place & 1
-            ]
-            await ctx.tick()
-            if taken:
-                ctx.set(stream.valid, 0)
-        ctx.set(self.agents[station].flip, 0)
-        return left
-
-    async def lines(self, ctx):
-        """The interrupt line, once it has settled, and the stations that it is up for."""
-        await ctx.tick().repeat(6)
-        return ctx.get(self.device.irq), await self.read(ctx, "interrupts", "pending_0")
 
 
 @pytest.mark.req("SW-058", "SW-059", "SW-061", "SW-062", "SW-072", "SW-100")
 def test_routes_and_denies_are_written_over_the_bus():
     """A route forwards, Deny of a port drops and is logged at that port of that station alone, and interrupts."""
-    bench = Bench()
+    bench = DeviceBench()
 
     async def story(ctx):
         await bench.ready(ctx)
@@ -158,7 +64,7 @@ def test_routes_and_denies_are_written_over_the_bus():
 @pytest.mark.req("SW-070", "SW-071")
 def test_drop_mode_of_the_core_is_seen_and_cleared_at_its_station():
     """A Control Error before the core puts the Completer of that station into Drop Mode until firmware clears it."""
-    bench = Bench()
+    bench = DeviceBench()
 
     async def story(ctx):
         await bench.ready(ctx)
@@ -190,7 +96,7 @@ def test_drop_mode_of_the_core_is_seen_and_cleared_at_its_station():
 @pytest.mark.req("SW-066", "SW-068")
 def test_firmware_can_tell_what_it_has():
     """Kind, size and order; each register where the table says, and an error where none is."""
-    bench = Bench()
+    bench = DeviceBench()
 
     async def story(ctx):
         words = [await bench.read(ctx, "description", f"name_{n}") for n in range(4)]

@@ -76,7 +76,8 @@ class StationWindows(wiring.Component):
         m.submodules.core_registers = self._core
         connect(m, flipped(self.bus), windows.bus)
         # As the blocks see it, this is the station.
-        self._station.bind(m, SimpleNamespace(**{name: _inside(getattr(self, name)) for name in self.parts}))
+        inside: Any = SimpleNamespace(**{name: _inside(getattr(self, name)) for name in self.parts})
+        self._station.bind(m, inside)
         for name in CORE_MEMBERS:
             forward_member(m, self._core, name, getattr(self, name))
         connect(m, windows.windows.interrupts, interrupts.bus)
