@@ -23,7 +23,7 @@ OFF = {"a": -JOB["ppm"], "b": JOB["ppm"]}
 EVEN_FS = 200
 """Both halves of a period are multiples of 100 fs."""
 SYNC_FS, WORD_FS = (
-    {end: 10**9 // hz * (10**6 + OFF[end]) // EVEN_FS * EVEN_FS for end in ENDS}
+    {end: 10**9 * (10**6 + OFF[end]) // hz // EVEN_FS * EVEN_FS for end in ENDS}
     for hz in (JOB["clocks"]["station"], JOB["clocks"]["words"])
 )
 
