@@ -18,8 +18,8 @@ BOARD = Ecp5Board(
     clock="clk12",
     clock_hz=12_000_000,
     sync_hz=48_000_000,
-    station_hz=24_000_000,
-    # Two need words of eight blocks, for whose wires the device is too small (docs/boards.md).
+    station_hz=40_000_000,
+    # Two need words of four blocks, for whose wires the device is too small (docs/boards.md).
     station_lanes=1,
     leds=lambda platform: simple_leds(platform, len(LED_MEANINGS)),
     reset="rst",

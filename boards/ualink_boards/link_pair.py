@@ -21,7 +21,8 @@ __all__ = ["BIT_CYCLES", "BOARD", "ENDS", "PHY", "RECORDED_WORDS", "LinkPair", "
 ENDS = ("a", "b")
 BIT_CYCLES = 8
 """Cycles of a bit on the serial lines, which are as fast as they can be."""
-BOARD = "versa_ecp5_5g"
+BOARD = "ecp5_5g_evn"
+"""The one whose station has the fewest cycles for what comes over its lane."""
 PHY = PhyConfig(rate=200, marker_interval=16, idle_interval=16)
 """So many markers that a link comes up in a millisecond."""
 SKEW_WORDS = 4

@@ -22,7 +22,7 @@ LINK_PHY = PhyConfig(rate=200, marker_interval=1024)
 """Markers four times as often as the standard has them, so that a link at a hundredth of the rate comes up in
 milliseconds."""
 
-_SPARE = Fraction(5, 4)
+_SPARE = Fraction(21, 20)
 """Blocks that the station can carry by those of its lanes: what clocks differ, and what FIFOs between them need."""
 
 
@@ -47,7 +47,7 @@ def lanes_used(board: Board, stations: int = 1) -> int:
 def link_config(board: Board, phy: PhyConfig = LINK_PHY, lanes: int | None = None) -> LinkConfig:
     """The link of ``board`` over ``lanes``, or all that a station may have, with the framing of ``phy``.
 
-    A word has the least blocks that carry the lanes with a quarter to spare. Where that is fewer than eight, a beat
+    A word has the least blocks that carry the lanes with a twentieth to spare. Where that is fewer than eight, a beat
     takes several cycles: the data link works in as many steps, and the station is built ``lean``.
 
     >>> from ..boards import find_board

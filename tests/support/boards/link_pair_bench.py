@@ -15,13 +15,17 @@ from support.boards.link_wire import RECORD, TAPS
 from ualink_boards.link_pair import BIT_CYCLES, ENDS
 
 JOB = json.loads(Path(os.environ["LINK_PAIR"]).read_text())
-"""``registers`` of the design as ``RegisterDesign.to_dict`` gives them; ``results`` and ``wires``: where findings and
-the bits on the wires go."""
+"""``registers`` of the design as ``RegisterDesign.to_dict`` gives them; ``clocks`` of a board, its station's and that
+of its words, in Hz; ``results`` and ``wires``: where findings and the bits on the wires go."""
 
 OFF = {"a": -JOB["ppm"], "b": JOB["ppm"]}
 """Millionths by which the periods of a board's clocks are too long."""
-SYNC_FS = {end: 20_000_000 + 20 * OFF[end] for end in ENDS}
-WORD_FS = {end: 16_000_000 + 16 * OFF[end] for end in ENDS}
+EVEN_FS = 200
+"""Both halves of a period are multiples of 100 fs."""
+SYNC_FS, WORD_FS = (
+    {end: 10**9 * (10**6 + OFF[end]) // hz // EVEN_FS * EVEN_FS for end in ENDS}
+    for hz in (JOB["clocks"]["station"], JOB["clocks"]["words"])
+)
 
 
 async def record(dut, sender: str, receiver: str, stream) -> None:
