@@ -1,14 +1,20 @@
 """Banks of windows behind registers of the bus, windows with names, and several interrupt lines as one."""
 
+from random import Random
+
 import pytest
 from amaranth.hdl import Elaboratable, Module
-from amaranth.lib.wiring import connect
+from amaranth.lib import wiring
+from amaranth.lib.wiring import connect, flipped
 from amaranth.sim import Simulator
 
-from support.csr.master import Master
+from support.csr.master import MASTERS, Master
 from ualink.checks import ConfigError
+from ualink.config import BUSES
+from ualink.csr.axi4_lite import Response
 from ualink.csr.banks import RegisterBanks
 from ualink.csr.block import RegisterBlock
+from ualink.csr.bridge import BusBridge
 from ualink.csr.interrupt_lines import InterruptLines, interrupt_line_registers
 from ualink.csr.named_windows import NamedWindows
 from ualink.csr.stage import BusStage
@@ -21,16 +27,20 @@ BANKS = ((SMALL, LARGE, SMALL), (LARGE, SMALL), (LARGE,))
 WINDOW = 4 << ADDRESS_BITS
 
 
-class Bench(Elaboratable):
-    """``BANKS`` with a block for each window; ``master`` is at their bus."""
+class Bench(wiring.Component):
+    """``BANKS`` with a block for each window; ``master`` is at their bus, or at a bridge before it."""
 
-    def __init__(self):
+    def __init__(self, bus="native"):
         self.banks = RegisterBanks(ADDRESS_BITS, tuple(len(bank) for bank in BANKS))
-        self.master = Master(self.banks.bus)
+        words = sum(map(len, BANKS)) << ADDRESS_BITS
+        self.bridge = BusBridge(bus, len(self.banks.bus.address), words)
+        super().__init__({"bus": self.bridge.member})
+        self.master = MASTERS[bus](self.bus)
 
     def elaborate(self, platform):
         m = Module()
         m.submodules.banks = self.banks
+        self.bridge.bind(m, flipped(self.bus), self.banks.bus)
         for number, maps in enumerate(BANKS):
             named = tuple((f"w{place}", table) for place, table in enumerate(maps))
             m.submodules[f"windows_{number}"] = windows = NamedWindows(ADDRESS_BITS, named)
@@ -65,6 +75,39 @@ def test_each_window_is_in_its_place_and_all_else_an_error():
             assert await bench.master.read(ctx, address) == (0, 1)
             assert await bench.master.write(ctx, address, 1) == 1
         assert await bench.master.read(ctx, 0) == (100, 0)
+
+    simulate(bench, story)
+
+
+@pytest.mark.parametrize("bus", BUSES)
+def test_every_access_is_answered_on_every_bus(bus):
+    """What is not there is an error and changes nothing, before and after accesses that are good; so is half a word."""
+    bench = Bench(bus)
+    tables = [table for bank in BANKS for table in bank]
+    places = [
+        (number * WINDOW + 4 * word, 4 * word in {register.offset for register in table})
+        for number, table in enumerate((*tables, SMALL, LARGE))
+        for word in range(WINDOW // 4)
+    ]
+    places = [(address, is_there and address < len(tables) * WINDOW) for address, is_there in places]
+    random = Random(1)
+    random.shuffle(places)
+
+    async def story(ctx):
+        words = {address: random.getrandbits(8) for address, is_there in places if is_there}
+        for address, is_there in places:
+            assert (await bench.master.write(ctx, address, words.get(address, 255)) == 0) == is_there
+        random.shuffle(places)
+        for address, is_there in places:
+            word, error = await bench.master.read(ctx, address)
+            assert (word, not error) == (words.get(address, 0), is_there)
+            if bus != "native":
+                # Bytes of a word, which no access is made for.
+                assert (await bench.master._access(ctx, address, 0, 1, 0, strobes=0b0011))[1]
+        if bus == "axi4-lite":
+            for address, response in ((0, Response.OKAY), (4, Response.SLVERR), (len(tables) * WINDOW, Response.DECERR)):
+                assert (await bench.master.read(ctx, address))[1] == response
+                assert await bench.master.write(ctx, address, 1) == response
 
     simulate(bench, story)
 

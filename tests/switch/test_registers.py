@@ -172,7 +172,11 @@ def test_agents_of_the_core_are_shown_and_cleared_apart():
             assert await master.read(ctx, at[f"{agent}_status"]) == (16, 0)
             await write(f"{agent}_events", 16)
             assert await master.read(ctx, at[f"{agent}_events"]) == (0, 0), "it began once"
+            # Who is in Drop Mode after it was cleared has entered it anew.
             await write(f"{agent}_clear_drop", 1)
+            assert await master.read(ctx, at[f"{agent}_events"]) == (16, 0)
+            await write(f"{agent}_events", 16)
+            assert await master.read(ctx, at[f"{agent}_events"]) == (0, 0)
             await write(f"{agent}_clear", 1)
             ctx.set(getattr(dut, f"{agent}_dropping"), 0)
         assert pulses == dict.fromkeys(pulses, 1)

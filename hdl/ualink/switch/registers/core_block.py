@@ -81,7 +81,8 @@ class CoreRegisterBlock(wiring.Component):
         status, events = getattr(block, f"{agent}_status"), getattr(block, f"{agent}_events")
         clear, clear_drop = getattr(block, f"{agent}_clear"), getattr(block, f"{agent}_clear_drop")
         dropping, before = getattr(self, f"{agent}_dropping"), Signal(name=f"{agent}_dropping_before")
-        m.d.sync += before.eq(dropping)
+        # An error in the cycle of `clear`, or in the next, enters again, though `dropping` never falls.
+        m.d.sync += before.eq(dropping & ~clear_drop.start)
         m.d.comb += [
             status.connected.eq(shown.connected),
             status.dropping.eq(dropping),
