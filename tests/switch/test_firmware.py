@@ -2,12 +2,12 @@
 
 import pytest
 
-from support.switch.device_bench import DeviceBench
+from support.switch.device_bench import ONE_BENCH, shared_bench
 from ualink_sim.bfm.common.identity import FirmwareError
 from ualink_sim.bfm.common.register_bus import DesignTable, RegisterBus, RegisterError
 from ualink_sim.bfm.common.switch_firmware import Denied, Route, SwitchFirmware
 
-pytestmark = pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
+pytestmark = [ONE_BENCH, pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")]
 
 
 class SimulatedBus(RegisterBus):
@@ -30,7 +30,7 @@ class SimulatedBus(RegisterBus):
 
 @pytest.mark.req("SW-058", "SW-059", "SW-070", "SW-071", "SW-072", "SW-100")
 def test_firmware_routes_denies_and_leaves_drop_mode():
-    bench = DeviceBench()
+    bench = shared_bench()
 
     async def story(ctx):
         table = DesignTable(bench.device.registers.to_dict())

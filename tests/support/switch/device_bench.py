@@ -1,15 +1,21 @@
 """A switch of two stations of two ports on its register bus, for tests of its registers and of its firmware."""
 
+from functools import cache
+
+import pytest
 from amaranth.hdl import Value
 from amaranth.sim import Simulator
 
-from support.csr.master import Master
+from support.csr.master import MASTERS
 from support.switch.agents import Agents
 from support.upli.pair import pack
 from ualink.config import Credits, StationConfig, SwitchConfig, SwitchDeviceConfig, UPLIConfig
 from ualink.switch.device import SwitchDevice
 
-__all__ = ["CONFIG", "PLACES", "PORTS", "DeviceBench"]
+__all__ = ["CONFIG", "ONE_BENCH", "PLACES", "PORTS", "READ", "DeviceBench", "shared_bench"]
+
+ONE_BENCH = pytest.mark.xdist_group("switch-device")
+"""For tests of ``shared_bench``, whose simulator takes longer to make than a test."""
 
 PORTS = 2
 FEW = Credits(pool=4)
@@ -25,28 +31,42 @@ PLACES = {5: (1, 0), 2: (0, 1)}
 
 
 class DeviceBench:
-    """A switch whose stations are agents only, and firmware that reads and writes by the names of its registers."""
+    """A switch of ``config`` whose stations are agents only, or what ``make_station`` makes, and firmware that reads and
+    writes by the names of its registers."""
 
     places = PLACES
 
-    def __init__(self):
+    def __init__(self, config=CONFIG, make_station=Agents):
         self.agents = []
-        self.device = SwitchDevice(CONFIG, self._make)
-        self.master = Master(self.device.bus)
+        self._make_station = make_station
+        self.device = SwitchDevice(config, self._make)
+        self.master = MASTERS[config.bus](self.device.bus)
         tables = (("description", self.device.registers.description), *self.device.registers.windows)
         size = 4 << self.device.registers.address_bits
         self.windows = {name: (number * size, table) for number, (name, table) in enumerate(tables)}
         self.tag = 0
+        self._simulator = Simulator(self.device)
+        self._simulator.add_clock(1e-6)
+        self._simulator.add_testbench(self._tell)
+        self._simulator.add_testbench(self._tell_beside, background=True)
+        self._story = self._beside = None
 
     def _make(self, config):
-        self.agents.append(Agents(config))
+        self.agents.append(self._make_station(config))
         return self.agents[-1]
 
-    def run(self, story):
-        simulator = Simulator(self.device)
-        simulator.add_clock(1e-6)
-        simulator.add_testbench(story)
-        simulator.run()
+    async def _tell(self, ctx):
+        await self._story(ctx)
+
+    async def _tell_beside(self, ctx):
+        if self._beside:
+            await self._beside(ctx)
+
+    def run(self, story, beside=None):
+        """``story`` from power-on, and ``beside`` it one that may go on for ever."""
+        self._story, self._beside = story, beside
+        self._simulator.reset()
+        self._simulator.run()
 
     async def read(self, ctx, window, register, field=None):
         base, table = self.windows[window]
@@ -100,3 +120,9 @@ class DeviceBench:
         """The interrupt line, once it has settled, and the stations that it is up for."""
         await ctx.tick().repeat(6)
         return ctx.get(self.device.irq), await self.read(ctx, "interrupts", "pending_0")
+
+
+@cache
+def shared_bench() -> DeviceBench:
+    """A bench for several tests, each of which starts with power-on."""
+    return DeviceBench()
