@@ -1,11 +1,13 @@
 """A station whose registers are on a bus: the controller as a device integrates it."""
 
+from collections.abc import Callable
+
 from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.cdc import FFSynchronizer
 from amaranth.lib.wiring import Out, connect, flipped
 
-from ualink.config import ControllerConfig
+from ualink.config import ControllerConfig, StationConfig
 from ualink.csr.bridge import BusBridge
 from ualink.csr.crossing import BusCrossing
 from ualink.csr.described import DescribedWindows
@@ -36,6 +38,7 @@ class Controller(wiring.Component):
     Parameters
     ----------
     config : the station and its bus.
+    make_station : makes a station of a ``StationConfig``; by default ``Station`` itself.
 
     Members
     -------
@@ -48,9 +51,9 @@ class Controller(wiring.Component):
     Those marked (*) exist only where UPLI has a clock of its own.
     """
 
-    def __init__(self, config: ControllerConfig):
+    def __init__(self, config: ControllerConfig, make_station: Callable[[StationConfig], wiring.Component] = Station):
         self.config = config
-        self._station = Station(config.station)
+        self._station = make_station(config.station)
         self._blocks = StationRegisters(config.station)
         maps = tuple(self._blocks.maps.items())
         self._interrupts = Interrupts(maps)

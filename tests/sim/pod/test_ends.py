@@ -135,7 +135,6 @@ class Waiting:
     skip_to = pod_bench.PodBench.skip_to
 
     def __init__(self, requests, lost=(), latency=100):
-        self.firmware = SimpleNamespace(clear_drop_mode=lambda: None)
         self.job = SimpleNamespace(requests=requests, scenario=SimpleNamespace(link=SimpleNamespace(latency_cycles=1)))
         self.cycle = self.skipped_cycles = self.ticks = 0
         self.completed: set[int] = set()
