@@ -105,7 +105,11 @@ def test_every_access_is_answered_on_every_bus(bus):
                 # Bytes of a word, which no access is made for.
                 assert (await bench.master._access(ctx, address, 0, 1, 0, strobes=0b0011))[1]
         if bus == "axi4-lite":
-            for address, response in ((0, Response.OKAY), (4, Response.SLVERR), (len(tables) * WINDOW, Response.DECERR)):
+            for address, response in (
+                (0, Response.OKAY),
+                (4, Response.SLVERR),
+                (len(tables) * WINDOW, Response.DECERR),
+            ):
                 assert (await bench.master.read(ctx, address))[1] == response
                 assert await bench.master.write(ctx, address, 1) == response
 

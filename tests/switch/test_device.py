@@ -203,7 +203,10 @@ def test_every_access_is_answered_behind_every_bridge(bus):
 
         for name, (base, table) in bench.windows.items():
             offsets = [register.offset for register in table]
-            for register in (table.registers[offsets.index(min(offsets))], table.registers[offsets.index(max(offsets))]):
+            for register in (
+                table.registers[offsets.index(min(offsets))],
+                table.registers[offsets.index(max(offsets))],
+            ):
                 expected = [not register.readable, not register.writable]
                 if not any("pop" in field.access or "push" in field.access for field in register.fields):
                     assert await errors(base + register.offset) == expected, (name, register.name)
