@@ -31,8 +31,8 @@ PLACES = {5: (1, 0), 2: (0, 1)}
 
 
 class DeviceBench:
-    """A switch of ``config`` whose stations are agents only, or what ``make_station`` makes, and firmware that reads and
-    writes by the names of its registers."""
+    """A switch of ``config`` whose stations are agents only, or what ``make_station`` makes, and firmware that reads
+    and writes by the names of its registers."""
 
     places = PLACES
 
