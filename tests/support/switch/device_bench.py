@@ -64,8 +64,9 @@ class DeviceBench:
 
     def run(self, story, beside=None):
         """``story`` from power-on, and ``beside`` it one that may go on for ever."""
+        if self._story:
+            self._simulator.reset()
         self._story, self._beside = story, beside
-        self._simulator.reset()
         self._simulator.run()
 
     async def read(self, ctx, window, register, field=None):
