@@ -81,7 +81,7 @@ class LaneTransmit(wiring.Component):
 
         block = Signal(BLOCK_BITS, init=FILLER_BLOCK)
         index = Signal(range(self._blocks))
-        sends = Signal()
+        sends, used_up, pop = Signal(), Signal(), Signal()
         m.d.comb += [
             fifo.w_data.eq(self.input.p),
             fifo.w_en.eq(self.input.valid),
@@ -89,8 +89,13 @@ class LaneTransmit(wiring.Component):
             gearbox.block.eq(block),
             self.tx_data.eq(gearbox.data),
             sends.eq(go & fifo.r_rdy & ~starved),
-            fifo.r_en.eq(drain | (gearbox.take & sends & (index == self._blocks - 1))),
+            used_up.eq(gearbox.take & sends & (index == self._blocks - 1)),
+            fifo.r_en.eq(drain | pop),
         ]
+        # Narrow words: the block after this one is not taken in the next cycle, so the FIFO may go on a cycle later.
+        late = 2 * self._width <= BLOCK_BITS
+        domain = m.d.tx if late else m.d.comb
+        domain += pop.eq(used_up)
         m.d.tx += drained.eq(drain & ~fifo.r_rdy)
         with m.If(gearbox.take):
             m.d.tx += block.eq(FILLER_BLOCK)
