@@ -94,7 +94,7 @@ class LaneTransmit(wiring.Component):
             taken.eq(gearbox.take & begins & fifo.r_rdy),
             fifo.r_en.eq(drain | pop),
         ]
-        # From the FIFO's pointers to its pointers is a way of its own, unless its next word may be due in the next cycle.
+        # The way from the FIFO's pointers round to them ends here, unless its next word may be due in the next cycle.
         due = self._blocks == 1 and 2 * self._width > BLOCK_BITS
         domain = m.d.comb if due else m.d.tx
         domain += pop.eq(taken)
