@@ -116,6 +116,29 @@ def test_every_access_is_answered_on_every_bus(bus):
     simulate(bench, story)
 
 
+def test_a_master_that_does_not_wait_hangs_nothing():
+    """A write that starts in another bank while one goes on: each is made at its place, and then all is as before."""
+    bench = Bench()
+    bus = bench.bus
+
+    async def story(ctx):
+        for gap in range(1, 4):
+            for address, value, cycles in ((0, 10 * gap, gap), (3 * WINDOW, 10 * gap + 1, 6)):
+                ctx.set(bus.address, address // 4)
+                ctx.set(bus.write_data, value)
+                ctx.set(bus.write, 1)
+                await ctx.tick()
+                ctx.set(bus.write, 0)
+                for _ in range(cycles - 1):
+                    await ctx.tick()
+            assert not ctx.get(bus.done) and not ctx.get(bus.error) and not ctx.get(bus.read_data)
+            assert await bench.master.read(ctx, 3 * WINDOW) == (10 * gap + 1, 0)
+            assert await bench.master.read(ctx, 0) == (10 * gap, 0)
+            assert await bench.master.read(ctx, 4) == (0, 1)
+
+    simulate(bench, story)
+
+
 @pytest.mark.parametrize("cycles", [1, 3])
 def test_a_stage_hands_on_later_and_answers_one_cycle_later(cycles):
     class Staged(Elaboratable):

@@ -279,6 +279,26 @@ def test_no_memory_is_written_at_power_up(files):
     assert not re.search(r"^\s*initial\b", files[0].read_text(), re.MULTILINE)
 
 
+@_only("switch-2")
+def test_registers_of_a_switch_are_read_by_their_tools(files):
+    """Each window where the JSON says in the SystemRDL and in the C header, in which no name comes twice."""
+    name = files[0].stem
+    table, rdl, header = files[3:]
+    design = json.loads(table.read_text())
+    bases = {window["name"]: window["base"] for window in design["windows"]}
+    assert {"description", "switch", "interrupts", "station_0_interrupts", "station_1_core"} <= bases.keys()
+    compiler = pytest.importorskip("systemrdl").RDLCompiler()
+    compiler.compile_file(str(rdl))
+    windows = compiler.elaborate(name).top.children()
+    assert {node.inst_name: node.absolute_address for node in windows} == {
+        f"{window}_window": base for window, base in bases.items()
+    }
+    defined = re.findall(r"^#define (\w+) (\w+)$", header.read_text(), re.MULTILINE)
+    values = dict(defined)
+    assert len(values) == len(defined)
+    assert {window: int(values[f"{name}_{window}_base".upper()].rstrip("u"), 0) for window in bases} == bases
+
+
 @_only("controller-clocks")
 def test_another_process_writes_the_same_bytes(files, tmp_path):
     """Under another hash seed, so that an order that comes from a set would show: that of clocks and resets does."""

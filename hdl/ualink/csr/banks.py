@@ -49,7 +49,7 @@ class RegisterBanks(wiring.Component):
         for number, size in enumerate(self._sizes):
             bank = getattr(self, f"bank_{number}")
             m.submodules[f"stage_{number}"] = stage = BusStage(len(bank.address))
-            here = (chosen >= first) & (chosen < first + size)
+            here = chosen < size if first == 0 else (chosen >= first) & (chosen < first + size)
             m.d.comb += [
                 stage.bus.address.eq(Cat(bus.address[: self._address_bits], (chosen - first)[: len(chosen)])),
                 stage.bus.write_data.eq(bus.write_data),

@@ -31,8 +31,8 @@ PLACES = {5: (1, 0), 2: (0, 1)}
 
 
 class DeviceBench:
-    """A switch of ``config`` whose stations are agents only, or what ``make_station`` makes, and firmware that reads and
-    writes by the names of its registers."""
+    """A switch of ``config`` whose stations are agents only, or what ``make_station`` makes, and firmware that reads
+    and writes by the names of its registers."""
 
     places = PLACES
 
@@ -64,8 +64,9 @@ class DeviceBench:
 
     def run(self, story, beside=None):
         """``story`` from power-on, and ``beside`` it one that may go on for ever."""
+        if self._story:
+            self._simulator.reset()
         self._story, self._beside = story, beside
-        self._simulator.reset()
         self._simulator.run()
 
     async def read(self, ctx, window, register, field=None):

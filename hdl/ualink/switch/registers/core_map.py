@@ -73,7 +73,7 @@ def _agent(number: int, agent: str, doc: str) -> tuple[Register, ...]:
         Register(
             f"{agent}_events",
             at + 0x4,
-            (*happened, Field("drop_mode", "4", Access.W1C, 0, "Drop Mode began.")),
+            (*happened, Field("drop_mode", "4", Access.W1C, 0, "Drop Mode began, or began again as it was cleared.")),
             "Each error, also one that comes again.",
         ),
         Register(
