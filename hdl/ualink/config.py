@@ -21,12 +21,13 @@ __all__ = [
     "PhyConfig",
     "StationConfig",
     "SwitchConfig",
+    "SwitchDeviceConfig",
     "TLConfig",
     "UPLIConfig",
 ]
 
 BUSES = ("axi4-lite", "apb", "native")
-"""Ways to the registers of a controller."""
+"""Ways to the registers of a controller or a switch."""
 
 
 def _check_choice(owner: str, key: str, value: Any, choices: tuple) -> None:
@@ -404,6 +405,19 @@ class SwitchConfig(_Config):
                 f"switch.route_entries is {self.route_entries}; it must cover the {self.stations * 4} ports that the "
                 f"stations have when each is four x1"
             )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SwitchDeviceConfig(_Config):
+    """A switch with its registers on ``bus``; both keys are as of ``ControllerConfig``."""
+
+    bus: str = "axi4-lite"
+    clock_hz: int = 1_562_500_000
+    switch: SwitchConfig = field(default_factory=SwitchConfig)
+
+    def __post_init__(self):
+        _check_choice("switch", "bus", self.bus, BUSES)
+        check_integer("switch.clock_hz", self.clock_hz, 1, (1 << 32) - 1)
 
 
 def _part_of(kind: type, key: str) -> type | None:
