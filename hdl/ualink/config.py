@@ -5,7 +5,7 @@ belongs to. Uncertain readings of the standard that are build choices are here t
 """
 
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Self, get_args, get_type_hints
+from typing import Any, ClassVar, Self, get_args, get_type_hints
 
 from ualink.checks import ConfigError, check_integer
 from ualink.wording import shown
@@ -365,19 +365,29 @@ class StationConfig(_Config):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ControllerConfig(_Config):
+class _DeviceConfig(_Config):
+    """``bus`` and ``clock_hz`` of what firmware sees as one device; ``KEY`` is where complaints say that they stand."""
+
+    KEY: ClassVar[str]
+
+    bus: str = "axi4-lite"
+    clock_hz: int = 1_562_500_000
+
+    def __post_init__(self):
+        _check_choice(self.KEY, "bus", self.bus, BUSES)
+        check_integer(f"{self.KEY}.clock_hz", self.clock_hz, 1, (1 << 32) - 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ControllerConfig(_DeviceConfig):
     """A station with its registers on ``bus``: "axi4-lite", "apb" or "native", the bus of ``ualink.csr``.
 
     ``clock_hz`` is what firmware is told of the clock of the registers, which is that of the links.
     """
 
-    bus: str = "axi4-lite"
-    clock_hz: int = 1_562_500_000
-    station: StationConfig = field(default_factory=StationConfig)
+    KEY = "controller"
 
-    def __post_init__(self):
-        _check_choice("controller", "bus", self.bus, BUSES)
-        check_integer("controller.clock_hz", self.clock_hz, 1, (1 << 32) - 1)
+    station: StationConfig = field(default_factory=StationConfig)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -408,16 +418,12 @@ class SwitchConfig(_Config):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SwitchDeviceConfig(_Config):
+class SwitchDeviceConfig(_DeviceConfig):
     """A switch with its registers on ``bus``; both keys are as of ``ControllerConfig``."""
 
-    bus: str = "axi4-lite"
-    clock_hz: int = 1_562_500_000
-    switch: SwitchConfig = field(default_factory=SwitchConfig)
+    KEY = "switch"
 
-    def __post_init__(self):
-        _check_choice("switch", "bus", self.bus, BUSES)
-        check_integer("switch.clock_hz", self.clock_hz, 1, (1 << 32) - 1)
+    switch: SwitchConfig = field(default_factory=SwitchConfig)
 
 
 def _part_of(kind: type, key: str) -> type | None:

@@ -128,7 +128,7 @@ class PodFirmware:
         while True:
             if not int(irq.value):
                 await RisingEdge(irq)
-            for number in stations:
+            for number in sorted(stations):
                 station = self._stations[number]
                 await station.clear(await station.causes())
             await self._wait_for_links(stations)

@@ -15,7 +15,7 @@ class SplitWords(wiring.Component):
 
     Two words stand in registers, each for two slow cycles; the fast domain finds once where it is, after reset, and
     then reads each word between two and three of its own cycles after it was written. So whatever the phase of the two
-    clocks is, no register is read within a fast cycle of a change. Latency: 5 to 6 fast cycles.
+    clocks is, no register is read within a fast cycle of a change. Latency: 5 to 7 fast cycles.
 
     Parameters
     ----------

@@ -2,6 +2,7 @@
 
 from ualink.csr.table import Access, Field, Register, RegisterMap
 from ualink.switch.deny_log import DeniedKind
+from ualink.upli.agent_registers import errors_happened, errors_seen
 
 __all__ = ["AGENTS", "MAP_VERSION", "core_registers"]
 
@@ -12,7 +13,6 @@ AGENTS = {
     "egress": "The core's Originator, which hands over what shall leave by the links of the station.",
 }
 
-_ERRORS = ("data_error", "control_error", "protocol_error")
 _KINDS = tuple((kind.name.lower(), kind.value) for kind in DeniedKind)
 _PORTS_AT = 0x40
 _PORT_BYTES = 0x10
@@ -51,21 +51,13 @@ def _capabilities(ports: int) -> Register:
 
 def _agent(number: int, agent: str, doc: str) -> tuple[Register, ...]:
     at = 0x10 * number
-    seen = tuple(
-        Field(name, str(1 + bit), Access.RO, 0, f"A {name.replace('_', ' ')} was seen since clear.")
-        for bit, name in enumerate(_ERRORS)
-    )
-    happened = tuple(
-        Field(name, str(1 + bit), Access.W1C, 0, f"A {name.replace('_', ' ')} happened.")
-        for bit, name in enumerate(_ERRORS)
-    )
     return (
         Register(
             f"{agent}_status",
             at,
             (
                 Field("connected", "0", Access.RO, 0, "Both directions of the interface are open."),
-                *seen,
+                *errors_seen(),
                 Field("dropping", "4", Access.RO, 0, "Drop Mode, of all ports of the station (§3.1.3)."),
             ),
             doc,
@@ -73,7 +65,10 @@ def _agent(number: int, agent: str, doc: str) -> tuple[Register, ...]:
         Register(
             f"{agent}_events",
             at + 0x4,
-            (*happened, Field("drop_mode", "4", Access.W1C, 0, "Drop Mode began, or began again as it was cleared.")),
+            (
+                *errors_happened(),
+                Field("drop_mode", "4", Access.W1C, 0, "Drop Mode began, or began again as it was cleared."),
+            ),
             "Each error, also one that comes again.",
         ),
         Register(
