@@ -4,8 +4,9 @@ import random
 from dataclasses import replace
 
 from ..request import Request, read_attr
-from .scenario import Scenario, ScenarioError, Workload
+from .scenario import Scenario, ScenarioError
 from .trace import load_trace
+from .workload_table import Workload
 
 __all__ = ["build_requests"]
 

@@ -4,7 +4,8 @@ import pytest
 
 from ualink.config import AddressCacheConfig, Credits, PhyConfig
 from ualink.description.lines import KeyLines
-from ualink_sim.pod.scenario import Mix, ScenarioError, load_scenario, parse_scenario
+from ualink_sim.pod.scenario import ScenarioError, load_scenario, parse_scenario
+from ualink_sim.pod.workload_table import Mix
 
 FULL = """\
 [pod]

@@ -1,0 +1,117 @@
+"""Tables ``[[workload]]`` of a scenario: what is to be done in a pod."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ualink.description.table import Table
+from ualink.wording import shown
+
+from ..model.upli.memory import ADDRESS_BITS
+from ..request import BLOCK_BYTES, MAX_OUTSTANDING, OPERATIONS
+
+__all__ = ["Mix", "Workload", "read_workload"]
+
+KINDS = ("uniform", "neighbour", "alltoall", "trace")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mix:
+    """Fractions of the operations of a generated workload; together 1."""
+
+    read: float = 0.0
+    write: float = 0.0
+    write_full: float = 0.0
+    atomic: float = 0.0
+    atomic_nr: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workload:
+    """Requests to generate, or a ``trace`` of requests to read; ``line`` is where the scenario asks for it."""
+
+    kind: str
+    line: int
+    transactions: int = 1000
+    sizes: tuple[int, ...] = (64, 128, 192, 256)
+    mix: Mix = Mix(read=0.5, write=0.25, write_full=0.25)
+    outstanding: int = 64
+    base: int = 0
+    footprint: int = 0x10000
+    seed: int = 1
+    trace: Path | None = None
+
+
+def read_workload(table: Table) -> Workload:
+    """The workload that ``table`` asks for; raise ``ScenarioError``."""
+    kind = table.choice("kind", None, KINDS)
+    if kind == "trace":
+        return _trace(table)
+    table.known("kind", "transactions", "sizes", "mix", "outstanding", "base", "footprint", "seed")
+    sizes = _sizes(table)
+    mix = _mix(table.table("mix")) if "mix" in table.values else Workload.mix
+    if mix.write_full and not any(size % 64 == 0 for size in sizes):
+        raise table.fail("sizes", "write_full needs a size that is a multiple of 64")
+    base = _base(table)
+    footprint = table.integer("footprint", Workload.footprint, BLOCK_BYTES, 1 << ADDRESS_BITS)
+    if base + footprint > 1 << ADDRESS_BITS:
+        raise table.fail("footprint", f"{footprint} bytes at {base:#x} do not fit in {ADDRESS_BITS} bits")
+    return Workload(
+        kind=kind,
+        line=table.line("kind"),
+        transactions=table.integer("transactions", 1000, 1, 10_000_000),
+        sizes=sizes,
+        mix=mix,
+        outstanding=table.integer("outstanding", 64, 1, MAX_OUTSTANDING),
+        base=base,
+        footprint=footprint,
+        seed=table.integer("seed", 1, 0, (1 << 63) - 1),
+    )
+
+
+def _trace(table: Table) -> Workload:
+    table.known("kind", "trace", "outstanding")
+    if "trace" not in table.values:
+        raise table.fail("trace", "is missing")
+    name = table.values["trace"]
+    if not isinstance(name, str) or not name:
+        raise table.fail("trace", f"is {shown(name)}; it must name a file")
+    path = table.places.path.parent / name
+    try:
+        is_file = path.is_file()
+    except OSError as error:
+        raise table.fail("trace", f"{shown(name)} cannot be read: {error.strerror}") from None
+    if not is_file:
+        raise table.fail("trace", f"there is no file {path if str(path).isprintable() else shown(str(path))}")
+    outstanding = table.integer("outstanding", 256, 1, MAX_OUTSTANDING)
+    return Workload(kind="trace", line=table.line("kind"), outstanding=outstanding, trace=path)
+
+
+def _sizes(table: Table) -> tuple[int, ...]:
+    sizes = table.values.get("sizes", list(Workload.sizes))
+    if not isinstance(sizes, list) or not sizes:
+        raise table.fail("sizes", f"is {shown(sizes)}; it must list sizes in bytes")
+    for size in sizes:
+        if isinstance(size, bool) or not isinstance(size, int) or size % 4 or not 4 <= size <= BLOCK_BYTES:
+            raise table.fail("sizes", f"{shown(size)} is not a multiple of 4 from 4 to {BLOCK_BYTES}")
+    return tuple(sizes)
+
+
+def _mix(table: Table) -> Mix:
+    table.known(*OPERATIONS)
+    fractions = {key: table.number(key, 0.0, 0, 1) for key in table.values}
+    if abs(sum(fractions.values()) - 1) > 1e-6:
+        raise table.fail("", f"the fractions add up to {sum(fractions.values()):g}, not to 1")
+    return Mix(**fractions)
+
+
+def _base(table: Table) -> int:
+    value = table.values.get("base", 0)
+    try:
+        base = int(value, 0) if isinstance(value, str) else value
+    except ValueError:
+        base = None
+    if isinstance(base, bool) or not isinstance(base, int) or base < 0 or base >> ADDRESS_BITS or base % BLOCK_BYTES:
+        raise table.fail(
+            "base", f"is {shown(value)}; it must be a {ADDRESS_BITS}-bit address, a multiple of {BLOCK_BYTES}"
+        )
+    return base
