@@ -62,10 +62,8 @@ class HeadedQueue(Queue):
         inside.count(m, pushed, popped)
         if self.depth > ring:
             self._store(m, pushed & ~direct, free, newest, due, behind)
-            with m.If(pushed & ~popped):
-                m.d.sync += direct.eq(self.level < HEADS - 1)
-            with m.Elif(popped & ~pushed):
-                m.d.sync += direct.eq(self.level <= HEADS)
+            fewer, more = self.level <= HEADS, self.level < HEADS - 1
+            m.d.sync += direct.eq(Mux(popped, Mux(pushed, direct, fewer), Mux(pushed, more, direct)))
         else:
             m.d.comb += direct.eq(1)
         arrives = due | Mux(pushed & direct, newest, 0)
