@@ -17,6 +17,7 @@ from ualink.tl.format.half_flits import (
     READ_DATA_BEAT_LAYOUT,
     REQUEST_FIELD_LAYOUT,
     RESPONSE_FIELD_LAYOUT,
+    carried_data,
 )
 from ualink.tl.internal import ReceiveStatusSignature
 from ualink.tl.pack.data_gearbox import DataGearbox
@@ -161,7 +162,7 @@ class Transmit(wiring.Component):
             orig_residue.beats.eq(request_intake.claim.beats),
             orig_residue.o.ready.eq(orig_data.input.ready),
             orig_data.input.valid.eq(orig_residue.o.valid),
-            orig_data.input.p.data.eq(orig_residue.o.p.data),
+            orig_data.input.p.data.eq(carried_data(orig_residue.o.p.data, orig_residue.o.p.error)),
             orig_data.input.p.byte_en.eq(orig_residue.o.p.byte_en),
             orig_data.input.p.error.eq(orig_residue.o.p.error),
             response_intake.enable.eq(self.online),
