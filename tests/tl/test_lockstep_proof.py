@@ -141,7 +141,7 @@ class LockstepBench(wiring.Component):
             tags.serial.eq(serial),
             sequence.offered.eq(self.offered),
             sequence.counts.request_half_flits.eq(totals[1]),
-            sequence.counts.response_half_flits.eq(totals[0]),
+            sequence.counts.response_half_flits[0].eq(totals[0]),
             sequence.counts.some.eq(sum(totals) != 0),
             sequence.counts.two.eq(sum(totals) == 2),
             sequence.counts.message.eq(self.is_message),

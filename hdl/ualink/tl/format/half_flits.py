@@ -59,15 +59,15 @@ CONTROL_COUNTS_LAYOUT = data.StructLayout(
         "requests": range(5),
         "responses": range(9),
         "request_half_flits": range(37),
-        "response_half_flits": range(65),
+        "response_half_flits": data.ArrayLayout(range(33), 2),
         "some": 1,
         "two": 1,
         "tagged": 1,
     }
 )
-"""The number of Requests and Responses in a Control half-flit and the data half-flits that they owe, whether these are
-``some`` or ``two`` together, or, with ``message``, a Message half-flit that takes the place of one. With ``tagged`` an
-AuthTags half-flit belongs to it (UALink_200 §5.1.1)."""
+"""The number of Requests and Responses in a Control half-flit and the data half-flits that they owe, of Responses those
+of the first four and those of the others, whether all these are ``some`` or ``two``, or, with ``message``, a Message
+half-flit that takes the place of one. With ``tagged`` an AuthTags half-flit belongs to it (UALink_200 §5.1.1)."""
 
 CONTROL_CONTENT_LAYOUT = data.StructLayout({"data": 256, "message": 1, "tags": 256})
 """The same half-flit as it stands in the flit, and its AuthTags half-flit."""
