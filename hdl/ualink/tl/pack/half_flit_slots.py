@@ -125,7 +125,7 @@ class HalfFlitSlots(wiring.Component):
             self.wanted.eq(Cat(self.state.one, self.between)),
             self.flit.eq(self.advance & enough),
             self.control.eq(self.flit & ~self.between),
-            # Of a flit that leaves, ``after`` is 0, or 2 or more: no Control half-flit owes a single one.
+            # Of a flit that leaves: ``after`` is 0; it is more than 1. No Control half-flit owes a single one.
             none_after.eq(Mux(self.between, owed == 2, ~held_some)),
             many_after.eq(Mux(self.between, owed > 3, held_some & (owed[0] | held_tagged | ~self.state.held_two))),
             wished.eq(self.offered | self.outstanding),
