@@ -168,7 +168,10 @@ def test_decode_prints_the_dissector(tmp_path):
             "prots = 1",
             "values.toml:1: prots: unknown key; known are pod, link, upli, upli_checker, tl, dl, phy, switch",
         ),
-        ("[switch]\nstation = 2", "values.toml:2: switch.station: unknown key; known are stations, route_entries"),
+        (
+            "[switch]\nstation = 2",
+            "values.toml:2: switch.station: unknown key; known are stations, route_entries, bus,",
+        ),
         ("[dl]\nreplay_deep = 4", "values.toml:2: dl.replay_deep: unknown key 'replay_deep'; known are replay_depth, "),
         ("[dl]\nreplay_depth = 1", "values.toml:2: dl.replay_depth: dl.replay_depth is 1; it must be a whole number"),
         ("[dl]\nreplay_depth = '4'", "values.toml:2: dl.replay_depth: dl.replay_depth is '4'"),
@@ -212,6 +215,8 @@ def test_generate_refuses_values(work, text, reason):
             ["controller", "--set", "controller.bus='ahb'"],
             "--set controller.bus='ahb': controller.bus: is 'ahb'",
         ),
+        (["switch", "--bus", "pci"], "Invalid value for '--bus': 'pci' is not one of 'axi4-lite', "),
+        (["switch", "--set", "switch.bus='ahb'"], "--set switch.bus='ahb': switch.bus: is 'ahb'"),
         (["station", "--ports", "3"], "Invalid value for '--ports': '3' is not one of '1', '2', '4'."),
         (["station", "--config", "none.toml"], "none.toml: cannot be read: No such file or directory"),
         (["station", "--set", "dl.replay_depth=1"], "--set dl.replay_depth=1: dl.replay_depth: dl.replay_depth is 1"),
@@ -240,12 +245,12 @@ def test_generate_names_what_it_wrote(work, monkeypatch, what, module):
     )
     result = CliRunner().invoke(main, ["generate", what, "--config", "values.toml", "--ports", "2", "-o", "made"])
     assert result.exit_code == 0
-    registers = ("_registers.json", "_registers.rdl", "_registers.h") if what == "controller" else ()
+    registers = ("_registers.json", "_registers.rdl", "_registers.h")
     assert result.stdout.split() == [f"made/{module}{end}" for end in (".v", ".json", ".vlt", *registers)]
     parameters = json.loads((work / "made" / f"{module}.json").read_text())["parameters"]
-    assert parameters.get("station", parameters)["ports"] == 2
-    dl = parameters["station"]["dl"]
-    assert dl["replay_depth"] == 9 if what == "controller" else parameters["route_entries"] == 16
+    built = parameters.get("switch", parameters)
+    assert built["station"]["ports"] == 2
+    assert built["station"]["dl"]["replay_depth"] == 9 if what == "controller" else built["route_entries"] == 16
 
 
 def test_compliance_refuses_a_folder_outside_a_checkout(work):

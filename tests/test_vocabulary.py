@@ -82,7 +82,8 @@ def test_the_simulated_hardware_is_what_is_generated(built, tmp_path, option, ov
         assert result.exit_code == 0, result.output
         description = json.loads((tmp_path / what / f"ualink_{what}.json").read_text())
         built_from = description["parameters"]
-        assert (built_from["station"] if what == "controller" else built_from) == plain(simulated)
+        inner = {"controller": "station", "switch": "switch"}.get(what)
+        assert (built_from[inner] if inner else built_from) == plain(simulated)
 
 
 def test_every_example_generates_what_it_simulates(root):
@@ -112,25 +113,33 @@ def test_a_pod_of_accelerator_ends_has_other_stations_in_its_switch(monkeypatch)
         made.update(sources=make_sources(), blocks=blocks)
 
     monkeypatch.setattr(ualink_sim.pod.run, "build_once", keep)
-    instances = []
     monkeypatch.setattr(
         ualink_sim.pod.run,
         "to_verilog",
-        lambda component, name: f"// {name}: {component.config.tl.device}" if name != "pod" else "// pod",
+        lambda component, name: f"// {name}: {component.config.tl.device}" if name.endswith("station") else "//",
     )
-    monkeypatch.setattr(
-        ualink_sim.pod.run,
-        "PodTop",
-        lambda count, config, make: instances.extend(
-            make(station).module for station in (config.station, config.station_of_switch)
-        ),
-    )
+    modules = {}
+
+    def noting(make):
+        def made_of(config, make_station, *more):
+            def station(config):
+                box = make_station(config)
+                modules.setdefault(make.__name__, set()).add(box.module)
+                return box
+
+            return make(config, station, *more)
+
+        return made_of
+
+    for make in (ualink_sim.pod.run.make_controller, ualink_sim.pod.run.make_switch):
+        monkeypatch.setattr(ualink_sim.pod.run, make.__name__, noting(make))
     scenario = parse_scenario(SCENARIO, "pod.toml", ['tl.device="accelerator"'])
     ualink_sim.pod.run.build_pod(2, scenario.switch)
-    assert instances == ["ualink_station", "ualink_switch_station"]
-    assert made["blocks"] == ("ualink_station", "ualink_switch_station")
+    assert modules == {"make_controller": {"ualink_station"}, "make_switch": {"ualink_switch_station"}}
+    registers = ("ualink_controller", "ualink_switch_registers")
+    assert set(made["blocks"]) == {"ualink_station", "ualink_switch_station", *registers}
     assert "// ualink_station: accelerator" in made["sources"]["pod.v"]
     assert "// ualink_switch_station: switch" in made["sources"]["pod.v"]
     ualink_sim.pod.run.build_pod(2, parse_scenario(SCENARIO, "pod.toml").switch)
-    assert made["blocks"] == ("ualink_station",)
-    assert made["sources"]["pod.v"] == "// ualink_station: either\n// pod"
+    assert set(made["blocks"]) == {"ualink_station", *registers}
+    assert made["sources"]["pod.v"].split("\n")[0] == "// ualink_station: either"

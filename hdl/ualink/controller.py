@@ -1,13 +1,14 @@
 """A station whose registers are on a bus: the controller as a device integrates it."""
 
+from collections.abc import Callable
+
 from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.cdc import FFSynchronizer
 from amaranth.lib.wiring import Out, connect, flipped
 
-from ualink.config import ControllerConfig
-from ualink.csr.apb import APBRegisters
-from ualink.csr.axi4_lite import AXI4LiteRegisters
+from ualink.config import ControllerConfig, StationConfig
+from ualink.csr.bridge import BusBridge
 from ualink.csr.crossing import BusCrossing
 from ualink.csr.described import DescribedWindows
 from ualink.csr.design import RegisterDesign
@@ -37,6 +38,7 @@ class Controller(wiring.Component):
     Parameters
     ----------
     config : the station and its bus.
+    make_station : makes a station of a ``StationConfig``; by default ``Station`` itself.
 
     Members
     -------
@@ -49,40 +51,28 @@ class Controller(wiring.Component):
     Those marked (*) exist only where UPLI has a clock of its own.
     """
 
-    def __init__(self, config: ControllerConfig):
+    def __init__(self, config: ControllerConfig, make_station: Callable[[StationConfig], wiring.Component] = Station):
         self.config = config
-        self._station = Station(config.station)
+        self._station = make_station(config.station)
         self._blocks = StationRegisters(config.station)
         maps = tuple(self._blocks.maps.items())
         self._interrupts = Interrupts(maps)
         windows = (("interrupts", self._interrupts.registers), *maps)
         self.registers = RegisterDesign("controller", config.clock_hz, windows)
         self._windows = DescribedWindows(self.registers)
-        bits = len(self._windows.bus.address)
-        self._bridge: AXI4LiteRegisters | APBRegisters | None = None
-        bus = self._windows.signature.members["bus"]
-        if config.bus == "axi4-lite":
-            self._bridge = AXI4LiteRegisters(bits, (len(windows) + 1) << self.registers.address_bits)
-            bus = self._bridge.signature.members["axi"]
-        elif config.bus == "apb":
-            self._bridge = APBRegisters(bits)
-            bus = self._bridge.signature.members["apb"]
+        words = (len(windows) + 1) << self.registers.address_bits
+        self._bridge = BusBridge(config.bus, len(self._windows.bus.address), words)
         members = self._station.signature.members
         names = (*STATION_MEMBERS, *(f"upli_clock_{name}" for name in CLOCK_GENERATOR))
         self._kept = [name for name in names if name in members]
-        super().__init__({"bus": bus, "irq": Out(1), **{name: members[name] for name in self._kept}})
+        super().__init__({"bus": self._bridge.member, "irq": Out(1), **{name: members[name] for name in self._kept}})
 
     def elaborate(self, platform):
         m = Module()
         m.submodules.station = station = self._station
         m.submodules.windows = windows = self._windows
         m.submodules.interrupts = interrupts = self._interrupts
-        if self._bridge is None:
-            connect(m, flipped(self.bus), windows.bus)
-        else:
-            m.submodules.bridge = bridge = self._bridge
-            connect(m, flipped(self.bus), bridge.axi if isinstance(bridge, AXI4LiteRegisters) else bridge.apb)
-            connect(m, bridge.bus, windows.bus)
+        self._bridge.bind(m, flipped(self.bus), windows.bus)
         for name in self._kept:
             forward_member(m, station, name, getattr(self, name))
         self._blocks.bind(m, station)

@@ -3,7 +3,8 @@
 import sys
 from pathlib import Path
 
-from ualink.config import DLConfig, PhyConfig, StationConfig, TLConfig
+from ualink.config import DLConfig, PhyConfig, StationConfig, SwitchConfig, TLConfig
+from ualink.csr.interrupt_lines import interrupt_line_registers
 from ualink.csr.interrupts import interrupt_registers
 from ualink.csr.table import Access, RegisterMap
 from ualink.csr.text import to_json, to_markdown, to_systemrdl
@@ -12,6 +13,9 @@ from ualink.dl.registers.map import dl_registers
 from ualink.phy.register_map import phy_registers
 from ualink.phy.rs_registers import rs_registers
 from ualink.station_registers import StationRegisters
+from ualink.switch.deny_log import COUNTER_BITS
+from ualink.switch.registers.core_map import core_registers
+from ualink.switch.registers.route_map import switch_registers
 from ualink.tl.registers.map import tl_registers
 from ualink.traffic.config import TrafficConfig
 from ualink.traffic.flits.register_map import flit_registers
@@ -56,16 +60,22 @@ LANES, LINE_RATE = 2, 5_000_000_000
 
 
 def register_maps() -> tuple[RegisterMap, ...]:
-    """The maps of this project, built with the default configuration; interrupts are those of the largest station."""
+    """The maps of this project, built with the default configuration; interrupts are those of the largest station, and
+    of the core before it in a switch."""
     whole = StationConfig(separate_upli_clock=True, phy=PhyConfig())
+    switch = SwitchConfig(station=StationConfig(ports=4))
+    core = core_registers(switch.station.ports, COUNTER_BITS)
     return (
         dl_registers(DLConfig()),
         RATE_REGISTERS,
         tl_registers(TLConfig()),
         AGENT_REGISTERS,
         ISOLATION_REGISTERS,
-        interrupt_registers(tuple(StationRegisters(whole).maps.items())),
+        interrupt_registers((*StationRegisters(whole).maps.items(), ("core", core))),
         rs_registers(PhyConfig()),
+        switch_registers(switch),
+        core,
+        interrupt_line_registers("station", switch.stations),
         traffic_registers(TrafficConfig()),
         flit_registers(),
         phy_registers(PhyConfig(), LANES, LINE_RATE),

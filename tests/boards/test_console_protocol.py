@@ -111,7 +111,7 @@ def test_the_hash_tells_designs_apart_that_differ_in_any_window():
         ("x", 1, ("a", "a"), "windows are called description, a, a"),
         ("x", 1, ("description",), "each needs a lower case name of its own"),
         ("x", 1, ("a.b",), "each needs a lower case name of its own"),
-        ("x", 1, tuple(f"w{n}" for n in range(255)), "256 windows are more than 255"),
+        ("x", 1, tuple(f"w{n}" for n in range(4_095)), "4,096 windows are more than 4,095"),
     ],
 )
 def test_designs_that_cannot_be_are_refused(name, clock_hz, windows, reason):

@@ -23,6 +23,7 @@ WRONG = {
     "'0:7'": lambda: Field("a", "0:7", Access.RO),
     "reset value 16": lambda: Field("a", "3:0", Access.RW, 16),
     "starts with 0": lambda: Field("a", "0", Access.W1C, 1),
+    "must be a number": lambda: Field("a", "0", Access.CONSTANT, True),
     "a go field has one": lambda: Field("a", "1:0", Access.GO),
     "for rw fields": lambda: Field("a", "1:0", Access.RO, allowed=(1,)),
     "not allowed": lambda: Field("a", "1:0", Access.RW, 0, allowed=(1,)),

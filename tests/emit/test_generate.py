@@ -13,7 +13,7 @@ import pytest
 
 from support.controller_story import Places, check
 from support.four_state import bench, random_at_power_up, simulate
-from ualink.config import CheckerConfig, ControllerConfig, StationConfig, SwitchConfig, from_dict
+from ualink.config import CheckerConfig, ControllerConfig, StationConfig, SwitchDeviceConfig, from_dict
 from ualink.emit.generate import write_design
 from ualink.emit.lint import WAIVERS, waivers
 from ualink_sim.simulator import tools
@@ -32,14 +32,14 @@ DESIGNS = {
     "controller-clocks": ("controller", {"station": {**STATION, "separate_upli_clock": True}}, 1),
     "station-4": ("station", STATION, 4),
     "upli_checker-2": ("upli_checker", {"tracked": 4}, 2),
-    "switch-2": ("switch", {"stations": 2, "route_entries": 8, "station": RECONCILING}, 2),
+    "switch-2": ("switch", {"bus": "apb", "switch": {"stations": 2, "route_entries": 8, "station": RECONCILING}}, 2),
 }
 """Whatever there is to a station is in one of them: one port, two and four, one clock and two, with and without
 reconciliation sublayers, that of an accelerator and of a switch."""
 CONFIGS = {
     "controller": ControllerConfig,
     "station": StationConfig,
-    "switch": SwitchConfig,
+    "switch": SwitchDeviceConfig,
     "upli_checker": CheckerConfig,
 }
 FAULTY_PORTS = {
@@ -78,6 +78,8 @@ def files(request, tmp_path_factory):
     config = from_dict(CONFIGS[what], values, "test")
     if isinstance(config, CheckerConfig | StationConfig):
         config = config.replace(ports=ports)
+    elif isinstance(config, SwitchDeviceConfig):
+        config = config.replace(switch=config.switch.replace(station=config.switch.station.replace(ports=ports)))
     else:
         config = config.replace(station=config.station.replace(ports=ports))
     return write_design(what, config, tmp_path_factory.mktemp(request.param))
@@ -94,7 +96,12 @@ def _lint(verilog: Path, *more: str) -> str:
 def test_files_are_named_after_the_design(files):
     name = files[0].stem
     registers = [f"{name}_registers{suffix}" for suffix in (".json", ".rdl", ".h")]
-    expected = [f"{name}.v", f"{name}.json", f"{name}.vlt", *registers * (name == "ualink_controller")]
+    expected = [
+        f"{name}.v",
+        f"{name}.json",
+        f"{name}.vlt",
+        *registers * (name in ("ualink_controller", "ualink_switch")),
+    ]
     assert [path.name for path in files] == expected
 
 
@@ -260,7 +267,8 @@ def test_json_tells_the_parameters(files):
     if files[0].name == "ualink_upli_checker.v":
         assert parameters == {"ports": 2, "tracked": 4, "counter_bits": 10, "isolate": True}
         return
-    station = parameters.get("station", parameters)
+    built = parameters.get("switch", parameters)
+    station = built.get("station", built)
     assert station["dl"]["replay_depth"] == 8
     assert station["upli"]["req"] == {"pool": 2, "vc": [0, 0, 0, 0]}
     assert station["dl"]["tx_ack_time_out"] == 40_000
@@ -269,6 +277,26 @@ def test_json_tells_the_parameters(files):
 def test_no_memory_is_written_at_power_up(files):
     """Every memory of the design starts with zeros, which is what a RAM macro cannot promise."""
     assert not re.search(r"^\s*initial\b", files[0].read_text(), re.MULTILINE)
+
+
+@_only("switch-2")
+def test_registers_of_a_switch_are_read_by_their_tools(files):
+    """Each window where the JSON says in the SystemRDL and in the C header, in which no name comes twice."""
+    name = files[0].stem
+    table, rdl, header = files[3:]
+    design = json.loads(table.read_text())
+    bases = {window["name"]: window["base"] for window in design["windows"]}
+    assert {"description", "switch", "interrupts", "station_0_interrupts", "station_1_core"} <= bases.keys()
+    compiler = pytest.importorskip("systemrdl").RDLCompiler()
+    compiler.compile_file(str(rdl))
+    windows = compiler.elaborate(name).top.children()
+    assert {node.inst_name: node.absolute_address for node in windows} == {
+        f"{window}_window": base for window, base in bases.items()
+    }
+    defined = re.findall(r"^#define (\w+) (\w+)$", header.read_text(), re.MULTILINE)
+    values = dict(defined)
+    assert len(values) == len(defined)
+    assert {window: int(values[f"{name}_{window}_base".upper()].rstrip("u"), 0) for window in bases} == bases
 
 
 @_only("controller-clocks")

@@ -6,10 +6,11 @@ from itertools import pairwise
 
 import pytest
 
-from ualink.config import ControllerConfig, PhyConfig, StationConfig, SwitchConfig
+from ualink.config import ControllerConfig, PhyConfig, StationConfig, SwitchConfig, SwitchDeviceConfig
 from ualink.controller import Controller
 from ualink.emit.ports import described_ports, group_texts
 from ualink.station import Station
+from ualink.switch.device import SwitchDevice
 from ualink.switch.switch import Switch
 
 pytestmark = pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
@@ -25,6 +26,7 @@ TOPS = {
         SwitchConfig(stations=2, route_entries=8, station=StationConfig(phy=PhyConfig()))
     ),
     "switch": lambda: Switch(SwitchConfig(stations=2, route_entries=8)),
+    "switch on its bus": lambda: SwitchDevice(SwitchDeviceConfig(switch=SwitchConfig(stations=2, route_entries=8))),
 }
 
 

@@ -5,12 +5,12 @@ from pathlib import Path
 
 from amaranth.lib import enum
 
-from ualink.config import BUSES, ControllerConfig, StationConfig, SwitchConfig
+from ualink.config import BUSES, ControllerConfig, StationConfig, SwitchConfig, SwitchDeviceConfig
 from ualink.controller import Controller
 from ualink.emit.ports import described_ports, group_texts
 from ualink.phy.interface import SlotStatus, TxKind
 from ualink.station import Station
-from ualink.switch.switch import Switch
+from ualink.switch.device import SwitchDevice
 
 __all__ = ["PAGE", "tables", "with_tables"]
 
@@ -23,7 +23,7 @@ def tables() -> dict[str, str]:
     two_clocks = StationConfig(separate_upli_clock=True)
     station = Station(two_clocks)
     controllers = {bus: Controller(ControllerConfig(bus=bus, station=two_clocks)) for bus in BUSES}
-    switch = Switch(SwitchConfig(stations=2, route_entries=8))
+    switch = SwitchDevice(SwitchDeviceConfig(switch=SwitchConfig(stations=2, route_entries=8)))
     return {
         "controller": _groups(controllers["axi4-lite"]),
         "buses": _buses(controllers),

@@ -1,55 +1,19 @@
 """Port IDs on both sides of the core of a switch: those of entry towards it, those of the route table from it on."""
 
 import pytest
-from amaranth.hdl import Module, Value
-from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.hdl import Value
 from amaranth.sim import Simulator
 
+from support.switch.agents import Agents
 from support.upli.pair import pack
 from ualink.config import Credits, StationConfig, SwitchConfig, UPLIConfig
-from ualink.station import Station
 from ualink.switch.switch import Switch
-from ualink.upli.calendar import Calendar
-from ualink.upli.channels import CHANNEL_LAYOUTS, beat_stream
-from ualink.upli.completer import Completer
-from ualink.upli.originator import Originator
 
 PORTS = 2
 FEW = Credits(pool=4)
 UPLI = UPLIConfig(req=FEW, orig_data=FEW, rd_rsp=FEW, wr_rsp=FEW, prompt_data=False)
 CONFIG = SwitchConfig(stations=2, route_entries=32, station=StationConfig(ports=PORTS, upli=UPLI))
 READ = 0x03
-
-
-class Agents(wiring.Component):
-    """A station that is only its two UPLI agents: ``link_…`` of each port are beats that come over its link."""
-
-    def __init__(self, config):
-        members = dict(Station(config).signature.members)
-        links = {f"link_{channel}": In(beat_stream(channel)).array(PORTS) for channel in CHANNEL_LAYOUTS}
-        self.config = config
-        super().__init__({**members, **links, "into_link": Out(4 * PORTS)})
-
-    def elaborate(self, platform):
-        m = Module()
-        m.submodules.originator = originator = Originator(self.config.upli, PORTS)
-        m.submodules.completer = completer = Completer(self.config.upli, PORTS)
-        m.submodules.calendar = calendar = Calendar(PORTS)
-        connect(m, originator.upli, flipped(self.upli_originator))
-        connect(m, flipped(self.upli_completer), completer.upli)
-        m.d.comb += [
-            self.slot.eq(calendar.slot),
-            originator.slot.eq(calendar.slot),
-            completer.slot.eq(calendar.slot),
-        ]
-        for place, channel in enumerate(CHANNEL_LAYOUTS):
-            sends, takes = (originator, completer) if channel in ("req", "orig_data") else (completer, originator)
-            for port in range(PORTS):
-                connect(m, flipped(getattr(self, f"link_{channel}")[port]), getattr(sends, channel)[port])
-                came = getattr(takes, channel)[port]
-                m.d.comb += [came.ready.eq(1), self.into_link[PORTS * place + port].eq(came.valid)]
-        return m
 
 
 @pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")

@@ -39,7 +39,11 @@ class _Parameters:
         hardware = read_hardware(root, ports=ports, stations=self.stations, preset=self.preset)
         if self.bus is None:
             return hardware
-        return replace(hardware, controller=hardware.controller.replace(bus=self.bus))
+        return replace(
+            hardware,
+            controller=hardware.controller.replace(bus=self.bus),
+            switch_device=hardware.switch_device.replace(bus=self.bus),
+        )
 
 
 @click.command()
@@ -56,7 +60,7 @@ class _Parameters:
 @click.option("--ports", type=click.Choice(["1", "2", "4"]), help="Ports per station: 1 x4, 2 x2 or 4 x1 links.")
 @click.option("--stations", type=int, help="Stations of the switch.")
 @click.option("--preset", type=click.Choice(PRESET_NAMES), help="Sizes of all that the file does not say.")
-@click.option("--bus", type=click.Choice(BUSES), help="Bus to the registers of a controller [default: axi4-lite].")
+@click.option("--bus", type=click.Choice(BUSES), help="Bus to the registers [default: axi4-lite].")
 @click.option(
     "-o",
     "--out",
@@ -71,20 +75,25 @@ def generate(what: str, parameters: _Parameters, out: Path):
 
     Beside it stand parameters and ports as JSON, and waivers for Verilator.
 
-    A controller is a station with its registers on a bus; the map of these is written as JSON, SystemRDL and C header.
+    A controller is a station with its registers on a bus, a switch has all of its own on one; the map of these is
+    written as JSON, SystemRDL and C header.
     """
     from ualink.emit.generate import write_design
 
     if parameters.stations is not None and what != "switch":
         raise Refusal(f"--stations has no meaning for a {what}")
-    if parameters.bus is not None and what != "controller":
+    if parameters.bus is not None and what not in ("controller", "switch"):
         raise Refusal(f"--bus has no meaning for a {what}")
     try:
         hardware = parameters.read()
-        paths = write_design(what, getattr(hardware, what), out)
+        paths = write_design(what, _config(hardware, what), out)
     except (ScenarioError, ConfigError) as error:
         raise Refusal(str(error)) from None
     except OSError as error:
         raise Refusal(f"{error.filename}: {error.strerror}") from None
     for path in paths:
         click.echo(path)
+
+
+def _config(hardware: Hardware, what: str):
+    return hardware.switch_device if what == "switch" else getattr(hardware, what)

@@ -1,12 +1,13 @@
 """The windows of a design on one bus, the description before them."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ualink.csr.block import RegisterBlock
 from ualink.csr.design import DESCRIPTION, RegisterDesign
 from ualink.csr.table import BusSignature
+from ualink.csr.window_end import join_windows
 from ualink.csr.windows import RegisterWindows
 
 __all__ = ["DescribedWindows"]
@@ -43,33 +44,5 @@ class DescribedWindows(wiring.Component):
         connect(m, flipped(self.bus), windows.bus)
         m.d.comb += [description.serial_line.dropped.eq(self.dropped), description.here.eq(1)]
         inner = [description.bus, *(flipped(getattr(self.windows, name)) for name, _ in self.design.windows)]
-        for number, bus in enumerate(inner):
-            m.submodules[f"end_{number}"] = end = _WindowEnd(self.design.address_bits, len(bus.address))
-            connect(m, windows.windows[number], end.bus)
-            connect(m, end.block, bus)
-        return m
-
-
-class _WindowEnd(wiring.Component):
-    """Answers accesses behind the end of a block with an error, and hands the others to ``block``."""
-
-    def __init__(self, window_bits: int, block_bits: int):
-        self._block_bits = block_bits
-        super().__init__({"bus": In(BusSignature(window_bits)), "block": Out(BusSignature(block_bits))})
-
-    def elaborate(self, platform):
-        m = Module()
-        bus, block = self.bus, self.block
-        behind = bus.address[self._block_bits :].any()
-        nowhere = Signal()
-        m.d.sync += nowhere.eq((bus.read | bus.write) & behind)
-        m.d.comb += [
-            block.address.eq(bus.address),
-            block.write_data.eq(bus.write_data),
-            block.read.eq(bus.read & ~behind),
-            block.write.eq(bus.write & ~behind),
-            bus.done.eq(block.done | nowhere),
-            bus.error.eq(block.error | nowhere),
-            bus.read_data.eq(block.read_data),
-        ]
+        join_windows(m, windows, inner)
         return m

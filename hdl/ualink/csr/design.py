@@ -17,6 +17,8 @@ IDENTIFIER = int.from_bytes(b"UALB", "little")
 LAYOUT_VERSION = 1
 """Of the description window. Its first two registers stay where they are."""
 
+MOST_WINDOWS = (1 << 12) - 1
+
 NAME_WORDS = 4
 NAME_BYTES = NAME_WORDS * WORD_BYTES
 
@@ -40,8 +42,8 @@ class RegisterDesign:
         names = [DESCRIPTION, *(name for name, _ in self.windows)]
         if len(set(names)) != len(names) or not all(name.isidentifier() and name.islower() for name in names):
             raise ConfigError(f"windows are called {', '.join(names)}; each needs a lower case name of its own")
-        if len(names) > 255:
-            raise ConfigError(f"{len(names)} windows are more than 255")
+        if len(names) > MOST_WINDOWS:
+            raise ConfigError(f"{len(names):,} windows are more than {MOST_WINDOWS:,}")
 
     @property
     def address_bits(self) -> int:
@@ -94,8 +96,9 @@ def _description(windows: int, address_bits: int, map_hash: int, clock_hz: int, 
                 0x04,
                 (
                     Field("version", "7:0", Access.CONSTANT, LAYOUT_VERSION, "Version of this window."),
-                    Field("windows", "15:8", Access.CONSTANT, windows, "Windows, this one included."),
+                    Field("windows", "15:8", Access.CONSTANT, windows & 0xFF, "Windows, this one included."),
                     Field("address_bits", "20:16", Access.CONSTANT, address_bits, "Each has 2 to this power words."),
+                    Field("windows_high", "24:21", Access.CONSTANT, windows >> 8, "Their number divided by 256."),
                 ),
                 "Where the windows are.",
             ),

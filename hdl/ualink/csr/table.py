@@ -74,6 +74,8 @@ class Field:
         found = _BITS.fullmatch(self.bits)
         if not found or self.low > self.high or self.high >= WORD_BITS:
             raise ConfigError(f"field {self.name}: bits are {self.bits!r}; they must be like '7:0' or '3', up to 31")
+        if isinstance(self.reset, bool):
+            raise ConfigError(f"field {self.name}: reset value is {self.reset}; it must be a number")
         if not 0 <= self.reset < 1 << self.width:
             raise ConfigError(f"field {self.name}: reset value {self.reset} does not fit in {self.width} bits")
         if self.access in (Access.GO, Access.W1C) and self.reset:

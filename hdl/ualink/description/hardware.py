@@ -1,6 +1,7 @@
 """The hardware of a description: the same tables shape what ``ualink sim`` simulates and ``ualink generate`` writes."""
 
 from dataclasses import dataclass, fields
+from typing import Any
 
 from ualink.config import (
     BUSES,
@@ -11,6 +12,7 @@ from ualink.config import (
     PhyConfig,
     StationConfig,
     SwitchConfig,
+    SwitchDeviceConfig,
     TLConfig,
     UPLIConfig,
 )
@@ -72,6 +74,7 @@ class Hardware:
     station : a station of an accelerator.
     controller : that station with its registers on a bus.
     switch : the switch; its stations are configured like those of the accelerators, but for their one clock.
+    switch_device : that switch with its registers on a bus.
     upli_checker : a checker of the UPLI interfaces of such stations.
     """
 
@@ -79,6 +82,7 @@ class Hardware:
     station: StationConfig
     controller: ControllerConfig
     switch: SwitchConfig
+    switch_device: SwitchDeviceConfig
     upli_checker: CheckerConfig
 
 
@@ -113,12 +117,14 @@ def read_hardware(
         dl=_dl(dl, said, accelerators),
         phy=_phy(root.table("phy"), said if ports is None else ports),
     )
+    built = _switch(switch, station, accelerators, stations)
     own = station.replace(separate_upli_clock=pod.boolean("separate_upli_clock", False))
     return Hardware(
         accelerators=accelerators,
         station=own,
         controller=_controller(root.table("controller"), own),
-        switch=_switch(switch, station, accelerators, stations),
+        switch=built,
+        switch_device=SwitchDeviceConfig(**_bus(switch), switch=built),
         upli_checker=_upli_checker(root.table("upli_checker"), station.ports),
     )
 
@@ -186,15 +192,19 @@ def _phy(table: Table, ports: int) -> PhyConfig | None:
 
 def _controller(table: Table, station: StationConfig) -> ControllerConfig:
     table.known("bus", "clock_hz")
-    return ControllerConfig(
-        bus=table.choice("bus", ControllerConfig.bus, BUSES),
-        clock_hz=table.integer("clock_hz", ControllerConfig.clock_hz, 1, (1 << 32) - 1),
-        station=station,
-    )
+    return ControllerConfig(**_bus(table), station=station)
+
+
+def _bus(table: Table) -> dict[str, Any]:
+    """How firmware reaches the registers, and what it is told of their clock."""
+    return {
+        "bus": table.choice("bus", ControllerConfig.bus, BUSES),
+        "clock_hz": table.integer("clock_hz", ControllerConfig.clock_hz, 1, (1 << 32) - 1),
+    }
 
 
 def _switch(table: Table, station: StationConfig, accelerators: int | None, stations: int | None) -> SwitchConfig:
-    table.known("stations", "route_entries")
+    table.known("stations", "route_entries", "bus", "clock_hz")
     needed = None if accelerators is None else switch_stations(accelerators, station.ports)
     count = table.integer("stations", 4 if needed is None else needed, 2, 256)
     if needed is not None and count != needed:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from amaranth.lib import wiring
 
-from ualink.config import CheckerConfig, ControllerConfig, StationConfig, SwitchConfig
+from ualink.config import CheckerConfig, ControllerConfig, StationConfig, SwitchDeviceConfig
 from ualink.controller import Controller
 from ualink.csr.design_text import to_c_header, to_design_systemrdl
 from ualink.emit.blackbox import Blackbox
@@ -16,30 +16,25 @@ from ualink.emit.memory_modules import MemoryModule, with_memory_modules
 from ualink.emit.ports import described_ports, group_texts, has_own_upli_clock
 from ualink.emit.verilog import to_rtlil, verilog_of
 from ualink.station import Station
-from ualink.switch.switch import Switch
+from ualink.switch.device import SwitchDevice
 from ualink.upli.checker.checker import UPLIChecker
 
 __all__ = ["write_design"]
 
 
 def write_design(
-    what: str, config: CheckerConfig | ControllerConfig | StationConfig | SwitchConfig, folder: Path
+    what: str, config: CheckerConfig | ControllerConfig | StationConfig | SwitchDeviceConfig, folder: Path
 ) -> list[Path]:
     """Write ``ualink_<what>.v``, ``.json`` and ``.vlt`` into ``folder`` and return their paths.
 
-    ``config`` is the one of that name. Beside a controller stand its registers, as ``_registers.json``, ``.rdl`` and
-    ``.h``. The same values give the same bytes each time: nothing in a design depends on the order of a set or on the
-    time.
+    ``config`` is the one of that name. Beside a controller and a switch stand their registers, as ``_registers.json``,
+    ``.rdl`` and ``.h``. The same values give the same bytes each time: nothing in a design depends on the order of a
+    set or on the time.
     """
     name = f"ualink_{what}"
-    component: Controller | Station | Switch | UPLIChecker
-    if isinstance(config, SwitchConfig):
-        station = Station(config.station_of_switch)
-        component = Switch(config, lambda _: Blackbox(station, "ualink_station"))
-        stations, memories = verilog_and_memories(station, "ualink_station")
-        verilog, own_memories = verilog_and_memories(component, name)
-        verilog = stations + "\n" + verilog
-        memories = [replace(kind, instances=config.stations * kind.instances) for kind in memories] + own_memories
+    component: Controller | Station | SwitchDevice | UPLIChecker
+    if isinstance(config, SwitchDeviceConfig):
+        component, verilog, memories = _switch(config, name)
     else:
         component = _component(config)
         verilog, memories = verilog_and_memories(component, name)
@@ -57,7 +52,7 @@ def write_design(
         folder / f"{name}.json": json.dumps(description, indent=1) + "\n",
         folder / f"{name}.vlt": waivers(name),
     }
-    if isinstance(component, Controller):
+    if isinstance(component, Controller | SwitchDevice):
         registers = component.registers
         texts |= {
             folder / f"{name}_registers.json": registers.to_json(),
@@ -68,6 +63,21 @@ def write_design(
     for path, text in texts.items():
         path.write_text(text)
     return list(texts)
+
+
+def _switch(config: SwitchDeviceConfig, name: str) -> tuple[SwitchDevice, str, list[MemoryModule]]:
+    """A switch, its Verilog and its memories. Its stations are alike: one, and its registers, are made once."""
+    station = Station(config.switch.station_of_switch)
+    component = SwitchDevice(
+        config,
+        lambda _: Blackbox(station, "ualink_station"),
+        lambda registers: Blackbox(registers, "ualink_station_registers"),
+    )
+    text, memories = verilog_and_memories(station, "ualink_station")
+    registers, more = verilog_and_memories(component.station_windows, "ualink_station_registers")
+    verilog, own = verilog_and_memories(component, name)
+    repeated = [replace(kind, instances=config.switch.stations * kind.instances) for kind in memories + more]
+    return component, "\n".join((text, registers, verilog)), repeated + own
 
 
 def _component(config: CheckerConfig | ControllerConfig | StationConfig) -> Controller | Station | UPLIChecker:

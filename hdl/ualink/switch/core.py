@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from ualink.checks import check_integer
 from ualink.config import SwitchConfig, UPLIConfig
-from ualink.switch.deny_log import DenyLog, DenyStatusSignature
+from ualink.switch.deny_log import COUNTER_BITS, DenyLog, DenyStatusSignature
 from ualink.switch.request_plane import RequestPlane
 from ualink.switch.response_plane import ResponsePlane
 from ualink.switch.route_table import RouteConfigSignature, RouteTable
@@ -70,7 +70,9 @@ class SwitchCore(wiring.Component):
     deny : ``DenyStatusSignature`` of each ingress port.
     """
 
-    def __init__(self, config: SwitchConfig, *, voq_depth: QueueDepths | None = None, deny_counter_bits: int = 16):
+    def __init__(
+        self, config: SwitchConfig, *, voq_depth: QueueDepths | None = None, deny_counter_bits: int = COUNTER_BITS
+    ):
         self.config = config
         self.voq_depth = voq_depth or QueueDepths.of_credits(config.station.upli)
         self.deny_counter_bits = deny_counter_bits

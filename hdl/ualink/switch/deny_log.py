@@ -6,7 +6,10 @@ from amaranth.lib.wiring import In, Out
 
 from ualink.checks import check_integer
 
-__all__ = ["DenialSignature", "DeniedKind", "DenyLog", "DenyStatusSignature"]
+__all__ = ["COUNTER_BITS", "DenialSignature", "DeniedKind", "DenyLog", "DenyStatusSignature"]
+
+COUNTER_BITS = 16
+"""Width of the counters of a switch."""
 
 
 class DeniedKind(enum.Enum, shape=2):
@@ -67,7 +70,7 @@ class DenyLog(wiring.Component):
     status : count 0 after reset.
     """
 
-    def __init__(self, counter_bits: int = 16):
+    def __init__(self, counter_bits: int = COUNTER_BITS):
         check_integer("deny_log.counter_bits", counter_bits, 2)
         self.counter_bits = counter_bits
         super().__init__(

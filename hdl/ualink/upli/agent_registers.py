@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from ualink.csr.block import RegisterBlock
 from ualink.csr.table import Access, BusSignature, Field, Register, RegisterMap
 
-__all__ = ["AGENTS", "AGENT_REGISTERS", "AgentRegisterBlock"]
+__all__ = ["AGENTS", "AGENT_REGISTERS", "AgentRegisterBlock", "errors_happened", "errors_seen"]
 
 AGENTS = {
     "completer": "The Completer, which faces the device's UPLI Originator.",
@@ -17,23 +17,31 @@ AGENTS = {
 _ERRORS = ("data_error", "control_error", "protocol_error")
 
 
-def _registers(number: int, agent: str, doc: str) -> tuple[Register, ...]:
-    seen = tuple(
+def errors_seen() -> tuple[Field, ...]:
+    """Fields of a status, from bit 1 on: which errors an agent has seen (UALink_200 §3.1.2)."""
+    return tuple(
         Field(name, str(1 + bit), Access.RO, 0, f"A {name.replace('_', ' ')} was seen since clear.")
         for bit, name in enumerate(_ERRORS)
     )
-    happened = tuple(
+
+
+def errors_happened() -> tuple[Field, ...]:
+    """The events of the same errors, in the same bits."""
+    return tuple(
         Field(name, str(1 + bit), Access.W1C, 0, f"A {name.replace('_', ' ')} happened.")
         for bit, name in enumerate(_ERRORS)
     )
+
+
+def _registers(number: int, agent: str, doc: str) -> tuple[Register, ...]:
     return (
         Register(
             f"{agent}_status",
             16 * number,
-            (Field("connected", "0", Access.RO, 0, "Both directions of the interface are open."), *seen),
+            (Field("connected", "0", Access.RO, 0, "Both directions of the interface are open."), *errors_seen()),
             doc,
         ),
-        Register(f"{agent}_events", 16 * number + 4, happened, "Each error, also one that comes again."),
+        Register(f"{agent}_events", 16 * number + 4, errors_happened(), "Each error, also one that comes again."),
         Register(
             f"{agent}_clear",
             16 * number + 8,

@@ -9,17 +9,16 @@ import os
 import pickle
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import ExitStack
-from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
 
 from ualink.phy.interface import BEATS_PER_FLIT
-from ualink.switch.route_table import route_entry_layout
 
 from ..bfm.upli.bus import UPLIBus
 from ..bfm.upli.channel import Beat
@@ -39,7 +38,7 @@ from .predict import Reference
 from .topology import Topology
 from .wiring import make_links, make_port
 
-__all__ = ["PodBench"]
+__all__ = ["PodBench", "bring_up", "meanwhile"]
 
 RESET_CYCLES = 16
 LINK_UP_CYCLES = 8_000
@@ -89,7 +88,6 @@ class PodBench:
         self.directions = [direction for end, pair in self.ends.items() if end[0] == "acc" for direction in pair]
         self.cuts = CableCuts(scenario.cuts, {direction.name: direction.wire for direction in self.directions})
         self.firmware = PodFirmware(dut, scenario, self.topology, set(self.ends))
-        self.firmware.configure()
 
     def _tags_of(self, accelerator: int) -> Callable[[], int]:
         """Draws the authentication tags of ``accelerator``, which are 0 where nothing is authenticated."""
@@ -156,15 +154,9 @@ class PodBench:
                 up.carried(64 * (originator.orig_data.beats[port] + completer.rd_rsp.beats[port]))
                 down.carried(64 * (originator.rd_rsp.beats[port] + completer.orig_data.beats[port]))
 
-    def status(self, end: tuple[str, int, int], name: str) -> int:
-        """Member ``name`` of ``DLStatusSignature`` at one end of a link."""
-        kind, device, port = end
-        prefix = f"acc__{device}__dl_status__{port}" if kind == "acc" else f"sw__dl_status__{device}__{port}"
-        return int(getattr(self.dut, f"{prefix}__{name}").value)
-
     def up(self) -> bool:
-        """Every wired port is online."""
-        return all(self.status(end, "online") for end in self.ends)
+        """Every wired port was online when firmware last looked."""
+        return all(self.firmware.online.values())
 
     @property
     def marker_cycles(self) -> int:
@@ -174,9 +166,8 @@ class PodBench:
 
     def _find_faults(self) -> None:
         """Name what keeps the links down that are not online at both ends."""
-        state = {
-            end: LinkEndState(bool(self.status(end, "online")), self.status(end, "link_state")) for end in self.ends
-        }
+        firmware = self.firmware
+        state = {end: LinkEndState(firmware.online[end], firmware.link_state[end]) for end in self.ends}
         for acc, switch in self.topology.links():
             ends = ("acc", acc.device, acc.port), ("sw", switch.device, switch.port)
             if not all(state[end].online for end in ends):
@@ -212,12 +203,19 @@ class PodBench:
         self.skipped_cycles += cycle - 1 - self.cycle
         self.cycle = cycle - 1
 
+    async def take_stock(self) -> None:
+        """Have firmware read what ``results`` tells of the links; nothing comes over the wires meanwhile."""
+        for port in (*self.acc_ports, *self.sw_ports):
+            port.receive(0, None)
+        await self.firmware.take_stock()
+
     def results(self, seconds: float, ended: str) -> Results:
-        """Everything that was found."""
+        """Everything that was found; to be called after ``take_stock``."""
         for end, (_, received) in self.ends.items():
             kind, device, number = end
             result = received.result
-            result.crc_errors, result.link_downs = (self.status(end, name) for name in ("crc_errors", "link_downs"))
+            counters = self.firmware.counters[end]
+            result.crc_errors, result.link_downs = counters["crc_errors"], counters["link_downs"]
             port = (self.acc_ports if kind == "acc" else self.sw_ports)[device]
             if isinstance(port, BlockPort):
                 result.inserted_blocks, result.deleted_blocks = port.matched(number)
@@ -258,33 +256,24 @@ class PodBench:
         )
 
 
-async def program_routes(bench: PodBench, fall) -> None:
-    """Write the route tables of all stations, one entry per cycle, once the switch has denied everything."""
-    dut = bench.dut
-    layout = route_entry_layout(bench.topology.stations)
-    while not int(dut.sw__route__ready.value):
+async def meanwhile(bench: PodBench, fall, work: Coroutine[Any, Any, Any]) -> Any:
+    """Go on with the pod until ``work``, something that firmware does, is done; what it gives."""
+    task = cocotb.start_soon(work)
+    while not task.done():
         await fall
         bench.tick()
-    for station in range(bench.topology.stations):
-        for destination, entry in bench.topology.routes(station).items():
-            dut.sw__route_station.value = station
-            dut.sw__route__index.value = destination
-            dut.sw__route__write_data.value = layout.const(asdict(entry)).as_value().value
-            dut.sw__route__write.value = 1
-            await fall
-            bench.tick()
-    dut.sw__route__write.value = 0
+    return task.result()
 
 
 async def bring_up(bench: PodBench, fall) -> None:
     """Wait until every link is online, or long enough to know that one will not be."""
     patience = LINK_UP_CYCLES * bench.topology.ports + 10 * bench.job.scenario.link.latency_cycles + bench.marker_cycles
-    for cycle in range(patience):
-        if bench.up():
+    task = cocotb.start_soon(bench.firmware.bring_up())
+    for _ in range(patience):
+        if task.done():
+            task.result()
             bench.links_up = bench.cycle
             return
-        if cycle % 64 == 0:
-            bench.firmware.clear_drop_mode()
         await fall
         bench.tick()
 
@@ -316,7 +305,6 @@ async def run(bench: PodBench, fall, progress: Path) -> str:
             bench.tick()
             if len(bench.completed) == total:
                 break
-        bench.firmware.clear_drop_mode()
         if len(bench.completed) != last_count:
             last_move, last_count = bench.cycle, len(bench.completed)
             progress.write_text(f"{last_count} {total} {bench.cycle}")
@@ -340,8 +328,6 @@ async def pod(dut):
                 stream = stack.enter_context(open(job.capture, "wb"))
                 capture = CaptureWriter(stream, names, job.scenario.pod.clock_mhz, job.scenario.authentication)
             dut.rst.value = 1
-            for name in ("route_station", "route__index", "route__write_data", "route__write"):
-                getattr(dut, f"sw__{name}").value = 0
             bench = PodBench(dut, job, capture, path.with_suffix(".stop"))
             ended = await _run_whole(dut, bench, path.with_suffix(".progress"))
     except OSError as error:
@@ -358,10 +344,11 @@ async def _run_whole(dut, bench: PodBench, progress: Path) -> str:
         await fall
     dut.rst.value = 0
     try:
-        await program_routes(bench, fall)
         await bring_up(bench, fall)
         if bench.links_up is None:
             return "links_down"
         return await run(bench, fall, progress)
     except End as end:
         return str(end)
+    finally:
+        await bench.take_stock()

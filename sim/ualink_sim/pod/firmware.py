@@ -1,65 +1,163 @@
-"""What management does in a simulated pod before and while the links are up."""
+"""The firmware of a simulated pod: brings its links up and keeps them up, through registers alone."""
 
-from collections.abc import Set
+from collections.abc import Mapping, Set
+from typing import Any
 
-from amaranth.lib import wiring
+import cocotb
+from cocotb.triggers import ClockCycles, Combine, RisingEdge
 
-from ualink.dl.registers.firmware import DLConfigSignature
-from ualink.tl.control import TLControlSignature
-
+from ..bfm.common.controller_firmware import ControllerFirmware
+from ..bfm.common.register_bus import DesignTable, RegisterBus
+from ..bfm.common.station_firmware import Settings, StationFirmware
+from ..bfm.common.switch_firmware import Route, SwitchFirmware
 from .scenario import Scenario
-from .topology import Topology
+from .top import make_controller, make_switch
+from .topology import RouteEntry, Topology
 
-__all__ = ["PodFirmware"]
+__all__ = ["LinkEnd", "PodFirmware"]
+
+LinkEnd = tuple[str, int, int]
+"""An end of a link: "acc" or "sw", accelerator or station, port."""
+
+LOOK_CYCLES = 16
+"""From one look at a station whose links do not all carry traffic to the next."""
+EVENT = "drop_mode"
+"""What firmware is told of by the interrupt line: a port is in Drop Mode, as it is after its link went down."""
 
 
 class PodFirmware:
-    """Drives the configuration of every port of the pod ``dut``; ``wired`` are the ends of links, (kind, device, port)
-    each."""
+    """What the processors of the pod ``dut`` do: one for each accelerator, and one for the switch.
 
-    def __init__(self, dut, scenario: Scenario, topology: Topology, wired: Set[tuple[str, int, int]]):
-        self._dut = dut
-        self._scenario = scenario
+    Each has its device's register bus and interrupt line, and nothing else. They run beside ``PodBench.tick``.
+    ``wired`` are the ends of links; ports without one stay disabled.
+
+    Attributes
+    ----------
+    controllers, switch : what each processor does its work with.
+    online : by end, whether channel 0 was online when a processor last looked.
+    link_state : by end, ``LinkState`` as a code; last read by ``take_stock``.
+    counters : by end, the counters of its data link; last read by ``take_stock``.
+    """
+
+    def __init__(self, dut: Any, scenario: Scenario, topology: Topology, wired: Set[LinkEnd]):
+        self._dut, self._scenario, self._wired = dut, scenario, wired
+        controller = DesignTable(make_controller(scenario.switch).registers.to_dict())
+        switch = DesignTable(make_switch(scenario.switch).registers.to_dict())
+        self.controllers = [
+            ControllerFirmware(_bus(dut, f"acc__{number}", controller), controller)
+            for number in range(scenario.pod.accelerators)
+        ]
+        self.switch = SwitchFirmware(_bus(dut, "sw", switch), switch)
+        self._stations: dict[tuple[str, int], StationFirmware] = {
+            **{("acc", number): station for number, station in enumerate(self.controllers)},
+            **{("sw", number): station for number, station in enumerate(self.switch.stations)},
+        }
+        self.online = dict.fromkeys(wired, False)
+        self.link_state = dict.fromkeys(wired, 0)
+        self.counters: dict[LinkEnd, Mapping[str, int]] = {}
         self._topology = topology
-        self._wired = wired
 
-    def configure(self) -> None:
-        """Drive the configuration inputs: links enabled where wired, compression and tags as the scenario says."""
+    async def bring_up(self) -> None:
+        """All that comes before traffic: identify, configure, write the routes, enable links; each is online then.
+
+        From then on each processor waits for the interrupt of its device, to clear Drop Mode.
+        """
+        tasks = [cocotb.start_soon(self._bring_up_controller(number)) for number in range(len(self.controllers))]
+        await Combine(*tasks, cocotb.start_soon(self._bring_up_switch()))
+
+    async def _bring_up_controller(self, number: int) -> None:
+        controller = self.controllers[number]
+        await controller.identify()
+        stations = {("acc", number)}
+        await self._enable(stations)
+        await self._wait_for_links(stations)
+        cocotb.start_soon(self._keep_up(getattr(self._dut, f"acc__{number}__irq"), stations))
+
+    async def _bring_up_switch(self) -> None:
+        await self.switch.identify()
+        stations = {("sw", number) for number in range(len(self.switch.stations))}
+        await self._enable(stations)
+        # The links come up while the switch still writes Deny everywhere, as it does after reset.
+        await self.write_routes(self._topology)
+        await self._wait_for_links(stations)
+        cocotb.start_soon(self._keep_up(self._dut.sw__irq, stations))
+
+    async def write_routes(self, topology: Topology) -> None:
+        """Let the pod's accelerators reach one another as ``topology`` says, and no others."""
+        for station in range(topology.stations):
+            routes = topology.routes(station)
+            for destination in range(topology.accelerators):
+                entry = routes.get(destination, RouteEntry(0xF, 0, 0))
+                deny = frozenset(port for port in range(4) if entry.deny >> port & 1)
+                route = Route(entry.egress_station, entry.egress_port, deny)
+                await self.switch.set_route(station, destination, route)
+
+    async def _enable(self, stations: Set[tuple[str, int]]) -> None:
+        """Configure ``stations``, and let their wired links come up."""
+        for number in sorted(stations):
+            station = self._stations[number]
+            await station.configure(self._settings(number[0]))
+            await station.enable_interrupts({f"tl_{port}": [EVENT] for port in station.ports})
+        for kind, device, port in self._ends_of(stations):
+            await self._stations[kind, device].windows[f"dl_{port}"].write("link_control", enable=1)
+
+    async def _wait_for_links(self, stations: Set[tuple[str, int]]) -> None:
+        while not await self._look(stations):
+            await ClockCycles(self._dut.clk, LOOK_CYCLES)
+
+    def _settings(self, kind: str) -> Settings:
         scenario = self._scenario
         # A limit below the round trip would ask again before the answer can come (ruling A-21).
         round_trip = 2 * (scenario.link.latency_cycles // 10 + 8) + 16
-        for kind, count in (("acc", scenario.pod.accelerators), ("sw", self._topology.stations)):
-            for device in range(count):
-                for port in range(self._topology.ports):
-                    end = (kind, device, port)
-                    dl = {
-                        "enable": int(end in self._wired),
-                        "rx_replay_limit": min(255, max(scenario.station.dl.rx_replay_limit, round_trip)),
-                    }
-                    tl = {
-                        "is_switch": int(kind == "sw"),
-                        "authentication": int(scenario.authentication),
-                        "disable_tx_cache": int(not scenario.compression),
-                        "disable_rx_cache": int(not scenario.compression),
-                        "disable_response_compression": int(not scenario.compression),
-                    }
-                    self._set(end, "dl_config", DLConfigSignature(scenario.station.dl), dl)
-                    self._set(end, "tl_control", TLControlSignature(), tl)
+        control = {
+            "is_switch": int(kind == "sw"),
+            "authentication": int(scenario.authentication),
+            "disable_tx_cache": int(not scenario.compression),
+            "disable_rx_cache": int(not scenario.compression),
+            "disable_response_compression": int(not scenario.compression),
+        }
+        limit = min(255, max(scenario.station.dl.rx_replay_limit, round_trip))
+        return {"tl": {"control": control}, "dl": {"replay_control": {"rx_replay_limit": limit}}}
 
-    def clear_drop_mode(self) -> None:
-        """Clear Drop Mode where a link went down or an error was met, at both ends of the link in whatever order, so
-        that the link comes up again (UALink_200 §3.1.4.3). What was dropped stays lost."""
-        for end in self._wired:
-            cause = getattr(self._dut, f"{_prefix(end, 'tl_status')}__drop_cause").value
-            getattr(self._dut, f"{_prefix(end, 'tl_control')}__clear_drop").value = int(cause != 0)
+    async def _keep_up(self, irq: Any, stations: Set[tuple[str, int]]) -> None:
+        """For ever: clear Drop Mode of ``stations`` as soon as the interrupt tells of it, until their links are back.
 
-    def _set(self, end: tuple[str, int, int], member: str, signature: wiring.Signature, values: dict) -> None:
-        for name, of_signature in signature.members.items():
-            value = values.get(name, int(of_signature.init or 0))
-            getattr(self._dut, f"{_prefix(end, member)}__{name}").value = value
+        It is cleared at both ends of a link in whatever order, so that the link comes up again (UALink_200 §3.1.4.3).
+        What was dropped stays lost.
+        """
+        while True:
+            if not int(irq.value):
+                await RisingEdge(irq)
+            for number in sorted(stations):
+                station = self._stations[number]
+                await station.clear(await station.causes())
+            await self._wait_for_links(stations)
+
+    async def _look(self, stations: Set[tuple[str, int]]) -> bool:
+        """Clear what keeps ports of ``stations`` in Drop Mode; whether all their links carry traffic."""
+        carry = True
+        for kind, device, port in self._ends_of(stations):
+            windows = self._stations[kind, device].windows
+            status = await windows[f"tl_{port}"].read_fields("status")
+            if any(value for name, value in status.items() if name.startswith("drop_")):
+                await windows[f"tl_{port}"].write("clear_drop", start=1)
+            online = bool(await windows[f"dl_{port}"].read("link_status", "online"))
+            self.online[kind, device, port] = online
+            carry = carry and online and not status["dropping"]
+        return carry
+
+    def _ends_of(self, stations: Set[tuple[str, int]]) -> list[LinkEnd]:
+        return sorted(end for end in self._wired if end[:2] in stations)
+
+    async def take_stock(self) -> None:
+        """Read counters and states of all links, as they are at the end."""
+        for kind, device, port in sorted(self._wired):
+            station = self._stations[kind, device]
+            self.counters[kind, device, port] = await station.dl[port].counters()
+            status = await station.windows[f"dl_{port}"].read_fields("link_status")
+            self.online[kind, device, port] = bool(status["online"])
+            self.link_state[kind, device, port] = status["link_state"]
 
 
-def _prefix(end: tuple[str, int, int], member: str) -> str:
-    """The name of ``member`` of one port of the pod."""
-    kind, device, port = end
-    return f"acc__{device}__{member}__{port}" if kind == "acc" else f"sw__{member}__{device}__{port}"
+def _bus(dut: Any, prefix: str, table: DesignTable) -> RegisterBus:
+    return RegisterBus.from_prefix(dut, f"{prefix}__bus", dut.clk, table["description"])

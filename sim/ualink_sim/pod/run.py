@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from ualink.config import SwitchConfig
+from ualink.config import StationConfig, SwitchConfig
 from ualink.emit.blackbox import Blackbox
 from ualink.emit.verilog import to_verilog
 from ualink.station import Station
@@ -22,7 +22,7 @@ from ..simulator import Model, RunOptions, build_once
 from .job import Job
 from .progress import lines, working
 from .scenario import Scenario
-from .top import PodTop
+from .top import PodTop, make_controller, make_switch
 from .workload import build_requests
 
 __all__ = ["build_pod", "compile_minutes", "run_pod", "simulate"]
@@ -45,13 +45,20 @@ def build_pod(accelerators: int, config: SwitchConfig, *, trace: bool = False) -
     def make_sources() -> dict[str, str]:
         names = {config.station_of_switch: "ualink_switch_station", config.station: "ualink_station"}
         stations = {station: Station(station) for station in names}
-        top = PodTop(accelerators, config, lambda station: Blackbox(stations[station], names[station]))
-        parts = [to_verilog(stations[station], names[station]) for station in names]
-        return {"pod.v": "\n".join([*parts, to_verilog(top, "pod")])}
 
-    blocks: tuple[str, ...] = ("ualink_station",)
+        def make_station(station: StationConfig) -> Blackbox:
+            return Blackbox(stations[station], names[station])
+
+        controller = make_controller(config, make_station)
+        switch = make_switch(config, make_station, lambda windows: Blackbox(windows, "ualink_switch_registers"))
+        top = PodTop([Blackbox(controller, "ualink_controller") for _ in range(accelerators)], switch)
+        parts = {name: stations[station] for station, name in names.items()}
+        parts |= {"ualink_controller": controller, "ualink_switch_registers": switch.station_windows, "pod": top}
+        return {"pod.v": "\n".join(to_verilog(part, name) for name, part in parts.items())}
+
+    blocks: tuple[str, ...] = ("ualink_station", "ualink_controller", "ualink_switch_registers")
     if config.station_of_switch != config.station:
-        blocks = ("ualink_station", "ualink_switch_station")
+        blocks += ("ualink_switch_station",)
     return build_once(make_sources, "pod", repr((accelerators, config)), blocks=blocks, trace=trace)
 
 

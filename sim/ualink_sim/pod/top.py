@@ -1,38 +1,52 @@
-"""The hardware of a simulated pod: accelerators' stations and a switch, all RTL; wires between them are the bench's."""
+"""The hardware of a simulated pod: controllers of accelerators and a switch, all RTL; wires between them are the
+bench's."""
+
+from collections.abc import Callable
 
 from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
 
-from ualink.config import SwitchConfig
+from ualink.config import ControllerConfig, StationConfig, SwitchConfig, SwitchDeviceConfig
+from ualink.controller import Controller
 from ualink.lib.forward import forward
 from ualink.station import Station
-from ualink.switch.switch import Switch
+from ualink.switch.device import SwitchDevice
+from ualink.switch.registers.station import StationWindows
 
-__all__ = ["PodTop"]
+__all__ = ["PodTop", "make_controller", "make_switch"]
+
+MakeStation = Callable[[StationConfig], wiring.Component]
+
+
+def make_controller(config: SwitchConfig, make_station: MakeStation = Station) -> Controller:
+    """The controller of each accelerator of a pod whose switch is one of ``config``."""
+    return Controller(ControllerConfig(bus="native", station=config.station), make_station)
+
+
+def make_switch(
+    config: SwitchConfig,
+    make_station: MakeStation = Station,
+    stand_in: Callable[[StationWindows], wiring.Component] | None = None,
+) -> SwitchDevice:
+    """The switch of a pod; ``stand_in`` as of ``SwitchDevice``."""
+    return SwitchDevice(SwitchDeviceConfig(bus="native", switch=config), make_station, stand_in)
 
 
 class PodTop(wiring.Component):
-    """``accelerators`` stations (``acc[i]``) and one switch (``sw``), side by side in one clock domain.
+    """``controllers`` (``acc[i]``), which are alike, and a ``switch`` (``sw``), side by side in one clock domain."""
 
-    ``make_station`` makes all stations, those of the switch included.
-    """
-
-    def __init__(self, accelerators: int, config: SwitchConfig, make_station=Station):
-        self._stations = [make_station(config.station) for _ in range(accelerators)]
-        self._switch = Switch(config, make_station)
+    def __init__(self, controllers: list[wiring.Component], switch: wiring.Component):
+        self._controllers, self._switch = controllers, switch
         super().__init__(
-            {
-                "acc": Out(self._stations[0].signature).array(accelerators),
-                "sw": Out(self._switch.signature),
-            }
+            {"acc": Out(controllers[0].signature).array(len(controllers)), "sw": Out(switch.signature)},
         )
 
     def elaborate(self, platform):
         m = Module()
-        for number, station in enumerate(self._stations):
-            m.submodules[f"acc{number}"] = station
-            forward(m, station, self.acc[number])
+        for number, controller in enumerate(self._controllers):
+            m.submodules[f"acc{number}"] = controller
+            forward(m, controller, self.acc[number])
         m.submodules.sw = self._switch
         forward(m, self._switch, self.sw)
         return m

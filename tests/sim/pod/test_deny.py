@@ -45,7 +45,8 @@ def test_a_denied_request_returns_its_credits_and_loads_the_address_cache(tmp_pa
     model = build_pod(scenario.pod.accelerators, scenario.switch)
     model.run("support.sim.deny_bench", environment={"UALINK_JOB": str(job), "UALINK_DENIED": str(DENIED)})
     found = json.loads(job.with_suffix(".found").read_text())
-    assert found["counted"] == [DENIED, 0, 2]
+    # It entered by port 0 of station 0.
+    assert found["counted"] == [[0, 0, DENIED, 0, 2, "request"]]
     assert found["answered_while_denied"] == 0
     assert found["mismatches"] == []
     assert found["completed"] == list(range(DENIED + 1, len(requests) + 1))

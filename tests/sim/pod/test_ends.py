@@ -53,12 +53,12 @@ def test_a_wait_of_a_billion_cycles_is_skipped_and_counted(tmp_path):
 def test_max_cycles_ends_a_run_with_a_clear_line(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "pod.toml").write_text(HEAD + LONG)
-    result = CliRunner().invoke(main, ["sim", "pod.toml", "--out", "out", "--set", "run.max_cycles=1500"])
+    result = CliRunner().invoke(main, ["sim", "pod.toml", "--out", "out", "--set", "run.max_cycles=2000"])
     assert result.exit_code == 1
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
-    assert (summary["ended"], summary["cycles"], summary["mismatches"]) == ("max_cycles", 1500, 0)
+    assert (summary["ended"], summary["cycles"], summary["mismatches"]) == ("max_cycles", 2000, 0)
     assert 0 < summary["incomplete"] < 5000
-    line = f"ended at run.max_cycles = 1500: {summary['incomplete']} transactions are incomplete"
+    line = f"ended at run.max_cycles = 2000: {summary['incomplete']} transactions are incomplete"
     assert line in result.stdout
     assert line in (tmp_path / "out" / "report.html").read_text()
 
@@ -135,7 +135,6 @@ class Waiting:
     skip_to = pod_bench.PodBench.skip_to
 
     def __init__(self, requests, lost=(), latency=100):
-        self.firmware = SimpleNamespace(clear_drop_mode=lambda: None)
         self.job = SimpleNamespace(requests=requests, scenario=SimpleNamespace(link=SimpleNamespace(latency_cycles=1)))
         self.cycle = self.skipped_cycles = self.ticks = 0
         self.completed: set[int] = set()

@@ -1,4 +1,10 @@
-"""Firmware's side of a register bus in Amaranth's simulator."""
+"""Firmware's side of each bus to registers in Amaranth's simulator."""
+
+__all__ = ["MASTERS", "Master"]
+
+LIMIT = 20
+"""Cycles in which every access is done."""
+WHOLE = 0b1111
 
 
 class Master:
@@ -33,5 +39,54 @@ class Master:
             assert (ctx.get(bus.read_data), ctx.get(bus.error)) == (0, 0)
             await ctx.tick()
             self.cycles += 1
-            assert self.cycles < 20, "the access is never done"
+            assert self.cycles < LIMIT, "the access is never done"
         return ctx.get(bus.read_data), ctx.get(bus.error)
+
+
+class APBMaster(Master):
+    """The same on APB4: one transfer after the other."""
+
+    async def _access(self, ctx, offset, read, write, value, strobes=WHOLE):
+        apb = self.bus
+        for signal, level in (
+            (apb.paddr, offset),
+            (apb.pwrite, write),
+            (apb.pwdata, value),
+            (apb.pstrb, strobes),
+            (apb.psel, 1),
+        ):
+            ctx.set(signal, level)
+        await ctx.tick()
+        ctx.set(apb.penable, 1)
+        for self.cycles in range(1, LIMIT):
+            _, _, ready, word, error = await ctx.tick().sample(apb.pready, apb.prdata, apb.pslverr)
+            if ready:
+                ctx.set(apb.psel, 0)
+                ctx.set(apb.penable, 0)
+                return word, error
+        raise AssertionError("the transfer is never done")
+
+
+class AXI4LiteMaster(Master):
+    """The same on AXI4-Lite; the error is the response."""
+
+    async def _access(self, ctx, offset, read, write, value, strobes=WHOLE):
+        axi = self.bus
+        asked = {"awvalid": write, "wvalid": write, "arvalid": read}
+        levels = {"awaddr": offset, "araddr": offset, "wdata": value, "wstrb": strobes, "bready": 1, "rready": 1}
+        for name, level in (asked | levels).items():
+            ctx.set(getattr(axi, name), level)
+        valid, response = (axi.bvalid, axi.bresp) if write else (axi.rvalid, axi.rresp)
+        for self.cycles in range(1, LIMIT):
+            taken = [getattr(axi, name.replace("valid", "ready")) for name in asked]
+            _, _, answered, word, error, *ready = await ctx.tick().sample(valid, axi.rdata, response, *taken)
+            for name, is_taken in zip(asked, ready):
+                if is_taken:
+                    ctx.set(getattr(axi, name), 0)
+            if answered:
+                return 0 if write else word, error
+        raise AssertionError("there is no answer")
+
+
+MASTERS = {"native": Master, "apb": APBMaster, "axi4-lite": AXI4LiteMaster}
+"""By bus, as of ``ualink.config.BUSES``."""

@@ -6,7 +6,7 @@ The first ``UALINK_DENIED`` requests of the job go from 0 to 2 and are denied; t
 import json
 import os
 import pickle
-from dataclasses import replace
+from dataclasses import astuple, replace
 from pathlib import Path
 
 import cocotb
@@ -14,7 +14,7 @@ from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
 
 from ualink_sim.capture.pcapng import CaptureWriter
-from ualink_sim.pod.bench import PodBench, bring_up, program_routes
+from ualink_sim.pod.bench import PodBench, bring_up, meanwhile
 from ualink_sim.pod.topology import Topology
 
 PATIENCE = 8_000
@@ -25,22 +25,19 @@ async def denied_then_open(dut):
     path = Path(os.environ["UALINK_JOB"])
     job, denied = pickle.loads(path.read_bytes()), int(os.environ["UALINK_DENIED"])
     dut.rst.value = 1
-    for name in ("route_station", "route__index", "route__write_data", "route__write"):
-        getattr(dut, f"sw__{name}").value = 0
     ends = Topology(job.scenario.pod.accelerators, job.scenario.pod.ports, job.scenario.vpods).links()
     links = [f"{a}>{b}/{tap}" for acc, sw in ends for a, b in ((acc, sw), (sw, acc)) for tap in ("tx", "rx")]
     with open(job.capture, "wb") as stream:
         capture = CaptureWriter(stream, links, job.scenario.pod.clock_mhz, job.scenario.authentication)
         bench = PodBench(dut, job, capture, path.with_suffix(".stop"))
-        opened = bench.topology
-        bench.topology = replace(opened, vpods=((0, 1, 3), (2,)))
+        closed = replace(bench.topology, vpods=((0, 1, 3), (2,)))
         Clock(dut.clk, 2, unit="ns").start()
         fall = FallingEdge(dut.clk)
         for _ in range(16):
             await fall
         dut.rst.value = 0
-        await program_routes(bench, fall)
         await bring_up(bench, fall)
+        await meanwhile(bench, fall, bench.firmware.write_routes(closed))
         for direction in bench.directions:
             direction.begin(bench.cycle)
 
@@ -51,17 +48,20 @@ async def denied_then_open(dut):
                 await fall
                 bench.tick()
 
-        log = dut.sw__deny__0__count
+        async def denied_all():
+            """The log of where the items entered, once it has counted all of them."""
+            log = {}
+            for _ in range(PATIENCE):
+                log = await bench.firmware.switch.denied()
+                if [entry.count for entry in log.values()] == [denied]:
+                    break
+            return log
+
         bench.accelerators[0].give(job.requests[:denied])
-        await until(lambda: int(log.value) == denied)
-        counted = (
-            int(log.value),
-            int(dut.sw__deny__0__src_phys_acc_id.value),
-            int(dut.sw__deny__0__dst_phys_acc_id.value),
-        )
+        log = await meanwhile(bench, fall, denied_all())
+        counted = [(*place, *astuple(entry)) for place, entry in log.items()]
         answered = len(bench.completed)
-        bench.topology = opened
-        await program_routes(bench, fall)
+        await meanwhile(bench, fall, bench.firmware.write_routes(bench.topology))
         for accelerator in bench.accelerators:
             accelerator.give(r for r in job.requests[denied:] if r.src == accelerator.number)
         await until(lambda: len(bench.completed) == len(job.requests) - denied)

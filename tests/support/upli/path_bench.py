@@ -14,9 +14,6 @@ from cocotb.triggers import FallingEdge
 
 from support.bfm.requests_at_random import random_response, random_transaction, shuffled
 from support.upli.path_examples import EXAMPLES, PATTERN
-from ualink.config import DLConfig
-from ualink.dl.registers.firmware import DLConfigSignature
-from ualink.tl.control import TLControlSignature
 from ualink_sim.bfm.upli.bus import UPLIBus
 from ualink_sim.bfm.upli.channel import parity_of
 from ualink_sim.bfm.upli.completer import UPLICompleter
@@ -27,8 +24,9 @@ from ualink_sim.bfm.upli.originator import UPLIOriginator
 from ualink_sim.bfm.upli.transaction import Transaction
 from ualink_sim.model.upli import transactions as upli
 from ualink_sim.model.upli.completer import Completer
-from ualink_sim.pod.bench import program_routes
+from ualink_sim.pod.firmware import PodFirmware
 from ualink_sim.pod.link import BeatPort
+from ualink_sim.pod.scenario import parse_scenario
 from ualink_sim.pod.topology import Topology
 from ualink_sim.pod.wire import Wire
 
@@ -39,6 +37,7 @@ TRANSACTIONS = 150
 CORE = range(4)
 """Stations of the switch."""
 DEVICES = (0, 1) if DIRECT else (0, 1, 2)
+SCENARIO = '[pod]\naccelerators = 4\n[[workload]]\nkind = "uniform"\n'
 
 
 class Device:
@@ -92,35 +91,33 @@ class Path:
         links = [(("acc", 0), ("acc", 1))]
         if not DIRECT:
             links = [(("acc", n), ("sw", self.topology.switch_end(n, 0).device)) for n in DEVICES]
-        self.ends, self.sent, self.arrivals = [], {}, {}
+        self.ends, self.sent, self.arrivals = {}, {}, {}
         for pair in links:
             wires = Wire(10), Wire(10)
-            for (kind, number), out, back in zip(pair, wires, reversed(wires)):
-                self._add(kind, number, out, back)
+            for end, out, back in zip(pair, wires, reversed(wires)):
+                prefix = "acc__{}__rs" if end[0] == "acc" else "sw__rs__{}"
+                self.ends[end] = BeatPort(dut, prefix.format(end[1])), out, back
+        scenario = parse_scenario(SCENARIO, "scenario")
+        self.firmware = PodFirmware(dut, scenario, self.topology, {(*end, 0) for end in self.ends})
 
-    def _add(self, kind, device, out, back):
-        """The end of a link at station ``device`` of that kind, which sends on ``out`` and receives from ``back``."""
-        rs, dl, tl, status = (
-            (f"acc__{device}__{name}" if kind == "acc" else f"sw__{name}__{device}")
-            for name in ("rs", "dl_config", "tl_control", "dl_status")
-        )
-        self.ends.append((BeatPort(self.dut, rs), out, back, getattr(self.dut, f"{status}__0__online")))
-        self._configure(f"{dl}__0", DLConfigSignature(DLConfig()), enable=1)
-        is_switch = kind == "sw" or (LINK == "ingress" and device == 1)
-        on = {"is_switch": int(is_switch), "authentication": int(AUTHENTICATION)}
-        self._configure(f"{tl}__0", TLControlSignature(), **on)
+    def station(self, end):
+        """Firmware of the station at ``end`` of a link."""
+        kind, device = end
+        return (self.firmware.controllers if kind == "acc" else self.firmware.switch.stations)[device]
 
-    def _configure(self, prefix, signature, **values):
-        for name, member in signature.members.items():
-            getattr(self.dut, f"{prefix}__{name}").value = values.get(name, int(member.init or 0))
+    async def _bring_up(self, end):
+        station, is_switch = self.station(end), end[0] == "sw" or (LINK == "ingress" and end[1] == 1)
+        control = {"is_switch": int(is_switch), "authentication": int(AUTHENTICATION)}
+        await station.configure({"tl": {"control": control}})
+        await station.bring_up([0])
 
     def tick(self):
         """Everything around the device, on the falling edge."""
-        for port, _, back, _ in self.ends:
+        for port, _, back in self.ends.values():
             port.receive(0, self.arrivals.get(back))
             # Nothing in the first cycle after reset.
             self.sent[port] = (port.transmitted() or (0,))[1:]
-        for port, out, *_ in self.ends:
+        for port, out, _ in self.ends.values():
             self.arrivals[out] = out.cycle(*self.sent[port])
         for device in self.devices.values():
             device.originator.tick()
@@ -134,8 +131,6 @@ class Path:
         """Reset, routes, links up."""
         dut = self.dut
         dut.rst.value = 1
-        for name in ("route_station", "route__index", "route__write_data", "route__write"):
-            getattr(dut, f"sw__{name}").value = 0
         cocotb.start_soon(Clock(dut.clk, 2, unit="ns").start())
         for device in self.devices.values():
             for monitor in device.monitors:
@@ -144,12 +139,17 @@ class Path:
             await self.fall
         dut.rst.value = 0
         if not DIRECT:
-            await program_routes(self, self.fall)
-        for _ in range(5000):
-            if all(int(online.value) for *_, online in self.ends):
-                return
+            await self.meanwhile(self.firmware.write_routes(self.topology))
+        await self.meanwhile(*(self._bring_up(end) for end in self.ends))
+
+    async def meanwhile(self, *works, limit=8_000):
+        """Cycles until all ``works``, which firmware does side by side, are done; what they give."""
+        tasks = [cocotb.start_soon(work) for work in works]
+        for _ in range(limit):
+            if all(task.done() for task in tasks):
+                return [task.result() for task in tasks]
             await self.step()
-        raise AssertionError("the links do not come up")
+        raise AssertionError("firmware does not come to an end")
 
     async def finish(self, limit=20_000):
         """Until everything has completed and every credit is back."""
@@ -349,14 +349,21 @@ async def link_goes_down(dut):
     and have their routes and credits when it is back; others never notice."""
     memories = Memories()
     path = Path(dut, memories)
-    # No ISOLATE at the other end, which has no device that would take it.
-    dut.acc__2__tl_control__0__is_switch.value = 1
-    station = path.topology.switch_end(2, 0).device
-    _, *wires, _ = path.ends[2 * DEVICES.index(2)]
-    controls = [dut.acc__2__tl_control__0__clear_drop, getattr(dut, f"sw__tl_control__{station}__0__clear_drop")]
+    far, near = ("acc", 2), ("sw", path.topology.switch_end(2, 0).device)
+    _, *wires = path.ends[far]
+    stations = [path.station(end) for end in (far, near)]
 
-    def levels(name):
-        return [int(getattr(dut, f"sw__{side}_{name}".format(n)).value) for side in ("ingress", "egress") for n in CORE]
+    async def core(field):
+        """``field`` of every agent of the core."""
+        reads = [
+            path.firmware.switch.stations[n].windows["core"].read(f"{agent}_status", field)
+            for agent in ("ingress", "egress")
+            for n in CORE
+        ]
+        return await path.meanwhile(*reads)
+
+    async def undisturbed():
+        return not any(await core("dropping")) and all(await core("connected"))
 
     async def exchange(*pairs):
         """Writes of four beats and Reads, more than there are credits for."""
@@ -371,27 +378,21 @@ async def link_goes_down(dut):
         await path.finish()
 
     await path.begin()
+    # No ISOLATE at the other end, which has no device that would take it.
+    await path.meanwhile(stations[0].configure({"tl": {"control": {"is_switch": 1}}}))
     await exchange((0, 2), (2, 1), (1, 0))
     for wire in wires:
         wire.cut += 1
     for _ in range(100):
         await path.step()
-    dropping = f"sw__tl_status__{station}__0__dropping"
-    assert int(getattr(dut, dropping).value)
+    assert await path.meanwhile(stations[1].drop_causes()) == [{0: {"link_down"}}]
     for _ in range(2):
-        assert not any(levels("dropping__{}")) and all(levels("status__{}__connected"))
+        assert await undisturbed()
         await exchange((0, 1), (1, 0))
     for wire in wires:
         wire.cut -= 1
-    for level in (1, 0):
-        for control in controls:
-            control.value = level
-        await path.step()
-    for _ in range(3000):
-        if all(int(online.value) for *_, online in path.ends) and not int(getattr(dut, dropping).value):
-            break
-        await path.step()
-    assert not any(levels("dropping__{}")) and all(levels("status__{}__connected"))
+    await path.meanwhile(*(station.leave_drop_mode() for station in stations))
+    assert await undisturbed()
     await exchange((0, 2), (2, 1), (1, 0))
 
 

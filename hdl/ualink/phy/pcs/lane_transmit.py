@@ -1,6 +1,6 @@
 """A lane's way out: from the beats of the core to words in the lane's clock."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.cdc import FFSynchronizer
 from amaranth.lib.wiring import In, Out
@@ -80,23 +80,32 @@ class LaneTransmit(wiring.Component):
         m.submodules.ready = FFSynchronizer(self.tx_ready, self.ready)
 
         block = Signal(BLOCK_BITS, init=FILLER_BLOCK)
+        # Blocks of the word that was taken last, which is in the FIFO no more; `index` is the place of the next one.
+        rest = Signal(BLOCK_BITS * (self._blocks - 1))
         index = Signal(range(self._blocks))
-        sends = Signal()
+        begins, taken, pop = Signal(), Signal(), Signal()
         m.d.comb += [
             fifo.w_data.eq(self.input.p),
             fifo.w_en.eq(self.input.valid),
             self.input.ready.eq(fifo.w_rdy),
             gearbox.block.eq(block),
             self.tx_data.eq(gearbox.data),
-            sends.eq(go & fifo.r_rdy & ~starved),
-            fifo.r_en.eq(drain | (gearbox.take & sends & (index == self._blocks - 1))),
+            begins.eq(go & (index == 0) & ~starved),
+            taken.eq(gearbox.take & begins & fifo.r_rdy),
+            fifo.r_en.eq(drain | pop),
         ]
+        # The way from the FIFO's pointers round to them ends here, unless its next word may be due in the next cycle.
+        due = self._blocks == 1 and 2 * self._width > BLOCK_BITS
+        domain = m.d.comb if due else m.d.tx
+        domain += pop.eq(taken)
         m.d.tx += drained.eq(drain & ~fifo.r_rdy)
         with m.If(gearbox.take):
             m.d.tx += block.eq(FILLER_BLOCK)
-            with m.If(sends):
-                m.d.tx += [block.eq(fifo.r_data.word_select(index, BLOCK_BITS)), index.eq(index + 1)]
-            with m.If(go & ~fifo.r_rdy):
+            with m.If(go & (index != 0)):
+                m.d.tx += [Cat(block, rest).eq(rest), index.eq(index + 1)]
+            with m.If(taken):
+                m.d.tx += [Cat(block, rest).eq(fifo.r_data), index.eq(int(self._blocks > 1))]
+            with m.If(begins & ~fifo.r_rdy):
                 m.d.tx += starved.eq(1)
         with m.If(drain):
             m.d.tx += [starved.eq(0), index.eq(0)]

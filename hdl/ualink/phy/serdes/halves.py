@@ -1,6 +1,6 @@
 """Between words and half words at twice the clock, whose phase to each other is not known but does not change."""
 
-from amaranth.hdl import Array, Cat, Module, Signal
+from amaranth.hdl import Array, Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.cdc import FFSynchronizer
 from amaranth.lib.wiring import In, Out
@@ -14,8 +14,8 @@ class SplitWords(wiring.Component):
     """Words of a slow domain become half words of a domain whose clock is exactly twice as fast, low half first.
 
     Two words stand in registers, each for two slow cycles; the fast domain finds once where it is, after reset, and
-    then reads each word between one and three of its own cycles after it was written. So whatever the phase of the two
-    clocks is, no register is read within a fast cycle of a change. Latency: 3 to 5 fast cycles.
+    then reads each word between two and three of its own cycles after it was written. So whatever the phase of the two
+    clocks is, no register is read within a fast cycle of a change. Latency: 5 to 7 fast cycles.
 
     Parameters
     ----------
@@ -41,10 +41,13 @@ class SplitWords(wiring.Component):
             m.d[self._slow] += words[1].eq(self.word)
         with m.Else():
             m.d[self._slow] += words[0].eq(self.word)
-        # `odd` rises as word 0 is written, and is seen to rise when the low half of word 0 has just been read.
+        # `odd` rises as word 0 is written, and is seen to rise when word 0 has just been read.
         number = _place(m, odd, self._fast, bits=2, then=2)
-        halves = Array(half for word in words for half in (word[: self._width // 2], word[self._width // 2 :]))
-        m.d[self._fast] += self.half.eq(halves[number])
+        # A look-up table from register to register: at 250 MHz an ECP5 has the time for one and its wires.
+        read = Signal(self._width, reset_less=True)
+        with m.If(number[0]):
+            m.d[self._fast] += read.eq(Mux(number[1], words[1], words[0]))
+        m.d[self._fast] += self.half.eq(Mux(number[0], read[self._width // 2 :], read[: self._width // 2]))
         return m
 
 
@@ -72,14 +75,16 @@ class JoinHalves(wiring.Component):
         words = [Signal(self._width, name=f"word_{n}", reset_less=True) for n in range(2)]
         low = Signal(self._width // 2, reset_less=True)
         number = Signal(2)
+        # Enables of forty registers come from a register, as in a cycle of 250 MHz no logic stands before such a wire.
+        completes = [Signal(name=f"completes_{n}") for n in range(2)]
         written = Signal()
         m.d[self._fast] += [number.eq(number + 1), written.eq(number[1])]
         with m.If(~number[0]):
             m.d[self._fast] += low.eq(self.half)
-        with m.Elif(number[1]):
-            m.d[self._fast] += words[1].eq(Cat(low, self.half))
-        with m.Else():
-            m.d[self._fast] += words[0].eq(Cat(low, self.half))
+        for n, word in enumerate(words):
+            m.d[self._fast] += completes[n].eq(number == 2 * n)
+            with m.If(completes[n]):
+                m.d[self._fast] += word.eq(Cat(low, self.half))
         # `written` rises a fast cycle after word 0 was written, and is seen to rise when word 0 is to be read.
         turn = _place(m, written, self._slow, bits=1, then=1)
         m.d[self._slow] += self.word.eq(Array(words)[turn])

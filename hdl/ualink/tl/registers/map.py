@@ -39,6 +39,7 @@ def tl_registers(config: TLConfig) -> RegisterMap:
 
 
 def _capabilities(config: TLConfig) -> tuple[Register, ...]:
+    with_tags, shared = int(config.authentication), int(config.shared_data_buffer)
     return (
         Register(
             "capabilities",
@@ -47,8 +48,8 @@ def _capabilities(config: TLConfig) -> tuple[Register, ...]:
                 Field("map_version", "7:0", Access.CONSTANT, MAP_VERSION, "Version of this register map."),
                 Field("tx_rows", "18:8", Access.CONSTANT, config.tx_cache.rows, "Rows of the Tx Address Cache."),
                 Field("rx_rows", "29:19", Access.CONSTANT, config.rx_cache.rows, "Rows of the Rx Address Cache."),
-                Field("authentication", "30", Access.CONSTANT, config.authentication, "AuthTags can be carried."),
-                Field("shared_data", "31", Access.CONSTANT, config.shared_data_buffer, "Shared Data Buffer mode."),
+                Field("authentication", "30", Access.CONSTANT, with_tags, "AuthTags can be carried."),
+                Field("shared_data", "31", Access.CONSTANT, shared, "Shared Data Buffer mode."),
             ),
             "What was built.",
         ),

@@ -1,47 +1,21 @@
 """Firmware of a generated controller in cocotb: links, interrupts, Drop Mode and Isolation, through registers alone."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-
-from .firmware import DLFirmware, FirmwareTimeout
-from .register_bus import DesignTable, RegisterBus, RegisterTable
+from .identity import FirmwareError, Identity, identify
+from .register_bus import DesignTable, RegisterBus
+from .station_firmware import StationFirmware
 
 __all__ = ["ControllerFirmware", "FirmwareError", "Identity"]
 
-IDENTIFIER = int.from_bytes(b"UALB", "little")
-NAME_WORDS = 4
-DROP_CAUSE = "drop_"
 ISOLATION_CAUSE = "cause_"
 
-Settings = Mapping[str, Mapping[str, Mapping[str, int]]]
-"""Values by window or kind of window, register and field."""
 
-
-class FirmwareError(RuntimeError):
-    """The hardware is not what the table says, or does not keep what was written to it."""
-
-
-@dataclass(frozen=True)
-class Identity:
-    """What the description window shows: name, clock of the registers in Hz, number of windows, hash of the maps."""
-
-    name: str
-    clock_hz: int
-    windows: int
-    map_hash: int
-
-
-class ControllerFirmware:
+class ControllerFirmware(StationFirmware):
     """What firmware does with the controller behind ``bus``, whose registers are those of ``table``.
 
-    Each coroutine returns when it is done. ``patience`` is how often a register is read before FirmwareTimeout, which
-    names the register and what was read last. Sections are those of UALink_200.
+    All that ``StationFirmware`` does, and Isolation, whose registers ``configure`` takes as window "isolation".
 
     Attributes
     ----------
-    ports : the ports there are.
-    dl : ``DLFirmware`` of each port.
-    windows : the bus of each window, by name.
     isolation : the registers of the accelerator's Originator, which stands before the controller; None: it has none.
     """
 
@@ -53,184 +27,12 @@ class ControllerFirmware:
         isolation: RegisterBus | None = None,
         patience: int = 5_000,
     ):
-        self.table = table
-        self.patience = patience
+        super().__init__(bus, table, patience=patience)
         self.isolation = isolation
-        self.windows = {name: bus.window(base, registers) for name, (base, registers) in table.windows.items()}
-        self.ports = range(sum(name.startswith("dl_") for name in table.windows))
-        self.dl = [DLFirmware(self.windows[f"dl_{port}"], patience=patience) for port in self.ports]
-        self._interrupts = self.windows["interrupts"]
-        self._events = {
-            name: _events_of(registers)
-            for name, (_, registers) in table.windows.items()
-            if f"{name}_events" in table["interrupts"].registers
-        }
 
     async def identify(self) -> Identity:
         """What the description window shows; FirmwareError where it is not what the table says."""
-        description = self.windows["description"]
-        if (identifier := await description.read("identifier")) != IDENTIFIER:
-            raise FirmwareError(f"the identifier reads {identifier:#010x}, not {IDENTIFIER:#010x}: no such registers")
-        words = [await description.read(f"name_{n}") for n in range(NAME_WORDS)]
-        identity = Identity(
-            name=b"".join(word.to_bytes(4, "little") for word in words).rstrip(b"\0").decode("ascii"),
-            clock_hz=await description.read("clock"),
-            windows=await description.read("layout", "windows"),
-            map_hash=await description.read("map_hash"),
-        )
-        table = self.table
-        expected = Identity(table.design, table.clock_hz, len(table.windows), table.map_hash)
-        version = await description.read("layout", "version")
-        if (identity, version) != (expected, table.layout_version):
-            raise FirmwareError(f"the hardware is {identity}, layout {version}; the table is of {expected}")
-        return identity
-
-    async def configure(self, settings: Settings) -> None:
-        """Write fields and read them back.
-
-        ``settings`` names windows ("dl_1", "tl_clock", "isolation") or a kind of window of which there is one per port
-        ("dl", "tl", "rs"), then registers, then fields. FirmwareError: a value was not kept.
-        """
-        for name, registers in settings.items():
-            for bus in self._windows_of(name):
-                for register, values in registers.items():
-                    await bus.write(register, **values)
-                    kept = await bus.read_fields(register)
-                    if wrong := {field: kept[field] for field, value in values.items() if kept[field] != value}:
-                        raise FirmwareError(f"{name}.{register} was written {dict(values)} and reads {wrong}")
-
-    def _windows_of(self, name: str) -> list[RegisterBus]:
-        if name == "isolation":
-            return [self._isolation]
-        found = [self.windows[name]] if name in self.windows else []
-        found = found or [self.windows[f"{name}_{port}"] for port in self.ports if f"{name}_{port}" in self.windows]
-        if not found:
-            raise KeyError(f"no window is called {name!r}")
-        return found
-
-    async def bring_up(self, ports: Iterable[int] | None = None) -> None:
-        """Enable links, all of them without ``ports``, and wait until they carry traffic.
-
-        That is: the link is up, channel 0 is online and both sides have released their credits (§6.7.1, §5.8).
-        """
-        ports = self._chosen(ports)
-        for port in ports:
-            await self.windows[f"dl_{port}"].write("link_control", enable=1)
-        for port in ports:
-            await self._wait(f"dl_{port}", "link_status", online=1)
-            await self._wait(f"tl_{port}", "status", credits_ready=1)
-
-    async def take_down(self, ports: Iterable[int] | None = None) -> None:
-        """Forbid links, all of them without ``ports``, to come up again once they are down (§6.7.1)."""
-        for port in self._chosen(ports):
-            await self.windows[f"dl_{port}"].write("link_control", enable=0)
-
-    async def wait_for_link_down(self, ports: Iterable[int] | None = None) -> None:
-        """Wait until links, all of them without ``ports``, are not online."""
-        for port in self._chosen(ports):
-            await self._wait(f"dl_{port}", "link_status", online=0)
-
-    async def enable_interrupts(self, events: Mapping[str, Iterable[str]] | None = None) -> None:
-        """Let events raise the interrupt line: those named of each window, of the others none; all without ``events``.
-
-        ``events`` gives names as of the table of interrupts, such as ``{"tl_0": ["drop_mode"]}``.
-        """
-        known = {window: list(names) for window, names in self._events.items()}
-        chosen = known if events is None else {window: list(names) for window, names in events.items()}
-        for window, names in chosen.items():
-            if window not in known or (unknown := set(names) - set(known[window])):
-                raise KeyError(
-                    f"window {window!r} has no events {', '.join(sorted(unknown if window in known else names))}"
-                )
-        for window in known:
-            table = self._interrupts.table
-            fields = {name: table.field(f"{window}_mask", name) for name in chosen.get(window, ())}
-            word = sum((1 << field.width) - 1 << field.low for field in fields.values())
-            await self._interrupts.write_word(table[f"{window}_mask"].offset, word)
-
-    async def mask_interrupts(self) -> None:
-        """Let no event raise the interrupt line."""
-        await self.enable_interrupts({})
-
-    async def causes(self) -> dict[str, set[str]]:
-        """The events that hold the interrupt line up, by window; nothing is cleared."""
-        pending = await self._interrupts.read_fields("pending_windows")
-        found = {}
-        for window in (name for name, is_pending in pending.items() if is_pending):
-            happened = await self._interrupts.read_fields(f"{window}_events")
-            enabled = await self._interrupts.read_fields(f"{window}_mask")
-            found[window] = {name for name, value in happened.items() if value & enabled[name]}
-        return found
-
-    async def clear(self, causes: Mapping[str, Iterable[str]]) -> None:
-        """Clear events where they stand, by writing 1."""
-        for window, names in causes.items():
-            registers = self.table[window]
-            words: dict[str, int] = {}
-            for name in names:
-                register, field = self._events[window][name]
-                place = registers.field(register, field)
-                words[register] = words.get(register, 0) | (1 << place.width) - 1 << place.low
-            for register, word in words.items():
-                await self.windows[window].write_word(registers[register].offset, word)
-
-    async def drop_causes(self) -> dict[int, set[str]]:
-        """Why ports are in TL Drop Mode: "link_down", "control_error", "protocol_error" or "command" (§3.1.3)."""
-        return {
-            port: {name.removeprefix(DROP_CAUSE) for name, bit in status.items() if bit and name.startswith(DROP_CAUSE)}
-            for port in self.ports
-            if (status := await self.windows[f"tl_{port}"].read_fields("status"))["dropping"]
-        }
-
-    async def enter_drop_mode(self, ports: Iterable[int] | None = None) -> None:
-        """Put ports, all of them without ``ports``, into TL Drop Mode (§3.1.4.2)."""
-        for port in self._chosen(ports):
-            await self.windows[f"tl_{port}"].write("enter_drop", start=1)
-            await self._wait(f"tl_{port}", "status", dropping=1)
-
-    async def leave_drop_mode(self) -> None:
-        """Clear errors of the agents and TL Drop Mode of all ports, and wait until enabled links carry traffic.
-
-        A link comes up again when both ends have cleared it; the Drop Mode of a port ends with that (§3.1.4.3). Links
-        that were up while their port dropped go down once, which is a Link Down to the other end. So none is let up
-        before all have gone down: two accelerators that clear at the same time would else take each other's links down
-        for ever.
-        """
-        for agent in ("completer", "originator"):
-            await self.windows["upli"].write(f"{agent}_clear", start=1)
-        enabled = [port for port in self.ports if await self.windows[f"dl_{port}"].read("link_control", "enable")]
-        held: set[int] = set()
-        waiting: str | None = None
-        for _ in range(self.patience):
-            causes = [port for port, why in (await self.drop_causes()).items() if why]
-            held.update(causes)
-            await self.take_down(causes)
-            for port in causes:
-                await self.windows[f"tl_{port}"].write("clear_drop", start=1)
-            waiting = await self._not_carrying(enabled)
-            if held and not causes and not await self._online(held):
-                for port in held.intersection(enabled):
-                    await self.windows[f"dl_{port}"].write("link_control", enable=1)
-                held.clear()
-            elif not held and waiting is None:
-                return
-        raise FirmwareTimeout(f"{waiting} after Drop Mode was looked at {self.patience:,} times")
-
-    async def _online(self, ports: Iterable[int]) -> list[int]:
-        """Those of ``ports`` whose link is online."""
-        return [port for port in ports if await self.windows[f"dl_{port}"].read("link_status", "online")]
-
-    async def _not_carrying(self, ports: Iterable[int]) -> str | None:
-        """The first of ``ports`` that does not carry traffic, in words."""
-        for port in ports:
-            for window, register, wanted in (
-                (f"dl_{port}", "link_status", {"online": 1}),
-                (f"tl_{port}", "status", {"dropping": 0, "credits_ready": 1}),
-            ):
-                shown = await self.windows[window].read_fields(register)
-                if wrong := {name: shown[name] for name, value in wanted.items() if shown[name] != value}:
-                    return f"{window}.{register} reads {wrong}"
-        return None
+        return await identify(self.windows, self.table)
 
     async def enter_isolation(self) -> None:
         """Isolate the Originator of the accelerator (§3.1.3)."""
@@ -258,50 +60,5 @@ class ControllerFirmware:
             raise TypeError("this firmware was given no registers of Isolation")
         return self.isolation
 
-    async def counters(self) -> dict[str, dict[str, int]]:
-        """The counters of each data link, all of one link at one and the same moment."""
-        return {f"dl_{port}": await dl.counters() for port, dl in enumerate(self.dl)}
-
-    async def errors(self) -> dict[str, dict[str, int]]:
-        """The error logs, by window and then ``register.field``: of each TL, and of the UPLI agents."""
-        logs: dict[str, tuple[str, ...]] = {f"tl_{port}": ("errors", "counts", "status") for port in self.ports}
-        logs["upli"] = ("completer_status", "originator_status")
-        return {
-            window: {
-                f"{register}.{field}": value
-                for register in registers
-                for field, value in (await self.windows[window].read_fields(register)).items()
-            }
-            for window, registers in logs.items()
-        }
-
-    def _chosen(self, ports: Iterable[int] | None) -> list[int]:
-        chosen = list(self.ports if ports is None else ports)
-        if wrong := [port for port in chosen if port not in self.ports]:
-            raise ValueError(f"there is no port {wrong[0]}; there are {len(self.ports)}")
-        return chosen
-
-    async def _wait(self, window: str, register: str, **values: int) -> None:
-        """Read ``register`` until its fields have ``values``."""
-        bus = self._isolation if window == "isolation" else self.windows[window]
-        word = 0
-        for _ in range(self.patience):
-            word = await bus.read(register)
-            if all(bus.table.field(register, name).value(word) == value for name, value in values.items()):
-                return
-        wanted = " and ".join(f"{name} {value}" for name, value in values.items())
-        raise FirmwareTimeout(f"{window}.{register} reads {word:#010x} after {self.patience:,} reads, not {wanted}")
-
-
-def _events_of(registers: RegisterTable) -> dict[str, tuple[str, str]]:
-    """The register and the field of each event of a window, by the name that the table of interrupts gives it."""
-    events = [
-        (register, name)
-        for register, word in registers.registers.items()
-        for name, field in word.fields.items()
-        if field.access == "w1c"
-    ]
-    several = len({register for register, _ in events}) > 1
-    return {
-        f"{register.removesuffix('_events')}_{name}" if several else name: (register, name) for register, name in events
-    }
+    def _windows_of(self, name: str) -> list[RegisterBus]:
+        return [self._isolation] if name == "isolation" else super()._windows_of(name)

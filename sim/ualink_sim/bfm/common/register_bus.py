@@ -108,6 +108,14 @@ class DesignTable:
         """The table in the JSON file at ``path``, such as ``ualink_controller_registers.json``."""
         return cls(json.loads(Path(path).read_text()))
 
+    def part(self, prefix: str) -> Self:
+        """The windows whose names begin with ``prefix``, without it."""
+        part = copy(self)
+        part.windows = {
+            name.removeprefix(prefix): window for name, window in self.windows.items() if name.startswith(prefix)
+        }
+        return part
+
     def __getitem__(self, name: str) -> RegisterTable:
         if name not in self.windows:
             raise KeyError(f"no window is called {name!r}")

@@ -1,0 +1,48 @@
+"""Configuration of a station."""
+
+from dataclasses import dataclass, field
+
+from ualink.checks import ConfigError
+from ualink.config.base import Config, check_choice
+from ualink.config.dl import DLConfig
+from ualink.config.phy import PhyConfig
+from ualink.config.tl import TLConfig
+from ualink.config.upli import UPLIConfig
+
+__all__ = ["LARGEST_BANDWIDTH", "StationConfig"]
+
+LARGEST_BANDWIDTH = 800
+"""Gb/s of a station, all ports together (UALink_200 §1.1)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StationConfig(Config):
+    """One station: four lanes as one x4, two x2 or four x1 links (``ports`` 1, 2 or 4; UALink_200 §2.5).
+
+    ``separate_upli_clock`` puts UPLI and TL into a clock domain of their own, which an accelerator may run slower than
+    the links (UALink_200 §6.5). With ``phy`` the station ends below its reconciliation sublayer, without above it.
+    """
+
+    ports: int = 1
+    separate_upli_clock: bool = False
+    upli: UPLIConfig = field(default_factory=UPLIConfig)
+    tl: TLConfig = field(default_factory=TLConfig)
+    dl: DLConfig = field(default_factory=DLConfig)
+    phy: PhyConfig | None = None
+
+    def __post_init__(self):
+        check_choice("station", "ports", self.ports, (1, 2, 4))
+        if self.dl.replay_depth < 2 * self.ports:
+            raise ConfigError(f"dl.replay_depth is {self.dl.replay_depth}; {self.ports} ports need two flits each")
+        fastest = 0 if self.phy is None else max(self.phy.rates or (self.phy.rate,))
+        if fastest > LARGEST_BANDWIDTH // self.ports:
+            raise ConfigError(
+                f"phy.rate of a port is {fastest}; a port of a station of {self.ports} carries "
+                f"{LARGEST_BANDWIDTH // self.ports} Gb/s at most"
+            )
+
+    @property
+    def port_dl(self) -> DLConfig:
+        """The data link of each port. All ports together have the TxReplay of a x4 link: a x1 link, whose flits take
+        four times as long, covers the same round trip with a quarter of it."""
+        return self.dl.replace(replay_depth=self.dl.replay_depth // self.ports)
