@@ -1,6 +1,7 @@
-"""The headed queue beside a queue: the same in every cycle."""
+"""Queues of which what comes and goes may be late, beside a plain queue: the same in every cycle."""
 
 import random
+from functools import partial
 from itertools import product
 
 import pytest
@@ -9,11 +10,18 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
 
+from ualink.lib.banked_queue import BankedQueue
 from ualink.lib.headed_queue import HeadedQueue
 from ualink.lib.queue import Queue
 
 SHAPE = data.StructLayout({"plain": 8, "beat": data.StructLayout({"plain": 8, "decisive": 8}), "decisive": 8})
 """Each member is the number of the cycle."""
+
+KINDS = {
+    "headed": HeadedQueue,
+    "headed, decisive": partial(HeadedQueue, decisive=("decisive",)),
+    "banked": BankedQueue,
+}
 
 
 class Beside(wiring.Component):
@@ -26,8 +34,8 @@ class Beside(wiring.Component):
     level: Out(8)
     differs: Out(1)
 
-    def __init__(self, depth, decisive):
-        self.pair = (Queue(SHAPE, depth), HeadedQueue(SHAPE, depth, decisive=decisive))
+    def __init__(self, kind, depth):
+        self.pair = (Queue(SHAPE, depth), KINDS[kind](SHAPE, depth))
         super().__init__()
 
     def elaborate(self, platform):
@@ -39,22 +47,22 @@ class Beside(wiring.Component):
                 queue.output.ready.eq(self.pop),
                 queue.input.p.eq(self.number.replicate(4)),
             ]
-        plain, headed = self.pair
+        plain, other = self.pair
         m.d.comb += [
             self.level.eq(plain.level),
             self.differs.eq(
-                (headed.level != plain.level)
-                | (headed.input.ready != plain.input.ready)
-                | (headed.output.valid != plain.output.valid)
-                | (plain.output.valid & (headed.output.p.as_value() != plain.output.p.as_value()))
+                (other.level != plain.level)
+                | (other.input.ready != plain.input.ready)
+                | (other.output.valid != plain.output.valid)
+                | (plain.output.valid & (other.output.p.as_value() != plain.output.p.as_value()))
             ),
         ]
         return m
 
 
-def _run(depth, decisive, steps):
+def _run(kind, depth, steps):
     """``steps`` yields what goes into the next cycle, push, pop and clear, and is sent the level there is in it."""
-    dut = Beside(depth, decisive)
+    dut = Beside(kind, depth)
 
     async def bench(ctx):
         cycle, given, steering = 0, [], steps()
@@ -80,9 +88,9 @@ def _run(depth, decisive, steps):
     simulator.run()
 
 
-@pytest.mark.parametrize("decisive", [(), ("decisive",)], ids=["plain", "decisive"])
-@pytest.mark.parametrize("depth", [1, 2, 3, 4, 5, 6, 7, 8, 16, 17])
-def test_the_same_at_any_rates(depth, decisive):
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("depth", [1, 2, 3, 4, 5, 6, 7, 8, 16, 17, 32])
+def test_the_same_at_any_rates(depth, kind):
     """Rates change every few cycles, so that what fills, what drains and what goes through follow on each other."""
     rng = random.Random(depth)
 
@@ -92,10 +100,10 @@ def test_the_same_at_any_rates(depth, decisive):
             for _ in range(rng.randint(1, max(6, depth // 2))):
                 yield rng.random() < push, rng.random() < pop, rng.random() < 0.01
 
-    _run(depth, decisive, steps)
+    _run(kind, depth, steps)
 
 
-@pytest.mark.parametrize("depth", [4, 5, 6])
+@pytest.mark.parametrize("depth", [4, 5, 6, 7])
 def test_the_same_when_pushed_while_the_memory_runs_empty(depth):
     """Any number inside, with a gap before the last or none; then all leave, with a wait in one of the first cycles,
     and one or two come from any cycle on: before the memory runs empty, in the very cycle, and after."""
@@ -112,4 +120,4 @@ def test_the_same_when_pushed_while_the_memory_runs_empty(depth):
                 level = yield come <= cycle < come + many, cycle != wait, 0
                 cycle += 1
 
-    _run(depth, ("decisive",), steps)
+    _run("headed, decisive", depth, steps)

@@ -193,7 +193,7 @@ def test_isolate_from_the_link_is_dropped():
         for side in sides:
             ctx.set(side.end.online, 1)
             side.waiting = stimulus.beats()
-        await run_for(ctx, sides, 400)
+        await run_for(ctx, sides, 500)
         for side in sides:
             assert not any(side.waiting.values())
             assert ctx.get(side.end.status.isolates) == len(isolating) > SMALL.rsp_cmd.total

@@ -14,7 +14,7 @@ from amaranth.lib.wiring import In
 
 from support.dl.bit_proof import refuted
 from ualink.tl.format.fields import MessageType
-from ualink.tl.format.half_flits import DataSource
+from ualink.tl.format.half_flits import DataSource, carried_data
 from ualink.tl.pack.data_gearbox import DataGearbox
 from ualink.tl.pack.half_flit_sequence import HalfFlitSequence
 from ualink.tl.receive.error import ReceiveError
@@ -141,7 +141,7 @@ class LockstepBench(wiring.Component):
             tags.serial.eq(serial),
             sequence.offered.eq(self.offered),
             sequence.counts.request_half_flits.eq(totals[1]),
-            sequence.counts.response_half_flits.eq(totals[0]),
+            sequence.counts.response_half_flits[0].eq(totals[0]),
             sequence.counts.some.eq(sum(totals) != 0),
             sequence.counts.two.eq(sum(totals) == 2),
             sequence.counts.message.eq(self.is_message),
@@ -184,7 +184,7 @@ class LockstepBench(wiring.Component):
             enables.eq(lower),
             enables.is_byte_enables.eq(1),
             beats.valid.eq(self.beat_there),
-            beats.p.data.eq(Cat(lower, Const(0, 192), upper)),
+            beats.p.data.eq(carried_data(Cat(lower, Const(0, 192), upper, Const(0, 192)), self.beat_bad)),
             beats.p.error.eq(self.beat_bad),
         ]
         if is_request:

@@ -9,8 +9,8 @@ from amaranth.hdl import Module
 from amaranth.lib import data
 
 from support.tl.address import simulate
+from ualink.lib.banked_data import BankedData
 from ualink.lib.queue import Queue
-from ualink.upli.beat_data import BeatData
 from ualink.upli.beat_queue import BeatQueue
 from ualink.upli.channels import CHANNEL_LAYOUTS
 
@@ -51,7 +51,7 @@ def test_it_is_a_queue(channel, depth):
 @pytest.mark.parametrize("depth", [*range(1, 7), 17])
 def test_data_keep_up_whatever_comes_and_goes(depth):
     """From each level on, and for either memory to begin with, all that may come and go within four cycles."""
-    dut = BeatData(8, depth)
+    dut = BankedData(8, depth)
 
     async def bench(ctx):
         inside, number = deque(), 0

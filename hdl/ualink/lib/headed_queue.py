@@ -16,15 +16,18 @@ __all__ = ["HeadedQueue", "headed_queue"]
 HEADS = 3
 """What finds so many in the queue can be written, be read and stand in its place before it is the oldest."""
 
+FEW = 4
+"""So many payloads are in registers alone: a memory with its read register would be more of them."""
+
 
 class HeadedQueue(Queue):
     """A ``Queue``, cycle by cycle, with ``output`` out of registers: no memory stands before what looks at it.
 
     Members are those of ``Queue``.
 
-    Each payload has its place in a ring of three registers, ``depth`` if that is less. It goes there at once if fewer
-    than three are in the queue; else it waits in a memory without write-through, and comes to its place three cycles
-    later or after. The memory has ``depth - 3`` rows, but two at least, and there is none if that leaves nothing.
+    Each payload has its place in a ring of three registers, ``depth`` if that is four or less. It goes there at once if
+    fewer than three are in the queue; else it waits in a memory without write-through, and comes to its place three
+    cycles later or after. The memory has ``depth - 3`` rows; there is none where all have a register.
 
     A place is written in every cycle in which it is free, with whatever there is, and is free from the cycle after the
     one in which its payload leaves. So neither ``input.valid`` nor ``output.ready``, both of which may be late, reaches
@@ -43,7 +46,7 @@ class HeadedQueue(Queue):
 
     def elaborate(self, platform):
         m = Module()
-        ring = min(self.depth, HEADS)
+        ring = self.depth if self.depth <= FEW else HEADS
         heads = [Signal(Shape.cast(self.shape).width, name=f"head_{n}", reset_less=True) for n in range(ring)]
         # The place of what leaves next, and of what comes next, even if it waits in the memory before.
         oldest, newest, free = Signal(ring, init=1), Signal(ring, init=1), Signal(ring, init=-1)
@@ -59,10 +62,8 @@ class HeadedQueue(Queue):
         inside.count(m, pushed, popped)
         if self.depth > ring:
             self._store(m, pushed & ~direct, free, newest, due, behind)
-            with m.If(pushed & ~popped):
-                m.d.sync += direct.eq(self.level < HEADS - 1)
-            with m.Elif(popped & ~pushed):
-                m.d.sync += direct.eq(self.level <= HEADS)
+            fewer, more = self.level <= HEADS, self.level < HEADS - 1
+            m.d.sync += direct.eq(Mux(popped, Mux(pushed, direct, fewer), Mux(pushed, more, direct)))
         else:
             m.d.comb += direct.eq(1)
         arrives = due | Mux(pushed & direct, newest, 0)
@@ -91,8 +92,9 @@ class HeadedQueue(Queue):
 
     def _store(self, m, written, free, newest, due, behind):
         """The memory; drives ``due``, the place of the row that has been read, if any, and ``behind``, this row."""
-        # Two pushed one after the other can be there although there is room for the first: it has not been read yet.
-        rows = max(2, self.depth - HEADS)
+        # Two or more: two pushed one after the other can be there although there is room for the first: it has not been
+        # read yet.
+        rows = self.depth - HEADS
         attrs = NEVER_MEET | (ram_attributes(self.shape, rows) or {})
         m.submodules.storage = storage = memory.Memory(shape=len(behind), depth=rows, init=[], attrs=attrs)
         write, read = storage.write_port(), storage.read_port()

@@ -1,6 +1,6 @@
 """How much is inside, for those who are told late what comes and goes."""
 
-from amaranth.hdl import Signal
+from amaranth.hdl import Mux, Signal
 
 from ualink.lib.contract import contract
 
@@ -23,7 +23,10 @@ class Occupancy:
         """One is ``added``, when ``full`` only as one is taken; one is ``taken``, not without ``some``."""
         contract(m, ~(added & self.full) | taken, f"{self.level.name}: nothing more is added when full")
         contract(m, ~taken | self.some, f"{self.level.name}: nothing is taken when empty")
-        with m.If(added & ~taken):
-            m.d.sync += [self.level.eq(self.level + 1), self.some.eq(1), self.full.eq(self.level == self._depth - 1)]
-        with m.Elif(taken & ~added):
-            m.d.sync += [self.level.eq(self.level - 1), self.some.eq(self.level != 1), self.full.eq(0)]
+        level, some, full = self.level, self.some, self.full
+        # Either may be the last to be known.
+        m.d.sync += [
+            level.eq(Mux(taken, Mux(added, level, level - 1), Mux(added, level + 1, level))),
+            some.eq(Mux(taken, added | (level != 1), added | some)),
+            full.eq(Mux(taken, added & full, Mux(added, level == self._depth - 1, full))),
+        ]

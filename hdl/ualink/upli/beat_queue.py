@@ -7,10 +7,9 @@ from amaranth.hdl import Module
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ualink.lib.banked_data import BankedData
 from ualink.lib.headed_queue import HeadedQueue
 from ualink.lib.queue import Queue
-
-from .beat_data import BeatData
 
 __all__ = ["BeatQueue", "beat_queue"]
 
@@ -81,7 +80,7 @@ class BeatQueue(wiring.Component):
             m.submodules.wide = queue = Queue(self._wide, self.depth)
             m.d.comb += [queue.input.valid.eq(self.input.valid), queue.output.ready.eq(self.output.ready)]
             return queue.input.p, queue.output.p
-        m.submodules.wide = wide = BeatData(self._wide, self.depth)
+        m.submodules.wide = wide = BankedData(self._wide, self.depth)
         m.d.comb += [
             wide.room.eq(narrow.input.ready),
             wide.pushed.eq(self.input.valid & narrow.input.ready),

@@ -53,7 +53,8 @@ class Receiver(wiring.Component):
     take, void : 1 bit, the good beat of this cycle is stored for the port of ``slot``; with ``void`` it will not be
         offered, it only returns its credit when its turn comes. Only with ``room``.
     fill : 1 bit, a poisoned beat with ``due_offset`` and ``due_last`` is stored in place of this cycle's, the rest as
-        in the beat taken last. It returns the credit of this cycle's beat if there is ``credit`` to return.
+        in the beat taken last, without byte enables and with any data. It returns the credit of this cycle's beat if
+        there is ``credit`` to return.
     credit : 1 bit, with ``fill``: the beat of this cycle is good and of the port of ``slot``.
     beats : the beats taken of each port, in order.
     data_error, control_error : 1 bit each, of this cycle's beat; ``control_error`` also without one.
@@ -134,13 +135,26 @@ class Receiver(wiring.Component):
                 credits.pop_pool[port].eq(outgoing.pool),
                 credits.pop_vc[port].eq(outgoing.beat.vc),
             ]
-            total = self.credits.total
+            room = self._room(m, port, queue)
             with m.If((self.slot == port if self.ports > 1 else 1) & upli.credit.init_done[port]):
                 m.d.comb += [
-                    self.room.eq(Cat(queue.level < total - n for n in range(min(ROOM, total)))),
+                    self.room.eq(room),
                     queue.input.valid.eq(self.take | self.void | (self.fill if poisons else 0)),
                 ]
         return m
+
+    def _room(self, m, port, queue):
+        """Bit n: more than n entries are free; out of registers but for slow clocks: what comes and goes is late."""
+        places = range(min(ROOM, self.credits.total))
+        stays, fewer, more = (
+            Cat(queue.level < self.credits.total - n + change for n in places) for change in (0, -1, 1)
+        )
+        if self._lean:
+            return stays
+        room = Signal(len(places), init=-1, name=f"room_{port}")
+        pushed, popped = queue.input.valid & queue.input.ready, queue.output.valid & queue.output.ready
+        m.d.sync += room.eq(Mux(pushed, Mux(popped, stays, fewer), Mux(popped, more, stays)))
+        return room
 
     def _fill(self, m, port, incoming):
         layout = CHANNEL_LAYOUTS[self.channel]
@@ -150,7 +164,9 @@ class Receiver(wiring.Component):
             m.d.sync += [kept[name].eq(self.beat[name]) for name in same]
         with m.If(self.fill):
             m.d.comb += [incoming.beat[name].eq(kept[name]) for name in same if name != "vc"]
-            m.d.comb += [incoming.beat[name].eq(0) for name in ("data", "byte_en") if name in layout.members]
+            # Nobody looks at data of a poisoned beat: that it is one is known too late for so many bits.
+            if "byte_en" in layout.members:
+                m.d.comb += incoming.beat.byte_en.eq(0)
             m.d.comb += [
                 # A credit goes home to the VC of the beat that spent it.
                 incoming.beat.vc.eq(Mux(self.credit, self.beat.vc, kept.vc)),

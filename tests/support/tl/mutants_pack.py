@@ -111,8 +111,8 @@ PACK_MUTANTS = (
         "no swap",
         "TL-042",
         SLOTS,
-        "wanted.eq(1), self.upper.eq(UpperSlot.DATA), after.eq(held)]",
-        "wanted.eq(1), self.upper.eq(UpperSlot.DATA), after.eq(held + 1)]",
+        "self.upper.eq(UpperSlot.DATA), after.eq(held)]",
+        "self.upper.eq(UpperSlot.DATA), after.eq(held + 1)]",
         "pack/test_half_flit_sequence.py::test_random_offers_and_stalls",
     ),
     Mutant(

@@ -212,7 +212,7 @@ class PackerBench:
         self.show(scene, pack)
         counts = ctx.get(dut.counts)
         owe = ctx.get(dut.requests_owe), ctx.get(dut.responses_owe)
-        assert owe == (counts.request_half_flits > 0, counts.response_half_flits > 0)
+        assert owe == (counts.request_half_flits > 0, sum(counts.response_half_flits) > 0)
         wants = any(scene.can_go()) or scene.complete or (scene.urgent and any(scene.fc))
         assert ctx.get(dut.offered) == bool(wants)
         taken = (*(self._taken(kind) for kind in ("request", "response")), ctx.get(dut.fc_take))
@@ -264,7 +264,7 @@ class PackerBench:
     def _check_message(self, scene, counts, content, goes):
         assert counts.message and content.message and content.data == 0x01 | scene.shared_data << 8
         assert not (counts.requests or counts.responses or counts.some or counts.tagged)
-        assert not (counts.request_half_flits or counts.response_half_flits)
+        assert not (counts.request_half_flits or sum(counts.response_half_flits))
         assert goes[:2] == (0, 0)
         return Formed([], [], [], [])
 
@@ -313,7 +313,7 @@ class PackerBench:
         told = [*requests[:below], *responses, *requests[below:]]
         assert [id(control) for control in told] == [id(control) for _, control in self._entries(placed, scene)]
         owed = sum(control.half_flits() for _, control in placed)
-        assert counts.request_half_flits + counts.response_half_flits == owed
+        assert counts.request_half_flits + sum(counts.response_half_flits) == owed
         assert (counts.some, counts.two) == (owed > 0, owed == 2)
 
     def _check_tags(self, scene, counts, content, formed):

@@ -56,12 +56,13 @@ class Offer:
         def owe(issues):
             return sum(2 * issue.field.data_beats() + bool(issue.byte_enables) for issue in issues)
 
+        answers = [issue for issue in self.issues if not issue.field.is_request]
         return {
             "message": self.message is not None,
             "requests": self.requests,
             "responses": self.responses,
             "request_half_flits": owe(issue for issue in self.issues if issue.field.is_request),
-            "response_half_flits": owe(issue for issue in self.issues if not issue.field.is_request),
+            "response_half_flits": [owe(answers[:4]), owe(answers[4:])],
             "some": len(self.half_flits) > 0,
             "two": len(self.half_flits) == 2,
             "tagged": authentication and bool(self.tags),

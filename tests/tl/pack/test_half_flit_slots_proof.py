@@ -2,7 +2,7 @@
 
 import pytest
 from amaranth.hdl import Assert, Assume, Module, Mux, Signal
-from amaranth.lib import wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In
 
 from support.formal import prove
@@ -14,7 +14,7 @@ class SlotsBench(wiring.Component):
 
     offered: In(1)
     request_half_flits: In(6)
-    response_half_flits: In(7)
+    response_half_flits: In(data.ArrayLayout(6, 2))
     tagged: In(1)
     outstanding: In(1)
     advance: In(1)
@@ -29,8 +29,9 @@ class SlotsBench(wiring.Component):
                 m.d.comb += getattr(dut, name).eq(getattr(self, name))
         half_flits = Signal(8)
         m.d.comb += [
-            half_flits.eq(self.request_half_flits + self.response_half_flits),
-            Assume((self.request_half_flits <= 36) & (self.response_half_flits <= 64)),
+            half_flits.eq(self.request_half_flits + sum(self.response_half_flits)),
+            Assume(self.request_half_flits <= 36),
+            *(Assume(owed <= 32) for owed in self.response_half_flits),
             dut.some.eq(half_flits != 0),
             dut.two.eq(half_flits == 2),
         ]
@@ -53,7 +54,7 @@ class SlotsBench(wiring.Component):
             Assert(dut.state.owed == owed),
             Assert(dut.state.many == (owed > 1)),
             Assert(dut.state.holds == taken),
-            Assert(~taken | (dut.state.held_by_requests + dut.state.held_by_responses == brings)),
+            Assert(~taken | (dut.state.held_by_requests + sum(dut.state.held_by_responses) == brings)),
             Assert(~taken | ((dut.state.held_some == (brings != 0)) & (dut.state.held_two == (brings == 2)))),
             Assert(~taken | ((brings != 1) & (dut.state.held_tagged == has_tags))),
             Assert(brings <= 72),
@@ -74,6 +75,10 @@ class SlotsBench(wiring.Component):
         data_slots = Mux(owed > 1, 2, (owed == 1) | first_data)
         next_owed = Signal(8)
         m.d.comb += next_owed.eq(owed + new - data_slots)
+        m.d.comb += [
+            Assert(dut.state.one == (taken & (data_slots == 1))),
+            Assert(dut.state.none == (taken & (data_slots == 0))),
+        ]
         with m.If(dut.flit):
             m.d.comb += [
                 Assert(self.advance & (self.available >= data_slots)),

@@ -153,7 +153,8 @@ def test_parameter_is_checked():
 
 
 class GateBench(wiring.Component):
-    """One Request and one Read Response, any of them, are followed through the gate with all of their beats."""
+    """One Request and one Read Response, any of them, are followed through the gate with all of their beats. While
+    ``dropping`` the transmitter takes nothing that begins."""
 
     mark: In(2)
     dropping: In(1)
@@ -168,9 +169,12 @@ class GateBench(wiring.Component):
         m.submodules.dut = dut = DropGate(8)
         m.d.comb += dut.dropping.eq(self.dropping)
         went, passed = {}, {}
+        rest = Signal(2)
+        begins = {"req": 1, "orig_data": 0, "rd_rsp": rest == 0, "wr_rsp": 1}
         for n, channel in enumerate(CHANNELS):
             source, sink = getattr(dut, channel), getattr(dut, f"tx_{channel}")
-            m.d.comb += [source.valid.eq(self.valid[n]), sink.ready.eq(self.ready[n])]
+            takes = self.ready[n] & ~(begins[channel] & self.dropping)
+            m.d.comb += [source.valid.eq(self.valid[n]), sink.ready.eq(takes)]
             went[channel], passed[channel] = source.valid & source.ready, sink.valid & sink.ready
             m.d.comb += Assert(went[channel] | ~passed[channel])
         m.d.comb += [
@@ -182,7 +186,7 @@ class GateBench(wiring.Component):
             m.d.comb += Assert(~went[channel] | (passed[channel] == ~self.dropping))
         m.d.comb += Assert(~(self.dropping & dut.wr_rsp.valid) | dut.wr_rsp.ready)
         self._follow_request(m, dut, went, passed)
-        self._follow_burst(m, dut, went, passed)
+        self._follow_burst(m, dut, went, passed, rest)
         return m
 
     def _follow_request(self, m, dut, went, passed):
@@ -206,8 +210,7 @@ class GateBench(wiring.Component):
             Assert(~(self.dropping & dut.req.valid & (owed <= 4)) | dut.req.ready),
         ]
 
-    def _follow_burst(self, m, dut, went, passed):
-        rest = Signal(2)
+    def _follow_burst(self, m, dut, went, passed, rest):
         passes = Signal()
         first = rest == 0
         stable = Signal(2)

@@ -69,7 +69,7 @@ def test_transfers_arrive_whole_or_not_at_all(cause):
             side.waiting = stimulus.beats()
         await link_state(1)
         for _ in range(EPISODES):
-            await run_for(rng.randrange(15, 45))
+            await run_for(rng.randrange(30, 60))  # the first fields come some 40 cycles after the rise
             if cause == "link_down":
                 await link_state(0)
                 assert ctx.get(first.error), "the link stays down"

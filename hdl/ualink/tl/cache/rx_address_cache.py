@@ -16,7 +16,7 @@ class RxAddressCache(wiring.Component):
     """``rows`` x ``ways`` regions; one is read or written in every cycle (UALink_200 §5.5, §5.6).
 
     The array is read one cycle ahead: ``following_row`` of this cycle is ``row`` of the next, if that is used. What is
-    loaded in this cycle is not in what the array reads in this cycle, so the last load is kept beside it, in the
+    loaded in this cycle is not in what the array reads in this cycle, so it is kept beside it for the next one, in the
     Address CAM of one entry, which goes before the array: a load counts from the next cycle on.
 
     Entries are only replaced. After reset all are cleared, all ways of one row per cycle; the cache is ``ready`` one
@@ -103,11 +103,11 @@ class RxAddressCache(wiring.Component):
             ]
             for way in range(self.ways):
                 m.d.comb += write.data[way].eq(loaded)
-            with m.If(self.load):
-                m.d.sync += [
-                    self.last.eq(loaded),
-                    self.last_row.eq(self.row),
-                    self.last_way.eq(self.way),
-                    self.last_valid.eq(1),
-                ]
+        # What was loaded before is in what the array reads now. That it is a load is known late.
+        m.d.sync += [
+            self.last.eq(loaded),
+            self.last_row.eq(self.row),
+            self.last_way.eq(self.way),
+            self.last_valid.eq(self.load),
+        ]
         return m

@@ -204,9 +204,11 @@ class TransmitCredits(wiring.Component):
 
         spent = of(self.spent)
         m.d.sync += spent.eq(_spent(taken, amount, len(spent)))
-        holds = _without(m, _thermometer(m, of(self.gross), 3 * len(spent)), Cat(~spent.any(), spent))
+        # What is certain of it in the next cycle, for both answers, each in one step from the count.
+        held, before = _thermometer(m, of(self.gross), 3 * len(spent)), Cat(~spent.any(), spent)
+        less = _without(m, held, _together(m, before, _exactly(m, amount)))
         exceeds = self._count(m, of, of(self.update), [spent])
-        m.d.sync += of(self.at_least).eq(Mux(taken, _without(m, holds, _exactly(m, amount)), holds))
+        m.d.sync += of(self.at_least).eq(Mux(taken, less, _without(m, held, before)))
         if vc is None:
             m.d.comb += self.exceeds[credit_class].pool.eq(exceeds)
         else:
@@ -230,7 +232,9 @@ class TransmitCredits(wiring.Component):
             gross.eq(Mux(emptied, 0, following)),
             Cat(total, total_over).eq(Mux(emptied, 0, following_total)),
         ]
-        return (net > Cat(total, total_over)) | total_over.any()
+        # In one sum: of what was announced, what is not left in ``gross`` nor has just been claimed.
+        out = Cat(total, total_over) + amount - gross
+        return (out < 0) | total_over.any()
 
     def _count_data_pools(self, m, totals, shared):
         """Count the Pool buckets of both data classes; while ``shared``, that of RspData empties itself into

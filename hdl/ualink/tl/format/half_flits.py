@@ -1,6 +1,9 @@
 """What the blocks of the transmitter hand to each other: fields, data jobs, Control half-flits and half-flits."""
 
+from amaranth.hdl import Cat, Const, Mux, Value
 from amaranth.lib import data, enum
+
+from .fields import MessageType
 
 __all__ = [
     "CONTROL_CONTENT_LAYOUT",
@@ -14,6 +17,7 @@ __all__ = [
     "RESPONSE_FIELD_LAYOUT",
     "SECTORS",
     "DataSource",
+    "carried_data",
 ]
 
 SECTORS = 8
@@ -55,15 +59,15 @@ CONTROL_COUNTS_LAYOUT = data.StructLayout(
         "requests": range(5),
         "responses": range(9),
         "request_half_flits": range(37),
-        "response_half_flits": range(65),
+        "response_half_flits": data.ArrayLayout(range(33), 2),
         "some": 1,
         "two": 1,
         "tagged": 1,
     }
 )
-"""The number of Requests and Responses in a Control half-flit and the data half-flits that they owe, whether these are
-``some`` or ``two`` together, or, with ``message``, a Message half-flit that takes the place of one. With ``tagged`` an
-AuthTags half-flit belongs to it (UALink_200 §5.1.1)."""
+"""The number of Requests and Responses in a Control half-flit and the data half-flits that they owe, of Responses those
+of the first four and those of the others, whether all these are ``some`` or ``two``, or, with ``message``, a Message
+half-flit that takes the place of one. With ``tagged`` an AuthTags half-flit belongs to it (UALink_200 §5.1.1)."""
 
 CONTROL_CONTENT_LAYOUT = data.StructLayout({"data": 256, "message": 1, "tags": 256})
 """The same half-flit as it stands in the flit, and its AuthTags half-flit."""
@@ -72,7 +76,13 @@ HALF_FLIT_LAYOUT = data.StructLayout({"data": 256, "message": 1})
 """A half-flit that is data or byte enables, or, with ``message``, a Poisoned Data message in the place of data."""
 
 ORIG_DATA_BEAT_LAYOUT = data.StructLayout({"data": 512, "byte_en": 64, "error": 1})
-"""What the link carries of an OrigData beat."""
+"""What the link carries of an OrigData beat, ``data`` of one in ``error`` as ``carried_data`` makes them."""
 
 READ_DATA_BEAT_LAYOUT = data.StructLayout({"data": 512, "error": 1})
-"""What the link carries of the data of a Read Response beat."""
+"""What the link carries of the data of a Read Response beat; as above."""
+
+
+def carried_data(bits, error) -> Value:
+    """The 512 ``bits`` of a beat, or of one in ``error`` two Poisoned Data messages (UALink_200 §5.3)."""
+    message = Const(MessageType.POISONED_DATA.value, 256)
+    return Mux(error, Cat(message, message), bits)

@@ -5,7 +5,6 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.lib.select import select_one
-from ualink.tl.format.fields import MessageType
 from ualink.tl.format.half_flits import (
     DATA_JOB_LAYOUT,
     HALF_FLIT_LAYOUT,
@@ -22,9 +21,10 @@ class DataGearbox(wiring.Component):
     """Serves the data jobs of one Control half-flit, lowest sector first, and shows the next two half-flits owed.
 
     A beat gives its lower, then its upper 32 bytes; the last beat of a job with byte enables gives these as a third
-    half-flit: enable of byte i of the 256-byte block in bit i (ruling D04). Both halves of a beat in error become
-    Poisoned Data messages (UALink_200 §5.3). A beat leaves its queue with its first half-flit; what is left of it is
-    carried, so that two half-flits can leave every cycle whatever their alignment. Latency 0 from a beat to ``window``.
+    half-flit: enable of byte i of the 256-byte block in bit i (ruling D04). Both halves of a beat in error are
+    messages, as which they have come (``carried_data``). A beat leaves its queue with its first half-flit; what is left
+    of it is carried, so that two half-flits can leave every cycle whatever their alignment. Latency 0 from a beat to
+    ``window``.
 
     Attributes
     ----------
@@ -81,10 +81,7 @@ class DataGearbox(wiring.Component):
 
         lower, upper, enables = (Signal(HALF_FLIT_LAYOUT, name=name) for name in ("lower", "upper", "enables"))
         for half_flit, bits in ((lower, head[:256]), (upper, head[256:])):
-            m.d.comb += [
-                half_flit.data.eq(Mux(error, MessageType.POISONED_DATA, bits)),
-                half_flit.message.eq(error),
-            ]
+            m.d.comb += [half_flit.data.eq(bits), half_flit.message.eq(error)]
         m.d.comb += enables.data.eq(self._byte_enables(m, request, beat))
 
         # Half-flits carried over from the last beat that left; there are two only after the last beat of a job.

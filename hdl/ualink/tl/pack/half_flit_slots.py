@@ -1,6 +1,6 @@
 """What the two slots of each transmitted flit hold, decided on nothing but counts (UALink_200 §5.1.1)."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, enum, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -13,9 +13,11 @@ SEQUENCE_STATE_LAYOUT = data.StructLayout(
     {
         "owed": range(MOST_HALF_FLITS + 1),
         "many": 1,
+        "one": 1,
+        "none": 1,
         "holds": 1,
         "held_by_requests": range(37),
-        "held_by_responses": range(65),
+        "held_by_responses": data.ArrayLayout(range(33), 2),
         "held_some": 1,
         "held_two": 1,
         "held_tagged": 1,
@@ -23,7 +25,7 @@ SEQUENCE_STATE_LAYOUT = data.StructLayout(
 )
 """Data half-flits ``owed`` by fields that have left, ``many`` if two or more; with ``holds`` a Control half-flit was
 taken and has not left, which will owe those held by its Requests and Responses, ``some`` or ``two`` together, and which
-has tags or not."""
+has tags or not. With ``holds`` and not ``many`` its flit brings ``one`` data half-flit or ``none``."""
 
 
 class LowerSlot(enum.Enum, shape=1):
@@ -78,7 +80,7 @@ class HalfFlitSlots(wiring.Component):
             {
                 "offered": In(1),
                 "request_half_flits": In(range(37)),
-                "response_half_flits": In(range(65)),
+                "response_half_flits": In(data.ArrayLayout(range(33), 2)),
                 "some": In(1),
                 "two": In(1),
                 "tagged": In(1),
@@ -104,31 +106,34 @@ class HalfFlitSlots(wiring.Component):
         held_some, held_tagged = self.state.held_some, self.state.held_tagged
         # The sum is behind the registers: who packs is late.
         held, after = Signal(range(MOST_HALF_FLITS + 1)), Signal(range(MOST_HALF_FLITS + 1))
-        m.d.comb += held.eq(self.state.held_by_requests + self.state.held_by_responses)
+        m.d.comb += held.eq(self.state.held_by_requests + sum(self.state.held_by_responses))
         with m.If(self.between):
-            m.d.comb += [self.wanted.eq(2), self.upper.eq(UpperSlot.DATA), after.eq(owed - 2)]
+            m.d.comb += [self.upper.eq(UpperSlot.DATA), after.eq(owed - 2)]
         with m.Elif(owed[0]):
-            m.d.comb += [self.wanted.eq(1), self.upper.eq(UpperSlot.DATA), after.eq(held)]
+            m.d.comb += [self.upper.eq(UpperSlot.DATA), after.eq(held)]
         with m.Elif(holds & held_tagged):
             m.d.comb += [self.upper.eq(UpperSlot.TAGS), after.eq(held)]
         with m.Elif(holds & held_some):
-            m.d.comb += [self.wanted.eq(1), self.upper.eq(UpperSlot.DATA), after.eq(held - 1)]
+            m.d.comb += [self.upper.eq(UpperSlot.DATA), after.eq(held - 1)]
 
-        busy, wished, none_after = Signal(), Signal(), Signal()
+        busy, wished, none_after, many_after = Signal(), Signal(), Signal(), Signal()
+        enough = (self.between & self.available[1]) | (self.state.one & self.available.any()) | self.state.none
         m.d.comb += [
             self.between.eq(self.state.many),
             self.lower.eq(Mux(self.between, LowerSlot.DATA, LowerSlot.CONTROL)),
             busy.eq(self.between | holds),
-            self.flit.eq(self.advance & (self.available >= self.wanted) & busy),
+            self.wanted.eq(Cat(self.state.one, self.between)),
+            self.flit.eq(self.advance & enough),
             self.control.eq(self.flit & ~self.between),
-            # ``after`` is 0: no Control half-flit owes a single one.
+            # Of a flit that leaves: ``after`` is 0; it is more than 1. No Control half-flit owes a single one.
             none_after.eq(Mux(self.between, owed == 2, ~held_some)),
+            many_after.eq(Mux(self.between, owed > 3, held_some & (owed[0] | held_tagged | ~self.state.held_two))),
             wished.eq(self.offered | self.outstanding),
             self.pack.eq(Mux(busy, self.flit & (self.swap_next | none_after & wished), wished)),
         ]
-        m.d.comb += self.between_next.eq(self.flit & (after > 1))
+        m.d.comb += self.between_next.eq(self.flit & many_after)
         with m.If(self.flit):
-            m.d.sync += [owed.eq(after), self.state.many.eq(after > 1)]
+            m.d.sync += [owed.eq(after), self.state.many.eq(many_after)]
         # Without ``holds`` they do not matter: only what has been taken stays.
         with m.If(~busy | self.flit):
             m.d.sync += [
@@ -138,17 +143,20 @@ class HalfFlitSlots(wiring.Component):
                 self.state.held_two.eq(self.two),
                 held_tagged.eq(self.tagged),
             ]
+        # What is taken comes in front of no flit but its own. The other slot has the last half-flit owed, the tags, or
+        # the first half-flit that it owes itself.
+        brings_one = self.swap_next | (self.some & ~self.tagged)
         with m.If(self.pack):
-            m.d.sync += holds.eq(1)
-        with m.Elif(self.control):
-            m.d.sync += holds.eq(0)
+            m.d.sync += [holds.eq(1), self.state.one.eq(brings_one), self.state.none.eq(~brings_one)]
+        with m.Elif(self.flit):
+            m.d.sync += [holds.eq(0), self.state.one.eq(0), self.state.none.eq(0)]
 
         # In the next cycle one half-flit is to be left behind the flit that leaves then: three are owed, or none, and
         # the Control half-flit in that flit brings two and no tags.
         three, none, two_held = Signal(), Signal(), Signal()
         m.d.comb += [
             three.eq(Mux(self.flit, after == 3, owed == 3)),
-            none.eq(Mux(self.flit, after == 0, owed == 0)),
+            none.eq(Mux(self.flit, none_after, owed == 0)),
             two_held.eq(holds & ~self.control & self.state.held_two & ~held_tagged),
         ]
         m.d.sync += self.swap_next.eq(three | (none & Mux(self.pack, self.two & ~self.tagged, two_held)))

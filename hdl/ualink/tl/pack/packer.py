@@ -206,7 +206,14 @@ class Packer(wiring.Component):
         """Fields that go and the half-flits that they owe, added up for each number before it is known which it is."""
         requests, responses = exactly(share.requests), exactly(share.responses)
         request_owes = _totals(m, [request.job.half_flits for request in self.requests], "request")
-        response_owes = _totals(m, [response.job.half_flits for response in self.responses], "response")
+        # What a Response owes is whole beats. Two sums of four each, which are added in the next cycle.
+        beats, half = [response.job.half_flits[1:] for response in self.responses], RESPONSES_IN_SIGHT // 2
+        first, last = _totals(m, beats[:half], "first_response"), _totals(m, beats[half:], "last_response")
+        counts = range(RESPONSES_IN_SIGHT + 1)
+        response_owes = [
+            [Cat(Const(0, 1), first[min(n, half)]) for n in counts],
+            [Cat(Const(0, 1), last[max(n - half, 0)]) for n in counts],
+        ]
         # Responses by what Requests leave, so that this alone is late.
         alternatives = [exactly(take) for take in share.takes]
         no_requests, two_of_requests = (select_one(requests, those) for those in _none_and_two(self.requests))
@@ -218,8 +225,9 @@ class Packer(wiring.Component):
             self.counts.requests.eq(select_one(requests, range(REQUESTS_IN_SIGHT + 1))),
             self.counts.responses.eq(select_one(responses, range(RESPONSES_IN_SIGHT + 1))),
             self.counts.request_half_flits.eq(select_one(requests, request_owes)),
-            self.counts.response_half_flits.eq(
-                select_one(share.left, [select_one(ways, response_owes) for ways in alternatives])
+            *(
+                owed.eq(select_one(share.left, [select_one(ways, owes) for ways in alternatives]))
+                for owed, owes in zip(self.counts.response_half_flits, response_owes, strict=True)
             ),
             self.requests_owe.eq(~no_requests),
             self.responses_owe.eq(~no_responses),

@@ -111,19 +111,28 @@ class PackerShare(wiring.Component):
             fit_high.eq(self.response_fits.high | Cat(self._fits_fewer(held) for held in high[1:])),
         ]
 
-        # For each number of pairs it is known how the Responses would use them before the Requests are chosen.
-        m.submodules.request_share = request_share = RequestShare()
+        # For each number of pairs it is known how the Responses would use them before the Requests are chosen, and how
+        # Requests are chosen with a due FC field and without one before it is known whether there is one.
+        ways = []
+        for with_due, fit in enumerate((fit_low, Cat(0, fit_high))):
+            m.submodules[f"request_share_{with_due}"] = request_share = RequestShare()
+            m.d.comb += [
+                request_share.may.eq(requests),
+                request_share.compressed.eq(self.request_compressed),
+                request_share.responses_turn.eq(self.responses_turn),
+                request_share.due.eq(with_due),
+                request_share.fit.eq(fit),
+            ]
+            ways.append(request_share)
+        chosen = [barred, ~barred & ~due, ~barred & due]
+        regions = Signal(len(REGIONS))
         m.d.comb += [
-            request_share.may.eq(requests),
-            request_share.compressed.eq(self.request_compressed),
-            request_share.responses_turn.eq(self.responses_turn),
-            request_share.due.eq(due),
-            request_share.fit.eq(Mux(due, Cat(0, fit_high), fit_low)),
-            self.requests.eq(Mux(barred, 0, request_share.requests)),
-            self.left.eq(Mux(barred, 1, request_share.left)),
+            self.requests.eq(select_one(chosen[1:], [way.requests for way in ways])),
+            self.left.eq(select_one(chosen, [Const(1, PAIRS + 1), *(way.left for way in ways)])),
+            regions.eq(Mux(due, ways[1].regions, ways[0].regions)),
         ]
         layout = []
-        for region, (_, pairs) in zip(request_share.regions, REGIONS):
+        for region, (_, pairs) in zip(regions, REGIONS):
             leave_two = fit_low[pairs - 1] if pairs > 1 else Const(0)
             leave_one = ~leave_two & (due | fit_high[pairs - 1])
             leave_none = ~leave_two & ~due & ~fit_high[pairs - 1]

@@ -1,6 +1,6 @@
 """Receive side of the source rate limit: does the partner send more fields of a kind than it may?"""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -33,13 +33,12 @@ class RateCheck(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        outstanding, retained = Signal(range(self.limit + 1)), Signal(range(self.limit + 1))
-        m.d.comb += [
-            retained.eq(outstanding - outstanding.any()),
-            self.overrun.eq(self.flit & (retained + self.fields > self.limit)),
-        ]
+        # How many fields the next flit may have: as many as the catch buffer has free when it has retired one.
+        room = Signal(range(self.limit + 1), init=self.limit)
+        m.d.comb += self.overrun.eq(self.flit & (self.fields > room))
         with m.If(self.restart):
-            m.d.sync += outstanding.eq(0)
+            m.d.sync += room.eq(self.limit)
         with m.Elif(self.accept):
-            m.d.sync += outstanding.eq(retained + self.fields)
+            idle = (room == self.limit) & (self.fields == 0)
+            m.d.sync += room.eq(Mux(idle, self.limit, room - self.fields + 1))
         return m

@@ -26,11 +26,11 @@ class DropGate(wiring.Component):
       it; one that began while dropping is dropped to its end.
 
     Requests wait when ``most`` beats would not suffice for the data to come, of those that passed and those dropped.
-    Beats offered to the transmitter are withdrawn when dropping begins; it is in reset then.
-
     Attributes
     ----------
-    dropping : level, Drop Mode; the transmitter is offline as long as it is high.
+    dropping : level, Drop Mode; the transmitter is offline as long as it is high, and takes nothing that begins: no
+        Request, no Write Response and no first beat of a Read Response. Beats stay on offer to it all the same, so that
+        nothing has to decide whether they are.
     req, orig_data, rd_rsp, wr_rsp : beats from UPLI.
     tx_req, tx_orig_data, tx_rd_rsp, tx_wr_rsp : beats to the transmitter.
     """
@@ -54,7 +54,7 @@ class DropGate(wiring.Component):
         self._gate_read_responses(m)
         m.d.comb += [
             self.tx_wr_rsp.p.eq(self.wr_rsp.p),
-            self.tx_wr_rsp.valid.eq(self.wr_rsp.valid & ~self.dropping),
+            self.tx_wr_rsp.valid.eq(self.wr_rsp.valid),
             self.wr_rsp.ready.eq(self.dropping | self.tx_wr_rsp.ready),
         ]
         return m
@@ -66,7 +66,7 @@ class DropGate(wiring.Component):
         req, orig_data = self.req, self.orig_data
         m.d.comb += [
             self.tx_req.p.eq(req.p),
-            self.tx_req.valid.eq(req.valid & owed.room & ~self.dropping & ~to_drop.some),
+            self.tx_req.valid.eq(req.valid & owed.room & ~to_drop.some),
             passes.eq(self.tx_req.valid & self.tx_req.ready),
             drops.eq(req.valid & owed.room & self.dropping),
             req.ready.eq(owed.room & Mux(self.dropping, 1, self.tx_req.ready & ~to_drop.some)),
@@ -85,18 +85,19 @@ class DropGate(wiring.Component):
         owed.count(m, passes | drops, beats, data_passes | data_drops)
 
     def _gate_read_responses(self, m):
-        rest, dropped = Signal(2), Signal()  # beats to come of a burst, and whether its first one was dropped
-        first, drop = Signal(), Signal()
+        rest, dropped = Signal(2), Signal()  # beats to come of a burst, which are to be dropped as its first one was
+        first, drop, following = Signal(), Signal(), Signal.like(rest)
         rd_rsp = self.rd_rsp
         m.d.comb += [
             first.eq(rest == 0),
-            drop.eq(Mux(first, self.dropping, dropped)),
+            drop.eq(dropped | (first & self.dropping)),
+            following.eq(Mux(first, rd_rsp.p.num_beats, rest - 1)),
             self.tx_rd_rsp.p.eq(rd_rsp.p),
-            self.tx_rd_rsp.valid.eq(rd_rsp.valid & ~drop),
+            self.tx_rd_rsp.valid.eq(rd_rsp.valid & ~dropped),
             rd_rsp.ready.eq(drop | self.tx_rd_rsp.ready),
         ]
         with m.If(rd_rsp.valid & rd_rsp.ready):
-            m.d.sync += [rest.eq(Mux(first, rd_rsp.p.num_beats, rest - 1)), dropped.eq(drop)]
+            m.d.sync += [rest.eq(following), dropped.eq(drop & (following != 0))]
 
 
 class _Owed:

@@ -24,7 +24,7 @@ class ReceiveSession(wiring.Component):
     classifying, checking : the flit of this stage came while ``online``; reset 0.
     flush : everything of before goes, and nothing comes; reset 1. running : ``~flush``, for those who decide by it what
         begins: no tree stands behind its register, as behind that of ``flush``.
-    buffers_free : the partner may be given credits.
+    buffers_free : the partner may be given credits; reset 0.
     announced : the partner of the flit in the stage that checks had been given credits; reset 0.
     """
 
@@ -46,10 +46,10 @@ class ReceiveSession(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        writing, stale, still_stale, free_before = Signal(), Signal(), Signal(), Signal()
+        writing, stale, still_stale, free_before, runs = Signal(), Signal(), Signal(), Signal(), Signal()
         m.d.comb += [
             still_stale.eq(~writing | (stale & self.occupied)),
-            self.buffers_free.eq(~self.flush & self.ready),
+            runs.eq(self.online & self.classifying & self.checking & ~self.discard & ~still_stale),
             self.announced.eq(free_before | self.buffers_free),
         ]
         m.d.sync += [
@@ -57,8 +57,9 @@ class ReceiveSession(wiring.Component):
             self.checking.eq(self.classifying),
             writing.eq(self.checking),
             stale.eq(still_stale),
-            self.flush.eq(~self.online | ~self.classifying | ~self.checking | self.discard | still_stale),
-            self.running.eq(self.online & self.classifying & self.checking & ~self.discard & ~still_stale),
+            self.flush.eq(~runs),
+            self.running.eq(runs),
+            self.buffers_free.eq(runs & self.ready),
         ]
         with m.If(~self.checking):
             m.d.sync += free_before.eq(0)

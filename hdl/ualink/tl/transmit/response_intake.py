@@ -12,7 +12,7 @@ from ualink.tl.format.fields import (
     FType,
     response_half_flits,
 )
-from ualink.tl.format.half_flits import READ_DATA_BEAT_LAYOUT, RESPONSE_FIELD_LAYOUT, DataSource
+from ualink.tl.format.half_flits import READ_DATA_BEAT_LAYOUT, RESPONSE_FIELD_LAYOUT, DataSource, carried_data
 from ualink.upli.channels import beat_stream
 
 __all__ = ["ResponseIntake"]
@@ -83,7 +83,7 @@ class ResponseIntake(wiring.Component):
             self.rd_rsp.ready.eq(Mux(rd_first, self.read.take, self.data_room)),
             self.data_push.eq(self.rd_rsp.valid & self.rd_rsp.ready),
             self.rd_start.eq(self.read.take),
-            self.rd_data.data.eq(rd.data),
+            self.rd_data.data.eq(carried_data(rd.data, rd.data_error)),
             self.rd_data.error.eq(rd.data_error),
         ]
         # Whoever of the two was in sight, with credits or without, comes after the other next time.

@@ -6,7 +6,8 @@ from amaranth.lib.wiring import In, Out
 
 from ualink.config import TLConfig
 from ualink.dl.interface import tl_flit_signature
-from ualink.lib.queue import Queue
+from ualink.lib.banked_queue import banked_queue
+from ualink.lib.headed_queue import headed_queue
 from ualink.tl.control import NATURAL_LIMITS, TLControlSignature
 from ualink.tl.credit.lean_credits import transmit_credits
 from ualink.tl.credit.rate_limit import REQUEST_LIMIT, RESPONSE_LIMIT, SourceRateLimit
@@ -16,6 +17,7 @@ from ualink.tl.format.half_flits import (
     READ_DATA_BEAT_LAYOUT,
     REQUEST_FIELD_LAYOUT,
     RESPONSE_FIELD_LAYOUT,
+    carried_data,
 )
 from ualink.tl.internal import ReceiveStatusSignature
 from ualink.tl.pack.data_gearbox import DataGearbox
@@ -98,8 +100,9 @@ class Transmit(wiring.Component):
         responses = FieldsInSight(
             RESPONSE_FIELD_LAYOUT, config.responses_in_sight, responses=True, alternatives=RESPONSE_ALTERNATIVES
         )
-        orig_data = Queue(ORIG_DATA_BEAT_LAYOUT, ORIG_DATA_BEATS)
-        rd_data = Queue(READ_DATA_BEAT_LAYOUT, READ_DATA_BEATS)
+        # What leaves them is known late.
+        orig_data = headed_queue(ORIG_DATA_BEAT_LAYOUT, ORIG_DATA_BEATS, lean=config.lean)
+        rd_data = banked_queue(READ_DATA_BEAT_LAYOUT, READ_DATA_BEATS, lean=config.lean)
         credits = transmit_credits(config)
         release = CreditRelease(config)
         request_limit = SourceRateLimit(REQUEST_LIMIT)
@@ -159,7 +162,7 @@ class Transmit(wiring.Component):
             orig_residue.beats.eq(request_intake.claim.beats),
             orig_residue.o.ready.eq(orig_data.input.ready),
             orig_data.input.valid.eq(orig_residue.o.valid),
-            orig_data.input.p.data.eq(orig_residue.o.p.data),
+            orig_data.input.p.data.eq(carried_data(orig_residue.o.p.data, orig_residue.o.p.error)),
             orig_data.input.p.byte_en.eq(orig_residue.o.p.byte_en),
             orig_data.input.p.error.eq(orig_residue.o.p.error),
             response_intake.enable.eq(self.online),

@@ -1,4 +1,4 @@
-"""Data of received beats beside the queue that has the rest of them."""
+"""Payloads in two memories in turn, beside a queue that says when one comes and one leaves."""
 
 from amaranth.hdl import Cat, Module, Mux, Shape, Signal, Value
 from amaranth.lib import memory, wiring
@@ -9,10 +9,10 @@ from ualink.lib.memory_marks import NEVER_MEET
 from ualink.lib.queue import ram_attributes, successor
 from ualink.lib.select import select_one
 
-__all__ = ["BeatData"]
+__all__ = ["BankedData"]
 
 
-class BeatData(wiring.Component):
+class BankedData(wiring.Component):
     """Keeps a payload for each entry of a queue of ``depth``, which says when one comes and one leaves.
 
     What is ``pushed`` and ``popped`` comes late in a cycle and reaches no address: payloads are in two memories in
@@ -33,7 +33,7 @@ class BeatData(wiring.Component):
     """
 
     def __init__(self, shape, depth: int):
-        check_integer("beat_data.depth", depth, 1)
+        check_integer("banked_data.depth", depth, 1)
         self.shape, self.depth = shape, depth
         super().__init__({"room": In(1), "coming": In(shape), "pushed": In(1), "popped": In(1), "oldest": Out(shape)})
 
