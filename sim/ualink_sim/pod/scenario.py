@@ -133,6 +133,7 @@ def _scenario(root: Table) -> Scenario:
     hardware = read_hardware(root)
     check_simulated(root, hardware)
     accelerators: int = pod.values["accelerators"]
+    vpods = _vpods(root, accelerators)
     tl, run = root.table("tl"), root.table("run")
     run.known("max_cycles")
     return Scenario(
@@ -145,8 +146,8 @@ def _scenario(root: Table) -> Scenario:
         authentication=tl.boolean("authentication", False),
         ppm=_ppm(root.table("phy"), hardware.station.phy),
         cuts=tuple(_cut(table, accelerators, hardware.station.ports) for table in root.tables("cut")),
-        vpods=_vpods(root, accelerators),
-        workloads=tuple(read_workload(table) for table in root.tables("workload", required=True)),
+        vpods=vpods,
+        workloads=tuple(read_workload(table, vpods) for table in root.tables("workload", required=True)),
     )
 
 

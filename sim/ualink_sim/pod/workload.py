@@ -4,6 +4,7 @@ import random
 from dataclasses import replace
 
 from ..request import Request, read_attr
+from .allreduce import ring_allreduce
 from .scenario import Scenario, ScenarioError
 from .trace import load_trace
 from .workload_table import Workload
@@ -27,6 +28,10 @@ def build_requests(scenario: Scenario) -> list[Request]:
                 window=workload.outstanding,
                 max_cycles=scenario.run.max_cycles,
             )
+        elif workload.kind == "allreduce":
+            made = ring_allreduce(scenario.vpods, workload, first_line)
+            if not made:
+                raise _nobody(scenario, workload)
         else:
             made = _generate(scenario, workload, first_line)
         requests += [replace(request, workload=number) for request in made]
@@ -38,9 +43,16 @@ def _generate(scenario: Scenario, workload: Workload, first_line: int) -> list[R
     rng = random.Random(f"{workload.seed}/{workload.kind}")
     ops = [op for op in vars(workload.mix) if getattr(workload.mix, op)]
     weights = [getattr(workload.mix, op) for op in ops]
+    to_target = [pair for pair in pairs if pair[1] == workload.target]
+    others = [pair for pair in pairs if pair[1] != workload.target]
     requests = []
     for n in range(workload.transactions):
-        src, dst = rng.choice(pairs) if workload.kind == "uniform" else pairs[n % len(pairs)]
+        if workload.kind == "uniform":
+            src, dst = rng.choice(pairs)
+        elif workload.kind == "hotspot":
+            src, dst = rng.choice(to_target if rng.random() < workload.share else others)
+        else:
+            src, dst = pairs[n % len(pairs)]
         (op,) = rng.choices(ops, weights)
         requests.append(_request(workload, rng, first_line + n, src, dst, op))
     return requests
@@ -55,9 +67,13 @@ def _pairs(scenario: Scenario, workload: Workload) -> list[tuple[int, int]]:
         if len(members) > 1:
             pairs += [(src, members[(n + shift) % len(members)]) for shift in shifts for n, src in enumerate(members)]
     if not pairs:
-        reason = f"{workload.kind} needs a virtual pod of two or more members"
-        raise ScenarioError(f"{scenario.path}:{workload.line}: workload.kind: {reason}")
+        raise _nobody(scenario, workload)
     return pairs
+
+
+def _nobody(scenario: Scenario, workload: Workload) -> ScenarioError:
+    reason = f"{workload.kind} needs a virtual pod of two or more members"
+    return ScenarioError(f"{scenario.path}:{workload.line}: workload.kind: {reason}")
 
 
 def _request(workload: Workload, rng: random.Random, line: int, src: int, dst: int, op: str) -> Request:

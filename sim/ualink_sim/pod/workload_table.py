@@ -1,5 +1,6 @@
 """Tables ``[[workload]]`` of a scenario: what is to be done in a pod."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,9 +10,17 @@ from ualink.wording import shown
 from ..model.upli.memory import ADDRESS_BITS
 from ..request import BLOCK_BYTES, MAX_OUTSTANDING, OPERATIONS
 
-__all__ = ["Mix", "Workload", "read_workload"]
+__all__ = ["COLLECTIVES", "Mix", "VPods", "Workload", "read_workload"]
 
-KINDS = ("uniform", "neighbour", "alltoall", "trace")
+VPods = Sequence[Sequence[int]]
+"""Members of each virtual pod."""
+
+KINDS = ("uniform", "neighbour", "alltoall", "hotspot", "allreduce", "trace")
+COLLECTIVES = ("alltoall", "allreduce")
+"""Kinds in which all members of a virtual pod do one thing together."""
+
+MOST_BYTES = 1 << 28
+"""Of a buffer: six million requests among four members."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +36,11 @@ class Mix:
 
 @dataclass(frozen=True, kw_only=True)
 class Workload:
-    """Requests to generate, or a ``trace`` of requests to read; ``line`` is where the scenario asks for it."""
+    """Requests to generate, or a ``trace`` of requests to read; ``line`` is where the scenario asks for it.
+
+    ``target`` gets ``share`` of the requests of a hot spot. ``bytes`` is the size of the buffer that each member has in
+    a collective operation of fixed size; 0 for all other kinds.
+    """
 
     kind: str
     line: int
@@ -38,23 +51,31 @@ class Workload:
     base: int = 0
     footprint: int = 0x10000
     seed: int = 1
+    share: float = 0.5
+    target: int | None = None
+    bytes: int = 0
     trace: Path | None = None
 
 
-def read_workload(table: Table) -> Workload:
-    """The workload that ``table`` asks for; raise ``ScenarioError``."""
+def read_workload(table: Table, vpods: VPods) -> Workload:
+    """The workload that ``table`` asks of the virtual pods ``vpods``; raise ``ScenarioError``."""
     kind = table.choice("kind", None, KINDS)
     if kind == "trace":
         return _trace(table)
-    table.known("kind", "transactions", "sizes", "mix", "outstanding", "base", "footprint", "seed")
+    if kind == "allreduce":
+        return _allreduce(table, vpods)
+    hotspot = kind == "hotspot"
+    table.known(
+        *("kind", "transactions", "sizes", "mix", "outstanding", "base", "footprint", "seed"),
+        *("share", "target") * hotspot,
+    )
     sizes = _sizes(table)
     mix = _mix(table.table("mix")) if "mix" in table.values else Workload.mix
     if mix.write_full and not any(size % 64 == 0 for size in sizes):
         raise table.fail("sizes", "write_full needs a size that is a multiple of 64")
     base = _base(table)
     footprint = table.integer("footprint", Workload.footprint, BLOCK_BYTES, 1 << ADDRESS_BITS)
-    if base + footprint > 1 << ADDRESS_BITS:
-        raise table.fail("footprint", f"{footprint} bytes at {base:#x} do not fit in {ADDRESS_BITS} bits")
+    _check_end(table, "footprint", base, footprint)
     return Workload(
         kind=kind,
         line=table.line("kind"),
@@ -64,7 +85,40 @@ def read_workload(table: Table) -> Workload:
         outstanding=table.integer("outstanding", 64, 1, MAX_OUTSTANDING),
         base=base,
         footprint=footprint,
-        seed=table.integer("seed", 1, 0, (1 << 63) - 1),
+        seed=_seed(table),
+        share=table.number("share", Workload.share, 0, 1),
+        target=_target(table, vpods) if hotspot else None,
+    )
+
+
+def _target(table: Table, vpods: VPods) -> int | None:
+    """The accelerator that the hot spot is; None if there are none that could send to one."""
+    peopled = [members for members in vpods if len(members) > 1]
+    if "target" not in table.values:
+        return peopled[0][0] if peopled else None
+    last = max((member for members in vpods for member in members), default=0)
+    target = table.integer("target", None, 0, last)
+    if not any(target in members for members in peopled):
+        raise table.fail("target", f"{target} shares a virtual pod with nobody")
+    return target
+
+
+def _allreduce(table: Table, vpods: VPods) -> Workload:
+    table.known("kind", "bytes", "outstanding", "base", "seed")
+    base, size = _base(table), table.integer("bytes", 1 << 16, BLOCK_BYTES, MOST_BYTES)
+    for members in vpods:
+        if len(members) > 1 and size % (BLOCK_BYTES * len(members)):
+            least = BLOCK_BYTES * len(members)
+            reason = f"is {size}; it must be a multiple of {least}, {BLOCK_BYTES} for each of {len(members)} members"
+            raise table.fail("bytes" if "bytes" in table.values else "", reason)
+    _check_end(table, "bytes", base, 2 * size)
+    return Workload(
+        kind="allreduce",
+        line=table.line("kind"),
+        outstanding=table.integer("outstanding", 64, 1, MAX_OUTSTANDING),
+        base=base,
+        seed=_seed(table),
+        bytes=size,
     )
 
 
@@ -115,3 +169,12 @@ def _base(table: Table) -> int:
             "base", f"is {shown(value)}; it must be a {ADDRESS_BITS}-bit address, a multiple of {BLOCK_BYTES}"
         )
     return base
+
+
+def _seed(table: Table) -> int:
+    return table.integer("seed", 1, 0, (1 << 63) - 1)
+
+
+def _check_end(table: Table, key: str, base: int, used: int) -> None:
+    if base + used > 1 << ADDRESS_BITS:
+        raise table.fail(key, f"{used} bytes at {base:#x} do not fit in {ADDRESS_BITS} bits")

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..pod.scenario import Scenario
 from ..records import Bucket, Replay, Transaction
+from .collective import collectives
 from .link_result import LinkResult
 from .measure import bounds, grouped, moved, throughput
 from .windows import WHOLE_RUN, Window, steady_state
@@ -114,9 +115,14 @@ class Results:
         ]
 
     def _workloads(self) -> list[dict[str, Any]]:
-        kinds = [workload.kind for workload in self.scenario.workloads]
+        workloads, vpods, clock = self.scenario.workloads, self.scenario.vpods, self.scenario.pod.clock_mhz
         return [
-            {"workload": number, "kind": kinds[number], **throughput(group, self.run, self.scenario.pod.clock_mhz)}
+            {
+                "workload": number,
+                "kind": workloads[number].kind,
+                **throughput(group, self.run, clock),
+                "collectives": collectives(workloads[number], group, vpods, clock),
+            }
             for number, group in grouped(self.transactions, lambda t: t.workload).items()
         ]
 

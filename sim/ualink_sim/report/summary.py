@@ -50,6 +50,11 @@ def show_summary(results: Results, folder: Path, console: Console | None = None)
         _show(console, ("link, steady state", "Gb/s", "data/wire", "TL eff.", "DL util.", "run Gb/s"), _rates(summary))
     if len(summary["workloads"]) > 1:
         _show(console, ("workload", "transactions", "steady Gb/s", "from", "to", "run Gb/s"), _workloads(summary))
+    operations = list(_collectives(summary))
+    if operations:
+        _show(
+            console, ("collective", "vpod", "members", "bytes each", "cycles", "algbw GB/s", "busbw GB/s"), operations
+        )
     _show(console, ("link, since reset", "flits", "payload", "replays", "CRC", "lost"), _counts(summary))
     if any(link["markers"] or link["link_downs"] for link in summary["links"]):
         _show(console, ("link, since reset", *CONTROL.values()), _control(summary))
@@ -94,6 +99,13 @@ def _workloads(summary: dict[str, Any]) -> Iterable[tuple[Any, ...]]:
             steady["to"],
             f"{row['run']['gbps']:,.1f}",
         )
+
+
+def _collectives(summary: dict[str, Any]) -> Iterable[tuple[Any, ...]]:
+    for workload in summary["workloads"]:
+        for row in workload["collectives"]:
+            told = ("-" if row[key] is None else row[key] for key in ("cycles", "algbw", "busbw"))
+            yield f"{workload['workload']} {workload['kind']}", row["vpod"], row["members"], row["bytes"], *told
 
 
 def _counts(summary: dict[str, Any]) -> Iterable[tuple[Any, ...]]:

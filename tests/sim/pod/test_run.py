@@ -186,3 +186,28 @@ def test_examples_run(tmp_path, root):
     summary = json.loads((tmp_path / "quickstart" / "summary.json").read_text())
     assert summary["transactions"] >= 2000
     assert sum(link["replays"] for link in summary["links"]) >= 1
+
+
+def test_a_ring_leaves_the_sums_everywhere_while_others_crowd_one(tmp_path):
+    """``memory.json`` of an allreduce beside a hot spot far from its buffers; nobody writes the chunk that a member has
+    summed itself."""
+    size, base = 8192, 1 << 20
+    ring = f'[[workload]]\nkind = "allreduce"\nbytes = {size}\nbase = {base}\n'
+    crowd = '[[workload]]\nkind = "hotspot"\ntarget = 1\nshare = 0.8\ntransactions = 100\nsizes = [256]\n'
+    run = run_scenario(tmp_path, head() + ring + crowd)
+    assert run.results.passed
+    buffers = [
+        {int(at, 0) - base: line for at, line in lines.items() if base <= int(at, 0) < base + size}
+        for _, lines in sorted(run.memory.items(), key=lambda item: int(item[0]))
+    ]
+    for at in range(0, size, 64):
+        holders = [member for member in range(4) if at in buffers[member]]
+        assert [member for member in range(4) if member not in holders] == [(at // (size // 4) - 1) % 4]
+        assert len({buffers[member][at] for member in holders}) == 1
+    added, crowded = run.summary["workloads"]
+    (operation,) = added["collectives"]
+    assert (operation["members"], operation["bytes"], crowded["collectives"]) == (4, size, [])
+    # 64 bytes a cycle are what a link carries at most.
+    assert 0 < operation["busbw"] < 64 * 1.5625
+    to_target = sum(row["dst"] == 1 for row in run.responses if row["workload"] == 1)
+    assert 65 < to_target < 95

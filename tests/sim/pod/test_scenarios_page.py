@@ -32,13 +32,17 @@ HEADS = {
     "switch": "switch",
     "vpod": "vpod",
     "Workloads that are generated": "workload",
+    "Hot spots": "hotspot",
+    "Allreduce": "allreduce",
     "Traces": "trace",
 }
+KINDS = ("trace", "hotspot", "allreduce")
+"""Workloads whose keys differ from those of the others."""
 
 
 @cache
 def rows():
-    """(table, key, default, range, builds) of every row that describes a key; traces are told from other workloads."""
+    """(table, key, default, range, builds) of every row that describes a key; kinds of workloads are told apart."""
     found, table = [], ""
     for line in PAGE.read_text(encoding="utf-8").splitlines():
         if line.startswith("#"):
@@ -56,8 +60,8 @@ def parse(tmp_path_factory):
     (folder / "t.jsonl").write_text('{"src":0,"dst":1,"op":"read","addr":"0x0","len":4}\n')
 
     def parse(table, *overrides):
-        trace = table == "trace"
-        text = LEAST.format(kind="trace" if trace else "uniform", more='trace = "t.jsonl"\n' if trace else "")
+        kind = table if table in KINDS else "uniform"
+        text = LEAST.format(kind=kind, more='trace = "t.jsonl"\n' if kind == "trace" else "")
         return parse_scenario(text, folder / "s.toml", overrides)
 
     return parse
@@ -71,7 +75,7 @@ def beside(table, key):
 
 
 def option(table, key, value):
-    return f"{'workload' if table == 'trace' else table}.{key}={value}"
+    return f"{'workload' if table in KINDS else table}.{key}={value}"
 
 
 @pytest.mark.parametrize("table", sorted(set(HEADS.values())))
@@ -79,7 +83,7 @@ def test_the_page_names_the_keys_that_are_known(parse, table):
     with pytest.raises(ScenarioError) as refusal:
         parse(table, option(table, "nonsense", 1))
     known = re.search(r"known are (.*)$", str(refusal.value))
-    keys = [key for of, key, *_ in rows() if of == table]
+    keys = [key for of, key, *_ in rows() if of in (table, "workload" if table == "hotspot" else table)]
     assert sorted(keys) == sorted(known[1].split(", ")), refusal.value
 
 
@@ -126,7 +130,14 @@ def test_the_page_says_what_builds_anew(parse):
     others = {"req": "{pool=9}", "orig_data": "{pool=9}", "rd_rsp": "{pool=9}", "wr_rsp": "{pool=9}"}
     others |= {key: "{pool=99}" for key in ("req_cmd", "rsp_cmd", "req_data", "rsp_data")}
     others |= {"tx_cache": "{ways=2}", "rx_cache": "{rows=9}", "mix": "{read=1}", "sizes": "[64]", "base": "256"}
-    others |= {"members": "[0]", "trace": '"t.jsonl"', "accelerators": "3", "cmd_counter_bits": "12", "stations": None}
+    others |= {
+        "bytes": "4096",
+        "members": "[0]",
+        "trace": '"t.jsonl"',
+        "accelerators": "3",
+        "cmd_counter_bits": "12",
+        "stations": None,
+    }
     others |= {"data_counter_bits": "12", "separate_upli_clock": None, "kind": None}
     # Another one is refused for a pod.
     others |= {"cycles_per_beat": None}

@@ -65,7 +65,23 @@ def test_neighbour_and_alltoall_visit_the_pairs_in_turn():
         assert sorted(dst for _, dst in pairs[start : start + 4]) == [0, 1, 2, 3]
 
 
-@pytest.mark.parametrize("kind", ["uniform", "neighbour", "alltoall"])
+def test_a_hot_spot_gets_its_share_and_others_the_rest():
+    for share in (0, 0.3, 1):
+        workload = f"transactions = 3000\ntarget = 2\nshare = {share}"
+        pairs = Counter((r.src, r.dst) for r in build_requests(scenario("hotspot", workload=workload)))
+        hot = {pair: count for pair, count in pairs.items() if pair[1] == 2}
+        assert abs(sum(hot.values()) / 3000 - share) < 0.03
+        assert len(hot) == (3 if share else 0) and len(pairs) == 3 * (share > 0) + 9 * (share < 1)
+        assert not hot or min(hot.values()) > 0.9 * max(hot.values()) - 40
+
+
+def test_a_hot_spot_is_the_first_that_others_can_reach():
+    vpods = "[[vpod]]\nmembers = [0]\n[[vpod]]\nmembers = [3, 1]"
+    requests = build_requests(scenario("hotspot", vpods=vpods, workload="transactions = 9\nshare = 1"))
+    assert {(request.src, request.dst) for request in requests} == {(1, 3)}
+
+
+@pytest.mark.parametrize("kind", ["uniform", "neighbour", "alltoall", "hotspot"])
 def test_virtual_pods_keep_to_themselves(kind):
     vpods = "[[vpod]]\nmembers = [0, 3]\n[[vpod]]\nmembers = [2]"
     requests = build_requests(scenario(kind, vpods=vpods, workload="transactions = 40"))
@@ -75,6 +91,12 @@ def test_virtual_pods_keep_to_themselves(kind):
 def test_nobody_to_talk_to_is_one_clear_line():
     with pytest.raises(ScenarioError, match=r"^w\.toml:6: workload\.kind: uniform needs a virtual pod of two"):
         build_requests(scenario("uniform", vpods="[[vpod]]\nmembers = [2]"))
+
+
+@pytest.mark.parametrize("kind", ["hotspot", "allreduce"])
+def test_nobody_to_sum_or_to_crowd_is_one_clear_line(kind):
+    with pytest.raises(ScenarioError, match=rf"^w\.toml:6: workload\.kind: {kind} needs a virtual pod of two"):
+        build_requests(scenario(kind, vpods="[[vpod]]\nmembers = [2]"))
 
 
 def test_workloads_follow_one_another():
