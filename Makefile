@@ -22,7 +22,6 @@ run: $(VENV)/.installed tools
 test: $(VENV)/.installed tools
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(BIN)/pytest -q -n $(JOBS) --dist loadgroup --durations 40 --durations-min 20
 	$(BIN)/ualink compliance
 
