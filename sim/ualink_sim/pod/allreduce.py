@@ -38,7 +38,7 @@ def _ring(members: Sequence[int], workload: Workload, rng: random.Random, first_
     blocks = chunk_bytes // BLOCK_BYTES
     words = struct.Struct(f"<{chunk_bytes // WORD_BYTES}I")
     chunks = [[words.unpack(rng.randbytes(chunk_bytes)) for _ in range(n)] for _ in range(n)]
-    requests = []
+    requests: list[Request] = []
     for step in range(2 * (n - 1)):
         adds = step < n - 1
         place = workload.base + (workload.bytes if adds else 0)
