@@ -144,6 +144,7 @@ def test_firmware_can_tell_what_it_has():
     bench.run(story)
 
 
+@pytest.mark.req("SW-081")
 def test_registers_of_a_station_are_joined_to_its_ports():
     """What firmware sets arrives at the port whose window it is, and what the port shows is read there alone."""
     bench = shared_bench()
@@ -168,6 +169,10 @@ def test_registers_of_a_station_are_joined_to_its_ports():
             assert ctx.get(agents.tl_control[port].is_switch) == number & 1
             sent = agents.dl_uart_tx[port]
             assert (ctx.get(sent.valid), ctx.get(sent.payload)) == (1, number + 900)
+            # Injection was not built: no register sets it off.
+            assert not await bench.write(ctx, f"station_{station}_dl_{port}", "inject", enable=1)
+            assert await bench.read(ctx, f"station_{station}_dl_{port}", "inject", "enable")
+            assert not ctx.get(agents.dl_config[port].inject_enable)
             assert await bench.read(ctx, f"station_{station}_tl_{port}", "counts", "isolates") == number + 40
             assert await bench.read(ctx, f"station_{station}_dl_{port}", "link_status", "link_state") == number
         for station in range(2):

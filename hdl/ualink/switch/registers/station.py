@@ -18,6 +18,7 @@ from ualink.switch.deny_log import COUNTER_BITS
 
 from .core_block import CoreRegisterBlock
 from .core_map import AGENTS
+from .injection_block import InjectionRegisterBlock
 
 __all__ = ["StationWindows"]
 
@@ -36,8 +37,8 @@ _OF_PORTS = (
 class StationWindows(wiring.Component):
     """What firmware sets and sees of a ``Switch`` at one of its stations.
 
-    Windows follow one another: ``interrupts``, those of ``StationRegisters``, and ``core``. All stations of a switch
-    have the same.
+    Windows follow one another: ``interrupts``, those of ``StationRegisters``, ``core``, and ``injection`` where
+    ``config.injection``. All stations of a switch have the same.
 
     Parameters
     ----------
@@ -61,11 +62,21 @@ class StationWindows(wiring.Component):
         self._blocks = {**self._station.blocks, "core": self._core}
         events = tuple((name, block.registers) for name, block in self._blocks.items())
         self._interrupts = Interrupts(events)
-        self.maps: tuple[tuple[str, RegisterMap], ...] = (("interrupts", self._interrupts.registers), *events)
+        # These have no events.
+        self._quiet = {"injection": InjectionRegisterBlock(config.station.ports)} if config.injection else {}
+        self.maps: tuple[tuple[str, RegisterMap], ...] = (
+            ("interrupts", self._interrupts.registers),
+            *events,
+            *((name, block.registers) for name, block in self._quiet.items()),
+        )
         bits = max(table.address_bits for _, table in self.maps)
         self._windows = NamedWindows(bits, self.maps)
         below = _station_members(self._station.blocks, config.station.ports)
-        core = {name: self._core.signature.members[name] for name in CORE_MEMBERS}
+        self._members = {
+            **dict.fromkeys(CORE_MEMBERS, self._core),
+            **{name: block for name, block in self._quiet.items()},
+        }
+        core = {name: block.signature.members[name] for name, block in self._members.items()}
         self.parts = (*below, *core)
         super().__init__({"bus": self._windows.signature.members["bus"], "irq": Out(1), **below, **core})
 
@@ -78,8 +89,11 @@ class StationWindows(wiring.Component):
         # As the blocks see it, this is the station.
         inside: Any = SimpleNamespace(**{name: _inside(getattr(self, name)) for name in self.parts})
         self._station.bind(m, inside)
-        for name in CORE_MEMBERS:
-            forward_member(m, self._core, name, getattr(self, name))
+        for name, block in self._quiet.items():
+            m.submodules[f"{name}_registers"] = block
+            connect(m, getattr(windows.windows, name), block.bus)
+        for name, block in self._members.items():
+            forward_member(m, block, name, getattr(self, name))
         connect(m, windows.windows.interrupts, interrupts.bus)
         m.d.comb += self.irq.eq(interrupts.irq)
         for name, block in self._blocks.items():
