@@ -105,6 +105,8 @@ class SwitchDevice(wiring.Component):
             connect(m, getattr(banks, f"bank_{number + 1}"), registers.bus)
             m.d.comb += interrupts.lines[number].eq(registers.irq)
             for name in self._parts:
-                there = switch.deny[number * ports :][:ports] if name == "deny" else getattr(switch, name)[number]
-                forward_member(m, registers, name, there)
+                there = getattr(switch, name)
+                # The core has one of these for each port, the switch one of all others for each station.
+                of_ports = name in ("deny", "flow")
+                forward_member(m, registers, name, there[number * ports :][:ports] if of_ports else there[number])
         return m

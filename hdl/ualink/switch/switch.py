@@ -8,6 +8,7 @@ from ualink.config import SwitchConfig
 from ualink.lib.forward import forward_member, show
 from ualink.station import PORT_MEMBERS, AgentControlSignature, AgentStatusSignature, Station
 from ualink.switch.core import SwitchCore
+from ualink.switch.flow import PLANES
 from ualink.switch.injection.interface import InjectionSignature
 from ualink.switch.injection.station_injection import StationInjection
 from ualink.switch.injection.upli_strike import UPLIStrike
@@ -39,7 +40,7 @@ class Switch(wiring.Component):
         Control or a Protocol Error that it meets puts it into Drop Mode (UALink_200 §3.1.3): it drops what comes and
         what is to go, of all ports, until ``ingress_clear``. A link that goes down does nothing here.
     egress_control, egress_status, egress_clear, egress_dropping : the core's Originator before each station.
-    route_station, route, deny : as of ``SwitchCore``.
+    route_station, route, deny, flow : as of ``SwitchCore``.
     injection : ``InjectionSignature``, one per station; exists with ``config.injection``.
     injection_allowed : 1 bit, for the secure firmware alone: without it nothing is injected, whatever registers say;
         exists with ``config.injection``. The data links of a switch without it inject nothing.
@@ -52,7 +53,8 @@ class Switch(wiring.Component):
         members = self._stations[0].signature.members
         self._below = "rs" if config.station.phy is None else "pcs"
         shown = (*PORT_MEMBERS, *AGENT_MEMBERS, *(name for name in ("rs_status", "rs_rate") if name in members))
-        self._core_members = [name for name in self._core.signature.members if not name.startswith(("in_", "out_"))]
+        inside = ("in_", "out_", "dropped")
+        self._core_members = [name for name in self._core.signature.members if not name.startswith(inside)]
         super().__init__(
             {
                 self._below: members[self._below].array(config.stations),
@@ -111,6 +113,13 @@ class Switch(wiring.Component):
             connect(m, station.upli_originator, ingress.upli)
             connect(m, egress.upli, station.upli_completer)
         ports = self.config.station.ports
+        for port, dropped in enumerate(self._core.dropped[number * ports :][:ports]):
+            for plane in PLANES:
+                first, last = (ingress, egress) if plane == "req" else (egress, ingress)
+                m.d.comb += [
+                    getattr(dropped, f"{plane}_in").eq(first.dropped[plane][port]),
+                    getattr(dropped, f"{plane}_out").eq(last.dropped[plane][port]),
+                ]
         for channel in CHANNEL_LAYOUTS:
             taker, giver = (ingress, egress) if channel in ("req", "orig_data") else (egress, ingress)
             for port in range(ports):

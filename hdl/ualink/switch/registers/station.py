@@ -15,9 +15,12 @@ from ualink.lib.forward import forward_member
 from ualink.station import AgentControlSignature, AgentStatusSignature
 from ualink.station_registers import StationRegisters
 from ualink.switch.deny_log import COUNTER_BITS
+from ualink.switch.flow import FlowSignature
+from ualink.switch.queue_depths import QueueDepths
 
 from .core_block import CoreRegisterBlock
 from .core_map import AGENTS
+from .flow_block import FlowRegisterBlock
 from .injection_block import InjectionRegisterBlock
 
 __all__ = ["StationWindows"]
@@ -37,8 +40,8 @@ _OF_PORTS = (
 class StationWindows(wiring.Component):
     """What firmware sets and sees of a ``Switch`` at one of its stations.
 
-    Windows follow one another: ``interrupts``, those of ``StationRegisters``, ``core``, and ``injection`` where
-    ``config.injection``. All stations of a switch have the same.
+    Windows follow one another: ``interrupts``, those of ``StationRegisters``, ``core``, ``flow_0`` … of each port, and
+    ``injection`` where ``config.injection``. All stations of a switch have the same.
 
     Parameters
     ----------
@@ -63,7 +66,11 @@ class StationWindows(wiring.Component):
         events = tuple((name, block.registers) for name, block in self._blocks.items())
         self._interrupts = Interrupts(events)
         # These have no events.
-        self._quiet = {"injection": InjectionRegisterBlock(config.station.ports)} if config.injection else {}
+        depths = QueueDepths.of_credits(config.station.upli)
+        self._flows = [FlowRegisterBlock(depths) for _ in range(config.station.ports)]
+        self._quiet: dict[str, Any] = {f"flow_{port}": block for port, block in enumerate(self._flows)}
+        if config.injection:
+            self._quiet["injection"] = InjectionRegisterBlock(config.station.ports)
         self.maps: tuple[tuple[str, RegisterMap], ...] = (
             ("interrupts", self._interrupts.registers),
             *events,
@@ -72,11 +79,11 @@ class StationWindows(wiring.Component):
         bits = max(table.address_bits for _, table in self.maps)
         self._windows = NamedWindows(bits, self.maps)
         below = _station_members(self._station.blocks, config.station.ports)
-        self._members = {
-            **dict.fromkeys(CORE_MEMBERS, self._core),
-            **{name: block for name, block in self._quiet.items()},
-        }
+        self._members: dict[str, Any] = dict.fromkeys(CORE_MEMBERS, self._core)
+        if config.injection:
+            self._members["injection"] = self._quiet["injection"]
         core = {name: block.signature.members[name] for name, block in self._members.items()}
+        core["flow"] = In(FlowSignature(depths)).array(config.station.ports)
         self.parts = (*below, *core)
         super().__init__({"bus": self._windows.signature.members["bus"], "irq": Out(1), **below, **core})
 
@@ -94,6 +101,8 @@ class StationWindows(wiring.Component):
             connect(m, getattr(windows.windows, name), block.bus)
         for name, block in self._members.items():
             forward_member(m, block, name, getattr(self, name))
+        for block, flow in zip(self._flows, self.flow):
+            connect(m, flipped(flow), block.flow)
         connect(m, windows.windows.interrupts, interrupts.bus)
         m.d.comb += self.irq.eq(interrupts.irq)
         for name, block in self._blocks.items():

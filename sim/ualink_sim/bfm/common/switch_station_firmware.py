@@ -56,6 +56,16 @@ class SwitchStationFirmware(StationFirmware):
             await self.windows["core"].write("denied_events", **{f"port_{port}": 1})
             await self.windows["core"].write(f"deny_clear_{port}", start=1)
 
+    async def flow(self, port: int) -> dict[str, int]:
+        """What went through ``port`` of the core since reset (§8.5): counts such as "req_accepted", high-water marks
+        such as "req_high_water.items"."""
+        window = self.windows[f"flow_{port}"]
+        found = {}
+        for name, register in window.table.registers.items():
+            for field, value in (await window.read_fields(name)).items() if name != "capabilities" else ():
+                found[name if len(register.fields) == 1 and field == "count" else f"{name}.{field}"] = value
+        return found
+
     async def set_accelerator(self, port: int, id: int | None) -> None:
         """Note the ID of the accelerator at ``port``; None: it is not known."""
         await self.windows["core"].write(f"accelerator_{port}", id=id or 0, valid=int(id is not None))
