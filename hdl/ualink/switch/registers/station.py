@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 from typing import Any
 
-from amaranth.hdl import Module
+from amaranth.hdl import Cat, Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -11,6 +11,7 @@ from ualink.config import SwitchConfig
 from ualink.csr.interrupts import Interrupts
 from ualink.csr.named_windows import NamedWindows
 from ualink.csr.table import RegisterMap
+from ualink.dl.interface import LinkState
 from ualink.lib.forward import forward_member
 from ualink.station import AgentControlSignature, AgentStatusSignature
 from ualink.station_registers import StationRegisters
@@ -101,6 +102,7 @@ class StationWindows(wiring.Component):
             connect(m, getattr(windows.windows, name), block.bus)
         for name, block in self._members.items():
             forward_member(m, block, name, getattr(self, name))
+        m.d.comb += self._core.link_up.eq(Cat(status.link_state == LinkState.UP for status in self.dl_status))
         for block, flow in zip(self._flows, self.flow):
             connect(m, flipped(flow), block.flow)
         connect(m, windows.windows.interrupts, interrupts.bus)
