@@ -3,30 +3,13 @@
 import pytest
 
 from support.switch.device_bench import ONE_BENCH, shared_bench
+from support.switch.simulated_bus import SimulatedBus
 from ualink.switch.flow import COUNTS
 from ualink_sim.bfm.common.identity import FirmwareError
-from ualink_sim.bfm.common.register_bus import DesignTable, RegisterBus, RegisterError
+from ualink_sim.bfm.common.register_bus import DesignTable, RegisterError
 from ualink_sim.bfm.common.switch_firmware import Denied, Route, SwitchFirmware
 
 pytestmark = [ONE_BENCH, pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")]
-
-
-class SimulatedBus(RegisterBus):
-    """The register bus of ``bench`` in Amaranth's simulator, in the place of cocotb's."""
-
-    def __init__(self, bench, ctx, table):
-        self.table, self.base = table, 0
-        self._master, self._ctx = bench.master, ctx
-
-    async def _access(self, kind, offset, word):
-        address = self.base + offset
-        if kind == "write":
-            data, error = 0, await self._master.write(self._ctx, address, word)
-        else:
-            data, error = await self._master.read(self._ctx, address)
-        if error:
-            raise RegisterError(f"{kind} at {address:#x}")
-        return data
 
 
 @pytest.mark.req("SW-058", "SW-059", "SW-070", "SW-071", "SW-072", "SW-097", "SW-100")

@@ -4,8 +4,12 @@ import pytest
 from amaranth.hdl import Value
 
 from support.switch.device_bench import CONFIG, READ, DeviceBench
+from support.switch.simulated_bus import SimulatedBus
 from support.upli.pair import pack
 from ualink.switch.injection.interface import ItemKind, StrikePoint, Towards
+from ualink_sim.bfm.common.firmware import FirmwareTimeout
+from ualink_sim.bfm.common.register_bus import DesignTable
+from ualink_sim.bfm.common.switch_firmware import SwitchFirmware
 
 pytestmark = pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
 
@@ -114,6 +118,18 @@ def test_firmware_injects_only_where_secure_firmware_lets_it():
             bits = {0, 1} if channel == "orig_data" else {place}
             for towards, station in ((Towards.CORE, 1), (Towards.LINK, 0)):
                 assert await bench.inject(ctx, channel, towards) == (1, {(station, bit) for bit in bits})
+
+        # The same by firmware, until it is forbidden.
+        table = DesignTable(bench.device.registers.to_dict())
+        firmware = SwitchFirmware(SimulatedBus(bench, ctx, table["description"]), table, patience=20).stations[0]
+        item = {"ids": {"destination": 5}, "header": {"status": 3}}
+        await firmware.inject(item, "write_response", error=1)
+        ctx.set(bench.device.injection_allowed, 0)
+        with pytest.raises(FirmwareTimeout):
+            await firmware.inject(item, "write_response")
+        await bench.write(ctx, HERE, "inject")
+        ctx.set(bench.device.injection_allowed, 1)
+        assert await bench.read(ctx, HERE, "counts", "injected") == 9
 
         met = [0, 0]
         for point in StrikePoint:
