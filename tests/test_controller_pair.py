@@ -43,7 +43,7 @@ def test_firmware_clears_the_isolation_of_a_watchdog(run):
     run("watchdog_isolates")
 
 
-@pytest.mark.req("RAS-003", "RAS-010", "RAS-049", "RAS-092", "RAS-100", "RAS-101", "RAS-102", "RAS-103")
+@pytest.mark.req("RAS-003", "RAS-010", "RAS-049", "RAS-092", "RAS-100", "RAS-101", "RAS-102", "RAS-103", "SW-077")
 @several_ports
 def test_other_ports_of_a_switch_go_on(run):
     run("other_ports_go_on")

@@ -239,7 +239,7 @@ def test_each_error_of_either_agent_puts_all_ports_into_drop_mode(monkeypatch):
     SharedSimulator(Station(FEW_BUFFERS.replace(ports=4))).run(bench)
 
 
-@pytest.mark.req("RAS-116", "RAS-094", "RAS-095", "RAS-046", "RAS-048", "RAS-093")
+@pytest.mark.req("RAS-116", "RAS-094", "RAS-095", "RAS-046", "RAS-048", "RAS-093", "SW-077")
 @pytest.mark.parametrize("device", ["accelerator", "switch"])
 def test_link_down_of_one_port(monkeypatch, device):
     """At an accelerator all ports of the TL enter Drop Mode, at a switch that port only; links that come up first do

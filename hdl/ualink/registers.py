@@ -15,6 +15,8 @@ from ualink.phy.rs_registers import rs_registers
 from ualink.station_registers import StationRegisters
 from ualink.switch.deny_log import COUNTER_BITS
 from ualink.switch.registers.core_map import core_registers
+from ualink.switch.registers.flow_map import FLOW_REGISTERS
+from ualink.switch.registers.injection_map import injection_registers
 from ualink.switch.registers.route_map import switch_registers
 from ualink.tl.registers.map import tl_registers
 from ualink.traffic.config import TrafficConfig
@@ -75,6 +77,8 @@ def register_maps() -> tuple[RegisterMap, ...]:
         rs_registers(PhyConfig()),
         switch_registers(switch),
         core,
+        FLOW_REGISTERS,
+        injection_registers(switch.station.ports),
         interrupt_line_registers("station", switch.stations),
         traffic_registers(TrafficConfig()),
         flit_registers(),

@@ -32,7 +32,11 @@ DESIGNS = {
     "controller-clocks": ("controller", {"station": {**STATION, "separate_upli_clock": True}}, 1),
     "station-4": ("station", STATION, 4),
     "upli_checker-2": ("upli_checker", {"tracked": 4}, 2),
-    "switch-2": ("switch", {"bus": "apb", "switch": {"stations": 2, "route_entries": 8, "station": RECONCILING}}, 2),
+    "switch-2": (
+        "switch",
+        {"bus": "apb", "switch": {"stations": 2, "route_entries": 8, "injection": True, "station": RECONCILING}},
+        2,
+    ),
 }
 """Whatever there is to a station is in one of them: one port, two and four, one clock and two, with and without
 reconciliation sublayers, that of an accelerator and of a switch."""

@@ -10,6 +10,7 @@ from amaranth.sim import Simulator
 
 from ualink.config import Credits, StationConfig, SwitchConfig, UPLIConfig
 from ualink.station import Station
+from ualink.switch.flow import COUNTS, PLANES
 from ualink.switch.switch import Switch
 from ualink.upli.channels import CHANNEL_LAYOUTS, beat_stream
 from ualink.upli.completer import Completer
@@ -178,6 +179,23 @@ class Bench:
             arrived[n, "wr_rsp"] = len(writes)
         return arrived
 
+    def lost(self, ctx, dropped_in, dropped_out):
+        """Items of each (station, channel) that came to the core and are in no count there, which is where the rest is:
+        dropped where ``dropped_in`` says and nowhere else before the core, ``dropped_out`` behind it, or arrived."""
+        lost, through = {}, dict.fromkeys(PLANES, 0)
+        for n in range(2):
+            for plane in PLANES:
+                counts = {name: ctx.get(getattr(self.switch.flow[n], f"{plane}_{name}")) for name in COUNTS}
+                firsts = [beats for beats in self.sent[n, plane] if not beats.get("offset")]
+                lost[n, plane] = len(firsts) - counts["accepted"] - counts["dropped_in"]
+                arrived = [beats for beats in self.got[n, plane] if plane != "rd_rsp" or not beats["offset"]]
+                assert counts["forwarded"] == len(arrived) + counts["dropped_out"]
+                assert (counts["dropped_in"] > 0) == ((n, plane) in dropped_in), (n, plane, counts)
+                assert (counts["dropped_out"] > 0) == ((n, plane) in dropped_out), (n, plane, counts)
+                through[plane] += counts["accepted"] - counts["forwarded"]
+        assert not any(through.values()), "what entered has left"
+        return {key: count for key, count in lost.items() if count}
+
     def whole(self, tag, beats, poison):
         poisoned = [beat[poison] for beat in beats]
         assert poisoned == sorted(poisoned), "once a transfer is cut, the rest is poison"
@@ -186,7 +204,7 @@ class Bench:
             assert beat["data"] == (0 if beat[poison] else tag << 8 | k | 1 << 300)
 
 
-@pytest.mark.req("RAS-083", "RAS-109", "RAS-058", "RAS-110", "RAS-111", "RAS-082", "RAS-043")
+@pytest.mark.req("RAS-083", "RAS-109", "RAS-058", "RAS-110", "RAS-111", "RAS-082", "RAS-043", "SW-097")
 @pytest.mark.parametrize(("channel", "kind"), [("req", "control"), ("rd_rsp", "control"), ("rd_rsp", "protocol")])
 def test_nothing_of_an_upset_beat_crosses(channel, kind):
     """Episode after episode without a reset: one beat towards the core is upset, the agent that met it drops both ways
@@ -229,6 +247,12 @@ def test_nothing_of_an_upset_beat_crosses(channel, kind):
         for _ in range(60):
             await bench.step(ctx, more=False)
         bench.marks = marks
+        requests, responses = {(0, "req")}, {(0, "rd_rsp"), (0, "wr_rsp")}
+        ways = (requests, responses) if channel == "req" else (responses, requests)
+        lost = bench.lost(ctx, *ways)
+        # Nobody knows what a beat was whose control parity is wrong. Of a transfer it is the first that counts.
+        upset = {(0, channel): 3} if kind == "control" else {}
+        assert lost == upset or (channel == "rd_rsp" and lost.items() <= {((0, channel), n) for n in (1, 2)})
 
     bench.simulate(body)
     arrived = bench.check()

@@ -8,6 +8,7 @@ from support.switch.device_bench import CONFIG, ONE_BENCH, PLACES, PORTS, READ, 
 from support.upli.pair import pack
 from ualink.config import BUSES
 from ualink.csr.table import Access
+from ualink.dl.interface import LinkState
 from ualink.station import Station
 from ualink.switch.deny_log import DeniedKind
 
@@ -144,6 +145,7 @@ def test_firmware_can_tell_what_it_has():
     bench.run(story)
 
 
+@pytest.mark.req("SW-081", "SW-097")
 def test_registers_of_a_station_are_joined_to_its_ports():
     """What firmware sets arrives at the port whose window it is, and what the port shows is read there alone."""
     bench = shared_bench()
@@ -157,7 +159,7 @@ def test_registers_of_a_station_are_joined_to_its_ports():
             assert not await bench.write(ctx, f"{window}_dl_{port}", "uart_tx", data=number + 900)
             agents = bench.agents[station]
             ctx.set(agents.tl_status[port].isolates, number + 40)
-            ctx.set(agents.dl_status[port].link_state, number)
+            ctx.set(agents.dl_status[port].link_state, LinkState(number))
         for station, agents in enumerate(bench.agents):
             ctx.set(agents.completer_status.control_error, station)
             ctx.set(agents.originator_status.data_error, 1 - station)
@@ -168,8 +170,22 @@ def test_registers_of_a_station_are_joined_to_its_ports():
             assert ctx.get(agents.tl_control[port].is_switch) == number & 1
             sent = agents.dl_uart_tx[port]
             assert (ctx.get(sent.valid), ctx.get(sent.payload)) == (1, number + 900)
+            # Injection was not built: no register sets it off.
+            assert not await bench.write(ctx, f"station_{station}_dl_{port}", "inject", enable=1)
+            assert await bench.read(ctx, f"station_{station}_dl_{port}", "inject", "enable")
+            assert not ctx.get(agents.dl_config[port].inject_enable)
             assert await bench.read(ctx, f"station_{station}_tl_{port}", "counts", "isolates") == number + 40
             assert await bench.read(ctx, f"station_{station}_dl_{port}", "link_status", "link_state") == number
+        # Of the four states one is Up: the last, at the last port.
+        events = [await bench.read(ctx, f"station_{station}_core", "link_events") for station in range(2)]
+        assert events == [0, 0b10]
+        await bench.write(ctx, "station_1_core", "link_events", up_1=1)
+        ctx.set(bench.agents[1].dl_status[1].link_state, LinkState.NOP)
+        await bench.write(ctx, "station_1_interrupts", "core_mask", link_down_1=1)
+        assert await bench.lines(ctx) == (1, 0b10)
+        assert await bench.read(ctx, "station_1_core", "link_events") == 0b10_0000
+        await bench.write(ctx, "station_1_core", "link_events", down_1=1)
+        assert await bench.lines(ctx) == (0, 0)
         for station in range(2):
             window = f"station_{station}_upli"
             assert await bench.read(ctx, window, "completer_status", "control_error") == station

@@ -3,32 +3,16 @@
 import pytest
 
 from support.switch.device_bench import ONE_BENCH, shared_bench
+from support.switch.simulated_bus import SimulatedBus
+from ualink.switch.flow import COUNTS
 from ualink_sim.bfm.common.identity import FirmwareError
-from ualink_sim.bfm.common.register_bus import DesignTable, RegisterBus, RegisterError
+from ualink_sim.bfm.common.register_bus import DesignTable, RegisterError
 from ualink_sim.bfm.common.switch_firmware import Denied, Route, SwitchFirmware
 
 pytestmark = [ONE_BENCH, pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")]
 
 
-class SimulatedBus(RegisterBus):
-    """The register bus of ``bench`` in Amaranth's simulator, in the place of cocotb's."""
-
-    def __init__(self, bench, ctx, table):
-        self.table, self.base = table, 0
-        self._master, self._ctx = bench.master, ctx
-
-    async def _access(self, kind, offset, word):
-        address = self.base + offset
-        if kind == "write":
-            data, error = 0, await self._master.write(self._ctx, address, word)
-        else:
-            data, error = await self._master.read(self._ctx, address)
-        if error:
-            raise RegisterError(f"{kind} at {address:#x}")
-        return data
-
-
-@pytest.mark.req("SW-058", "SW-059", "SW-070", "SW-071", "SW-072", "SW-100")
+@pytest.mark.req("SW-058", "SW-059", "SW-070", "SW-071", "SW-072", "SW-097", "SW-100")
 def test_firmware_routes_denies_and_leaves_drop_mode():
     bench = shared_bench()
 
@@ -64,6 +48,19 @@ def test_firmware_routes_denies_and_leaves_drop_mode():
         await firmware.clear(causes)
         assert await bench.lines(ctx) == (0, 0)
         assert await bench.send(ctx, 1, 0, 5) == [bench.places[5]]
+
+        flows = await firmware.flows()
+        assert flows.keys() == {(station, port) for station in range(2) for port in range(2)}
+        # By port 0 of station 0 one Request came, by port 1 one that was denied; one whose parity was wrong by that of
+        # station 1, and one that went back by it. None found a queue full.
+        shown = {place: [flow[f"req_{name}"] for name in COUNTS] for place, flow in flows.items()}
+        assert {place: counts for place, counts in shown.items() if any(counts)} == {
+            (0, 0): [0, 1, 0, 0, 0, 0, 0],
+            (0, 1): [0, 1, 1, 0, 0, 0, 0],
+            (1, 0): [0, 1, 0, 0, 2, 0, shown[1, 0][-1]],
+        }
+        assert [flows[station, 0]["req_high_water.items"] for station in range(2)] == [1, 1]
+        assert not any(flow[f"wr_rsp_{name}"] for flow in flows.values() for name in COUNTS)
 
         await firmware.stations[1].set_accelerator(1, 5)
         shown = await firmware.stations[1].windows["core"].read_fields("accelerator_1")

@@ -6,8 +6,10 @@ from amaranth.sim import Simulator
 
 from support.switch.agents import Agents
 from support.upli.pair import pack
+from support.upli.wire import WireRules, sample
 from ualink.config import Credits, StationConfig, SwitchConfig, UPLIConfig
 from ualink.switch.switch import Switch
+from ualink.upli.channels import CHANNEL_LAYOUTS
 
 PORTS = 2
 FEW = Credits(pool=4)
@@ -17,15 +19,25 @@ READ = 0x03
 
 
 @pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
-@pytest.mark.req("UPLI-072", "UPLI-075")
+@pytest.mark.req("UPLI-072", "UPLI-075", "SW-013", "SW-014", "SW-018")
 def test_port_ids_follow_the_routes():
     """Accelerator 31 is at station 1, port 0; accelerator 0 at station 0, port 1. What comes in by any port has its
-    PortID before the core and that of the route behind it, Responses by their destination alike."""
+    PortID before the core and that of the route behind it, Responses by their destination alike. Both interfaces of
+    each station keep the rules of UPLI."""
     switch = Switch(CONFIG, Agents)
     stations = switch._stations
     places = {31: (1, 0), 0: (0, 1)}
     ends = [(station, port) for station in range(2) for port in range(PORTS)]
     seen = {"entry": [], "route": []}
+
+    credits = {channel: FEW for channel in CHANNEL_LAYOUTS}
+    rules = [(upli, WireRules(PORTS, credits)) for s in stations for upli in (s.upli_originator, s.upli_completer)]
+
+    async def judge(ctx):
+        while True:
+            for upli, judged in rules:
+                judged.step(sample(ctx, upli))
+            await ctx.tick()
 
     def watch(ctx):
         for number, station in enumerate(stations):
@@ -77,4 +89,5 @@ def test_port_ids_follow_the_routes():
     simulator = Simulator(switch)
     simulator.add_clock(1e-9)
     simulator.add_testbench(bench)
+    simulator.add_testbench(judge, background=True)
     simulator.run()

@@ -6,7 +6,7 @@ import pytest
 from amaranth.hdl import Module, ResetInserter, Signal
 
 from support.switch.bench import run
-from ualink.config import StationConfig, SwitchConfig
+from ualink.config import ConfigError, StationConfig, SwitchConfig
 from ualink.switch.route_table import RouteTable, route_entry_layout
 
 DENIED = {"deny": 0b1111, "egress_station": 0, "egress_port": 0}
@@ -161,6 +161,16 @@ def test_write_is_seen_whole_or_not_at_all():
         assert ctx.get(lookup.egress) == 9
 
     run(dut, bench)
+
+
+@pytest.mark.req("SW-053")
+@pytest.mark.parametrize("stations", [2, 64, 256])
+def test_there_is_an_entry_for_each_port_that_there_can_be(stations):
+    """Four for each station, which may be four x1, whatever its bifurcation; no table with fewer is built."""
+    config = SwitchConfig(stations=stations, route_entries=4 * stations, station=StationConfig(ports=1))
+    assert len(RouteTable(config).config.index) >= (4 * stations - 1).bit_length()
+    with pytest.raises(ConfigError, match=f"route_entries is {4 * stations - 1}; it must cover the {4 * stations} "):
+        config.replace(route_entries=4 * stations - 1)
 
 
 @pytest.mark.req("SW-056", "SW-058", "SW-100")

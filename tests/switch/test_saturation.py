@@ -70,7 +70,7 @@ def saturate(plane, channel, destination, beats, *, warm_up, cycles, seed=0):
     return {name: count / cycles / plane.ports for name, count in sent.items()}
 
 
-@pytest.mark.req("SW-085")
+@pytest.mark.req("SW-084", "SW-085")
 @pytest.mark.parametrize(("channel", "beats"), [("req", 1), ("req", 4), ("rd_rsp", 1), ("rd_rsp", 4), ("wr_rsp", 1)])
 def test_pairwise_line_rate(channel, beats):
     """Each port sends to one other: every egress port sends a beat in every cycle."""
@@ -81,7 +81,7 @@ def test_pairwise_line_rate(channel, beats):
         assert rates["req"] == 1 / beats
 
 
-@pytest.mark.req("SW-085")
+@pytest.mark.req("SW-038", "SW-085")
 @pytest.mark.parametrize(("channel", "beats", "depth"), [("wr_rsp", 1, 16), ("rd_rsp", 4, 32)])
 def test_uniform_random_in_a_group_of_8(channel, beats, depth):
     """More than links can bring, with destinations drawn at random; one queue for each port would stop at 58.6 %."""

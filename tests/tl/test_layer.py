@@ -204,7 +204,7 @@ def test_isolate_from_the_link_is_dropped():
         check_beats(side.got, stimulus)
 
 
-@pytest.mark.req("TL-046", "TL-047", "TL-213")
+@pytest.mark.req("TL-046", "TL-047", "TL-213", "SW-075")
 def test_authentication_changes_with_the_link_only():
     """Turned on amid traffic it changes nothing; after the next link down all tags arrive."""
     rng = random.Random(5)

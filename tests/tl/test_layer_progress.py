@@ -113,7 +113,7 @@ def test_requests_and_their_answers_both_ways(configs, vcs, stalls):
             assert [{name: beat[name] for name in beats[0]} for beat in side.got[channel]] == beats, channel
 
 
-@pytest.mark.req("TL-215")
+@pytest.mark.req("TL-215", "SW-015", "SW-016")
 @pytest.mark.parametrize(
     "blocked, moving",
     [(("req", "orig_data"), ("rd_rsp", "wr_rsp")), (("rd_rsp", "wr_rsp"), ("req", "orig_data"))],

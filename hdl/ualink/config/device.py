@@ -41,10 +41,15 @@ class ControllerConfig(_DeviceConfig):
 
 @dataclass(frozen=True, kw_only=True)
 class SwitchConfig(Config):
-    """A switch: ``stations`` stations alike, and route tables of ``route_entries`` entries each (UALink_200 §10.7)."""
+    """A switch: ``stations`` stations alike, and route tables of ``route_entries`` entries each (UALink_200 §10.7).
+
+    With ``injection`` it can inject items and errors, if it is allowed to (UALink_200 §10.9.1); without, nothing of
+    that is built, and its data links inject nothing.
+    """
 
     stations: int = 4
     route_entries: int = 1024
+    injection: bool = False
     station: StationConfig = field(default_factory=StationConfig)
 
     @property
@@ -56,6 +61,7 @@ class SwitchConfig(Config):
 
     def __post_init__(self):
         check_integer("switch.stations", self.stations, 2, 256)
+        check_choice("switch", "injection", self.injection, (False, True))
         if self.station.separate_upli_clock:
             raise ConfigError("switch.station.separate_upli_clock is True; a switch has one clock, at full rate")
         check_integer("switch.route_entries", self.route_entries, 4, 1024)

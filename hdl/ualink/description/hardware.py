@@ -204,14 +204,15 @@ def _bus(table: Table) -> dict[str, Any]:
 
 
 def _switch(table: Table, station: StationConfig, accelerators: int | None, stations: int | None) -> SwitchConfig:
-    table.known("stations", "route_entries", "bus", "clock_hz")
+    table.known("stations", "route_entries", "injection", "bus", "clock_hz")
     needed = None if accelerators is None else switch_stations(accelerators, station.ports)
     count = table.integer("stations", 4 if needed is None else needed, 2, 256)
     if needed is not None and count != needed:
         raise table.fail("stations", f"is {count}; the switch of a pod of {accelerators} has {needed}")
     count = count if stations is None else stations
     entries = table.integer("route_entries", 1024, 4 * count if 2 <= count <= 256 else 4, 1024)
-    return SwitchConfig(stations=count, route_entries=entries, station=station)
+    injection = table.boolean("injection", False)
+    return SwitchConfig(stations=count, route_entries=entries, injection=injection, station=station)
 
 
 def check_simulated(root: Table, hardware: Hardware) -> None:

@@ -1,46 +1,19 @@
 """The switch core: route tables and three planes that share nothing (UALink_200 §10.1, §10.4)."""
 
-from dataclasses import dataclass
-
 from amaranth.hdl import Array, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ualink.checks import check_integer
-from ualink.config import SwitchConfig, UPLIConfig
+from ualink.config import SwitchConfig
 from ualink.switch.deny_log import COUNTER_BITS, DenyLog, DenyStatusSignature
+from ualink.switch.flow import PLANES, DroppedSignature, FlowCounters, FlowSignature
+from ualink.switch.queue_depths import QueueDepths
 from ualink.switch.request_plane import RequestPlane
 from ualink.switch.response_plane import ResponsePlane
 from ualink.switch.route_table import RouteConfigSignature, RouteTable
-from ualink.switch.transfer import MAX_BEATS
 from ualink.upli.channels import beat_stream
 
 __all__ = ["QueueDepths", "SwitchCore"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class QueueDepths:
-    """Beats in each queue between an ingress and an egress port, one number for each channel."""
-
-    req: int
-    orig_data: int
-    rd_rsp: int
-    wr_rsp: int
-
-    def __post_init__(self):
-        for channel, least in (("req", 1), ("orig_data", MAX_BEATS), ("rd_rsp", MAX_BEATS), ("wr_rsp", 1)):
-            depth = getattr(self, channel)
-            check_integer(f"voq_depth.{channel}", depth, least)
-
-    @classmethod
-    def of_credits(cls, upli: UPLIConfig) -> "QueueDepths":
-        """As deep as the buffers that the station announces to its partner for one port."""
-        return cls(
-            req=upli.req.total,
-            orig_data=upli.orig_data.total,
-            rd_rsp=upli.rd_rsp.total,
-            wr_rsp=upli.wr_rsp.total,
-        )
 
 
 class SwitchCore(wiring.Component):
@@ -68,6 +41,8 @@ class SwitchCore(wiring.Component):
     route_station : the table that ``route`` accesses; ``route.read_data`` belongs to that of the cycle before.
     route : ``RouteConfigSignature``; after reset all tables deny everything, until ``ready`` and until written.
     deny : ``DenyStatusSignature`` of each ingress port.
+    dropped : what the agents before and behind the core dropped in the cycle before, ``DroppedSignature`` per port.
+    flow : ``FlowSignature`` of each port.
     """
 
     def __init__(
@@ -85,6 +60,8 @@ class SwitchCore(wiring.Component):
                 "route_station": In(range(config.stations)),
                 "route": In(RouteConfigSignature(config.stations)),
                 "deny": Out(DenyStatusSignature(deny_counter_bits)).array(self.ports),
+                "dropped": In(DroppedSignature()).array(self.ports),
+                "flow": Out(FlowSignature(self.voq_depth)).array(self.ports),
             }
         )
 
@@ -111,6 +88,7 @@ class SwitchCore(wiring.Component):
 
             m.submodules[f"deny_log_{n}"] = log = DenyLog(self.deny_counter_bits)
             wiring.connect(m, log.status, wiring.flipped(self.deny[n]))
+            self._count(m, n, requests, read_responses, write_responses)
             table = tables[station]
             # In the order of DeniedKind.
             for kind, (lookup, table_lookup, denied) in enumerate(
@@ -137,3 +115,31 @@ class SwitchCore(wiring.Component):
                 table.config.write_data.eq(self.route.write_data),
             ]
         return m
+
+    def _count(self, m, n, requests, read_responses, write_responses):
+        """What goes through port ``n``."""
+        m.submodules[f"flow_{n}"] = counters = FlowCounters()
+        flow, events, dropped = self.flow[n], counters.events, self.dropped[n]
+        leads = {"rd_rsp": read_responses.leads[n]}
+        for name, plane in zip(PLANES, (requests, read_responses, write_responses)):
+            came, leaves = getattr(self, f"in_{name}")[n], getattr(self, f"out_{name}")[n]
+            happens = {
+                "dropped_in": getattr(dropped, f"{name}_in"),
+                "accepted": plane.lookup[n].look,
+                "denied": plane.denied[n].valid,
+                "stalled_in": came.valid & ~came.ready,
+                "forwarded": leaves.valid & leaves.ready & leads.get(name, 1),
+                "dropped_out": getattr(dropped, f"{name}_out"),
+                "stalled_out": leaves.valid & ~leaves.ready,
+            }
+            for count, event in happens.items():
+                m.d.comb += [
+                    events[f"{name}_{count}"].eq(event),
+                    getattr(flow, f"{name}_{count}").eq(getattr(counters, f"{name}_{count}")),
+                ]
+        m.d.comb += [
+            flow.req_high_water.eq(requests.req_high_water[n]),
+            flow.orig_data_high_water.eq(requests.orig_data_high_water[n]),
+            flow.rd_rsp_high_water.eq(read_responses.high_water[n]),
+            flow.wr_rsp_high_water.eq(write_responses.high_water[n]),
+        ]

@@ -45,6 +45,8 @@ class SwitchDevice(wiring.Component):
     bus : to firmware: ``AXI4LiteSignature``, ``APBSignature`` or ``BusSignature``.
     irq : 1 bit, reset value 0: an event is set that firmware has enabled.
     rs, pcs, slot : as of ``Station``, one each per station.
+    injection_allowed : 1 bit: injection may be enabled by registers. For the secure firmware alone: a register that
+        only it reaches, or a fuse; 0 in mission mode. Exists with ``config.switch.injection``.
 
     Attributes
     ----------
@@ -77,7 +79,7 @@ class SwitchDevice(wiring.Component):
         words = (len(self.registers.windows) + 1) << bits
         self._bridge = BusBridge(config.bus, len(self._banks.bus.address), words)
         members = self._switch.signature.members
-        self._kept = [name for name in ("rs", "pcs", "slot") if name in members]
+        self._kept = [name for name in ("rs", "pcs", "slot", "injection_allowed") if name in members]
         super().__init__({"bus": self._bridge.member, "irq": Out(1), **{name: members[name] for name in self._kept}})
 
     def elaborate(self, platform):
@@ -103,6 +105,8 @@ class SwitchDevice(wiring.Component):
             connect(m, getattr(banks, f"bank_{number + 1}"), registers.bus)
             m.d.comb += interrupts.lines[number].eq(registers.irq)
             for name in self._parts:
-                there = switch.deny[number * ports :][:ports] if name == "deny" else getattr(switch, name)[number]
-                forward_member(m, registers, name, there)
+                there = getattr(switch, name)
+                # The core has one of these for each port, the switch one of all others for each station.
+                of_ports = name in ("deny", "flow")
+                forward_member(m, registers, name, there[number * ports :][:ports] if of_ports else there[number])
         return m

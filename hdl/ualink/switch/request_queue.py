@@ -28,6 +28,7 @@ class RequestQueue(wiring.Component):
     input_req, output_req : streams of Requests; one cycle from input to output.
     input_orig_data, output_orig_data : streams of ``transfer_layout("orig_data")``. The reader takes the first beat
         with the Request; until it has taken the last it takes no other data-bearing Request.
+    req_level, orig_data_level : Requests and beats inside; 0 after reset.
     """
 
     def __init__(self, req_depth: int, orig_data_depth: int):
@@ -40,6 +41,8 @@ class RequestQueue(wiring.Component):
                 "input_orig_data": In(orig_data),
                 "output_req": Out(beat_stream("req")),
                 "output_orig_data": Out(orig_data),
+                "req_level": Out(range(req_depth + 1)),
+                "orig_data_level": Out(range(orig_data_depth + 1)),
             }
         )
 
@@ -56,5 +59,7 @@ class RequestQueue(wiring.Component):
                 requests.output.valid & (~has_orig_data(requests.output.p.cmd) | orig_data.output.valid)
             ),
             requests.output.ready.eq(self.output_req.valid & self.output_req.ready),
+            self.req_level.eq(requests.level),
+            self.orig_data_level.eq(orig_data.level),
         ]
         return m

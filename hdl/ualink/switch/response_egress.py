@@ -27,6 +27,7 @@ class ResponseEgress(wiring.Component):
     ----------
     queues : from the queue of each ingress port: a valid beat is the first of a transfer that is there whole.
     rsp : what the port sends.
+    leads : 1 bit, the beat on offer is the first of its transfer.
     """
 
     def __init__(self, channel: str, ingresses: int):
@@ -36,6 +37,7 @@ class ResponseEgress(wiring.Component):
             {
                 "queues": In(stream.Signature(transfer_layout(channel))).array(ingresses),
                 "rsp": Out(beat_stream(channel)),
+                "leads": Out(1),
             }
         )
 
@@ -47,9 +49,10 @@ class ResponseEgress(wiring.Component):
         chosen = Signal(self.ingresses)
         transfer = Signal(transfer_layout(self.channel))
         beat = Signal(CHANNEL_LAYOUTS[self.channel], reset_less=True)
-        free = Signal()
+        free, leads = Signal(), Signal(reset_less=True)
         m.d.comb += [
             self.rsp.p.eq(beat),
+            self.leads.eq(leads),
             free.eq(~self.rsp.valid | self.rsp.ready),
             arbiter.requests.eq(Cat(queue.valid for queue in self.queues)),
             arbiter.next.eq(free & ~within),
@@ -58,7 +61,7 @@ class ResponseEgress(wiring.Component):
         ]
         m.d.comb += [queue.ready.eq(free & chosen[n]) for n, queue in enumerate(self.queues)]
         with m.If(free):
-            m.d.sync += [self.rsp.valid.eq(chosen.any()), beat.eq(transfer.beat)]
+            m.d.sync += [self.rsp.valid.eq(chosen.any()), beat.eq(transfer.beat), leads.eq(~within)]
             with m.If(chosen.any()):
                 m.d.sync += [within.eq(~transfer.end), holder.eq(chosen)]
         return m

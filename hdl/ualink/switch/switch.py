@@ -1,6 +1,6 @@
 """A UALink switch: stations around a core (UALink_200 §10)."""
 
-from amaranth.hdl import Module
+from amaranth.hdl import Cat, Const, Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -8,6 +8,11 @@ from ualink.config import SwitchConfig
 from ualink.lib.forward import forward_member, show
 from ualink.station import PORT_MEMBERS, AgentControlSignature, AgentStatusSignature, Station
 from ualink.switch.core import SwitchCore
+from ualink.switch.flow import PLANES
+from ualink.switch.injection.interface import InjectionSignature
+from ualink.switch.injection.station_injection import StationInjection
+from ualink.switch.injection.upli_strike import UPLIStrike
+from ualink.upli.channels import CHANNEL_LAYOUTS
 from ualink.upli.completer import Completer
 from ualink.upli.drop_mode import AgentDropMode
 from ualink.upli.originator import Originator
@@ -35,7 +40,10 @@ class Switch(wiring.Component):
         Control or a Protocol Error that it meets puts it into Drop Mode (UALink_200 §3.1.3): it drops what comes and
         what is to go, of all ports, until ``ingress_clear``. A link that goes down does nothing here.
     egress_control, egress_status, egress_clear, egress_dropping : the core's Originator before each station.
-    route_station, route, deny : as of ``SwitchCore``.
+    route_station, route, deny, flow : as of ``SwitchCore``.
+    injection : ``InjectionSignature``, one per station; exists with ``config.injection``.
+    injection_allowed : 1 bit, for the secure firmware alone: without it nothing is injected, whatever registers say;
+        exists with ``config.injection``. The data links of a switch without it inject nothing.
     """
 
     def __init__(self, config: SwitchConfig, make_station=Station):
@@ -45,7 +53,8 @@ class Switch(wiring.Component):
         members = self._stations[0].signature.members
         self._below = "rs" if config.station.phy is None else "pcs"
         shown = (*PORT_MEMBERS, *AGENT_MEMBERS, *(name for name in ("rs_status", "rs_rate") if name in members))
-        self._core_members = [name for name in self._core.signature.members if not name.startswith(("in_", "out_"))]
+        inside = ("in_", "out_", "dropped")
+        self._core_members = [name for name in self._core.signature.members if not name.startswith(inside)]
         super().__init__(
             {
                 self._below: members[self._below].array(config.stations),
@@ -62,6 +71,11 @@ class Switch(wiring.Component):
                 },
                 **{name: members[name].array(config.stations) for name in shown},
                 **{name: self._core.signature.members[name] for name in self._core_members},
+                **(
+                    {"injection": In(InjectionSignature()).array(config.stations), "injection_allowed": In(1)}
+                    if config.injection
+                    else {}
+                ),
             }
         )
         self._shown = shown
@@ -78,8 +92,6 @@ class Switch(wiring.Component):
             m.submodules[f"egress{number}"] = egress
             for side, agent in (("ingress", ingress), ("egress", egress)):
                 self._watch(m, side, number, agent)
-            connect(m, station.upli_originator, ingress.upli)
-            connect(m, egress.upli, station.upli_completer)
             m.d.comb += [
                 self.slot[number].eq(station.slot),
                 ingress.slot.eq(station.slot),
@@ -88,19 +100,67 @@ class Switch(wiring.Component):
             connect(m, getattr(station, self._below), flipped(getattr(self, self._below)[number]))
             for name in self._shown:
                 forward_member(m, station, name, getattr(self, name)[number])
-            for port in range(ports):
-                place = number * ports + port
-                connect(m, ingress.req[port], core.in_req[place])
-                connect(m, ingress.orig_data[port], core.in_orig_data[place])
-                connect(m, egress.rd_rsp[port], core.in_rd_rsp[place])
-                connect(m, egress.wr_rsp[port], core.in_wr_rsp[place])
-                connect(m, core.out_req[place], egress.req[port])
-                connect(m, core.out_orig_data[place], egress.orig_data[port])
-                connect(m, core.out_rd_rsp[place], ingress.rd_rsp[port])
-                connect(m, core.out_wr_rsp[place], ingress.wr_rsp[port])
+            self._guard(m, number, station)
+            self._join(m, number, station, ingress, egress)
         for name in self._core_members:
             forward_member(m, core, name, getattr(self, name))
         return m
+
+    def _join(self, m, number, station, ingress, egress):
+        """A station, the agents of the core before it, and the core: with injection between them, or with nothing."""
+        between = self._inject(m, number, station, ingress, egress) if self.config.injection else None
+        if between is None:
+            connect(m, station.upli_originator, ingress.upli)
+            connect(m, egress.upli, station.upli_completer)
+        ports = self.config.station.ports
+        for port, dropped in enumerate(self._core.dropped[number * ports :][:ports]):
+            for plane in PLANES:
+                first, last = (ingress, egress) if plane == "req" else (egress, ingress)
+                m.d.comb += [
+                    getattr(dropped, f"{plane}_in").eq(first.dropped[plane][port]),
+                    getattr(dropped, f"{plane}_out").eq(last.dropped[plane][port]),
+                ]
+        for channel in CHANNEL_LAYOUTS:
+            taker, giver = (ingress, egress) if channel in ("req", "orig_data") else (egress, ingress)
+            for port in range(ports):
+                came, leaves = getattr(taker, channel)[port], getattr(giver, channel)[port]
+                into, out = (getattr(self._core, f"{way}_{channel}")[number * ports + port] for way in ("in", "out"))
+                if between is None:
+                    connect(m, came, into)
+                    connect(m, out, leaves)
+                else:
+                    connect(m, came, getattr(between, f"link_in_{channel}")[port])
+                    connect(m, getattr(between, f"core_out_{channel}")[port], into)
+                    connect(m, out, getattr(between, f"core_in_{channel}")[port])
+                    connect(m, getattr(between, f"link_out_{channel}")[port], leaves)
+
+    def _inject(self, m, number, station, ingress, egress):
+        """The injection at a station, and parity that it spoils on the UPLI before and behind the core."""
+        m.submodules[f"injection{number}"] = injection = StationInjection(self.config.station.ports)
+        forward_member(m, injection, "control", self.injection[number])
+        m.submodules[f"ingress_strike{number}"] = before = UPLIStrike()
+        m.submodules[f"egress_strike{number}"] = behind = UPLIStrike()
+        connect(m, station.upli_originator, before.originator)
+        connect(m, before.completer, ingress.upli)
+        connect(m, egress.upli, behind.originator)
+        connect(m, behind.completer, station.upli_completer)
+        # Requests go to the core before it and to the links behind it, Responses the other way round.
+        spoil, shown = injection.spoil, (before.shown, behind.shown)
+        m.d.comb += [
+            injection.allowed.eq(self.injection_allowed),
+            before.spoil.eq(Cat(spoil[:2], spoil[6:])),
+            behind.spoil.eq(Cat(spoil[4:6], spoil[2:4])),
+            injection.shown.eq(Cat(shown[0][:2], shown[1][2:], shown[1][:2], shown[0][2:])),
+        ]
+        return injection
+
+    def _guard(self, m, number, station):
+        """Data links inject errors on the same terms as the rest of the switch, in the place of what firmware wants."""
+        for asked, told in zip(self.dl_config[number], station.dl_config):
+            allowed = Const(0)
+            if self.config.injection:
+                allowed = self.injection_allowed & self.injection[number].enable & asked.inject_enable
+            m.d.comb += told.inject_enable.eq(allowed)
 
     def _watch(self, m, side, number, agent):
         """Drop Mode of a core agent, and what firmware tells and sees of it."""

@@ -25,13 +25,20 @@ class TransferQueue(wiring.Component):
     Attributes
     ----------
     input, output : streams of ``layout``.
+    level : beats inside; 0 after reset.
     """
 
     def __init__(self, layout, depth: int):
         check_integer("transfer_queue.depth", depth, MAX_BEATS)
         self.layout = layout
         self.depth = depth
-        super().__init__({"input": In(stream.Signature(layout)), "output": Out(stream.Signature(layout))})
+        super().__init__(
+            {
+                "input": In(stream.Signature(layout)),
+                "output": Out(stream.Signature(layout)),
+                "level": Out(range(depth + 1)),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -45,6 +52,7 @@ class TransferQueue(wiring.Component):
         m.d.comb += [
             self.output.p.eq(beats.output.p),
             self.output.valid.eq(whole != 0),
+            self.level.eq(beats.level),
             beats.output.ready.eq(self.output.valid & self.output.ready),
         ]
         return m

@@ -1,7 +1,7 @@
 """What the two UPLI agents have in common: connection, senders, receivers and the errors that they saw."""
 
 from amaranth.hdl import Array, Module, Signal
-from amaranth.lib import wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.config import UPLIConfig
@@ -15,13 +15,17 @@ from ualink.upli.status import ERRORS_LAYOUT, ErrorStatus
 
 __all__ = ["Agent"]
 
+ITEM_CHANNELS = ("req", "rd_rsp", "wr_rsp")
+"""The channels whose transfers are items; OrigData belong to their Request."""
+
 
 class Agent(wiring.Component):
     """One side of a UPLI interface; ``Originator`` and ``Completer`` add what they do not share.
 
     ``_accept(m, departures, sends, available, to_come, to_drop)`` says which beats leave in this slot, and which of
     them are sent (``to_come`` and ``to_drop`` are of the slot's port). ``_admit(m, receivers, protocol)`` says
-    what becomes of the received beats, and reports the rules broken between them by channel.
+    what becomes of the received beats, and reports the rules broken between them by channel. Both tell of the items
+    that they drop, in ``self._drops`` by channel.
 
     While ``drop`` is high the agent is in Drop Mode (UALink_200 §3.1.3): no transfer of any port begins, in or out.
     Beats to send are dropped, whole transfers at a time; received beats are dropped and
@@ -57,6 +61,7 @@ class Agent(wiring.Component):
                 "clear_errors": In(1),
                 "connected": Out(1),
                 **{f"{kind}_{what}": Out(1) for what in ("error", "event") for kind in ("data", "control", "protocol")},
+                "dropped": Out(data.StructLayout(dict.fromkeys(ITEM_CHANNELS, ports))),
                 "errors": Out(ERRORS_LAYOUT),
                 "events": Out(ERRORS_LAYOUT),
             }
@@ -118,6 +123,7 @@ class Agent(wiring.Component):
         to_drop = Array(Signal(range(5), name=f"port{port}_to_drop") for port in range(self.ports))
         port = self.slot[:1] if self.ports == 2 else self.slot if self.ports == 4 else 0
         available = {name: sender.available for name, sender in senders.items()}
+        self._drops = {name: Signal(name=f"{name}_drop") for name in ITEM_CHANNELS}
         self._accept(m, departures, sends, available, to_come[port], to_drop[port])
 
         receivers = {}
@@ -140,4 +146,7 @@ class Agent(wiring.Component):
                 seen.control[name].eq(receiver.control_error),
             ]
         self._admit(m, receivers, seen.protocol)
+        for name, drop in self._drops.items():
+            of_port = self.slot if name in self.sends else receivers[name].slot
+            m.d.sync += self.dropped[name].eq(drop << (of_port if self.ports > 1 else 0))
         return m

@@ -37,6 +37,8 @@ class Completer(Agent):
     data_error, control_error, protocol_error : 1 bit each, an error of that class was seen since ``clear_errors``.
     errors : the same by channel; ``handshake`` counts as ``protocol_error``.
     data_event, control_event, protocol_event : 1 bit each, in the cycle after every such error, whatever is kept.
+    dropped : by channel, a bit for each port: an item was dropped in the cycle before, because of Drop Mode or of a
+        rule that it broke. What had a Control Error counts as none: nobody knows what it was.
     """
 
     def __init__(self, config: UPLIConfig, ports: int):
@@ -54,6 +56,8 @@ class Completer(Agent):
             sends["wr_rsp"].eq(wr_rsp.valid & ~self.drop & available["wr_rsp"][0]),
             rd_rsp.accept.eq(sends["rd_rsp"] | rd_drops),
             wr_rsp.accept.eq(sends["wr_rsp"] | (wr_rsp.valid & self.drop)),
+            self._drops["rd_rsp"].eq(rd_drops & ~dropping),
+            self._drops["wr_rsp"].eq(wr_rsp.valid & self.drop),
         ]
         with m.If(sends["rd_rsp"]):
             m.d.sync += to_come.eq(Mux(bursting, to_come - 1, rd_rsp.due.num_beats))
@@ -89,6 +93,7 @@ class Completer(Agent):
             burst.upset.eq(req.control_error | orig_data.control_error),
             req.take.eq(req_here & Mux(start, burst.begins, req.room[0] & ~self.drop)),
             req.void.eq(req_here & req.room[0] & ~req.take),
+            self._drops["req"].eq(req_here & ~req.take),
             orig_data.take.eq(burst.keep),
             orig_data.fill.eq(burst.fill),
             orig_data.void.eq(data_here & orig_data.room[0] & ~orig_data.take & ~orig_data.fill),

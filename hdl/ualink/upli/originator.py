@@ -35,6 +35,8 @@ class Originator(Agent):
     data_error, control_error, protocol_error : 1 bit each, an error of that class was seen since ``clear_errors``.
     errors : the same by channel; ``handshake`` counts as ``protocol_error``.
     data_event, control_event, protocol_event : 1 bit each, in the cycle after every such error, whatever is kept.
+    dropped : by channel, a bit for each port: an item was dropped in the cycle before, because of Drop Mode or of a
+        rule that it broke. What had a Control Error counts as none: nobody knows what it was.
     """
 
     def __init__(self, config: UPLIConfig, ports: int):
@@ -57,6 +59,7 @@ class Originator(Agent):
             data_drops.eq(orig_data.valid & dropping),
             req.accept.eq(sends["req"] | req_drops),
             orig_data.accept.eq(sends["orig_data"] | data_drops),
+            self._drops["req"].eq(req_drops),
         ]
         with m.If(sends["orig_data"]):
             m.d.sync += to_come.eq(Mux(bursting, to_come - 1, req.due.num_beats))
@@ -100,6 +103,7 @@ class Originator(Agent):
             rd_rsp.fill.eq(burst.fill),
             rd_rsp.void.eq(here["rd_rsp"] & rd_rsp.room[0] & ~rd_rsp.take & ~rd_rsp.fill),
             rd_rsp.credit.eq(here["rd_rsp"]),
+            self._drops["rd_rsp"].eq((burst.start & ~burst.begins) | (single & ~rd_rsp.take)),
             rd_rsp.due_offset.eq(burst.due_offset),
             rd_rsp.due_last.eq(burst.due_last),
             protocol.rd_rsp.eq(
@@ -111,5 +115,6 @@ class Originator(Agent):
         m.d.comb += [
             wr_rsp.take.eq(here["wr_rsp"] & wr_rsp.room[0] & ~self.drop),
             wr_rsp.void.eq(here["wr_rsp"] & wr_rsp.room[0] & self.drop),
+            self._drops["wr_rsp"].eq(here["wr_rsp"] & ~wr_rsp.take),
             protocol.wr_rsp.eq(calendars["wr_rsp"].error | (here["wr_rsp"] & ~wr_rsp.room[0])),
         ]

@@ -117,6 +117,7 @@ async def inject(bench, ctx, end, point):
     ctx.set(end.link.config.inject, 0)
 
 
+@pytest.mark.req("SW-080")
 def test_errors_of_the_wire_cost_a_replay_and_no_flit():
     async def story(bench, ctx):
         a, b = bench.ends
@@ -180,7 +181,7 @@ def test_an_idle_partner_has_nothing_to_replay():
     Bench(latency=5).run(story)
 
 
-@pytest.mark.req("DL-179", "DL-182", "DL-177")
+@pytest.mark.req("DL-179", "DL-182", "DL-177", "SW-080")
 @pytest.mark.parametrize("point", [InjectionPoint.EGRESS_DATA, InjectionPoint.EGRESS_CONTROL])
 def test_egress_containment(point):
     """The DL flit with the bad TL flit has all CRC bits inverted, no DL flit follows, and the link starts anew."""

@@ -90,7 +90,7 @@ def test_every_byte_and_every_tag_matches(mixed):
     assert sum(link["replays"] for link in run.summary["links"]) > 0
 
 
-@pytest.mark.req("TL-046", "TL-047", "TL-048", "TL-049", "TL-050", "TL-052", "SW-069")
+@pytest.mark.req("TL-046", "TL-047", "TL-048", "TL-049", "TL-050", "TL-052", "SW-069", "SW-073", "SW-074", "SW-075")
 @pytest.mark.parametrize("kind", ["requests", "responses"])
 def test_tags_cross_the_switch_with_what_they_belong_to(mixed, received, kind):
     setting, run = mixed

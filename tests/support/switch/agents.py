@@ -1,6 +1,6 @@
 """A station of a switch that is only its UPLI agents, for tests of what is around it."""
 
-from amaranth.hdl import Module
+from amaranth.hdl import Cat, Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -17,14 +17,15 @@ class Agents(wiring.Component):
     """A station that is only its two UPLI agents: ``link_…`` of each port are beats that come over its link.
 
     ``into_link`` tells of beats that go there, a bit per channel and port, ports of a channel side by side; ``flip``
-    upsets the parity of a Request on its way to the core.
+    upsets the parity of a Request on its way to the core. ``met`` tells which errors the agents have met, Data and
+    Control of the Completer, then those of the Originator.
     """
 
     def __init__(self, config):
         members = dict(Station(config).signature.members)
         links = {f"link_{channel}": In(beat_stream(channel)).array(config.ports) for channel in CHANNEL_LAYOUTS}
         self.config = config
-        super().__init__({**members, **links, "into_link": Out(4 * config.ports), "flip": In(1)})
+        super().__init__({**members, **links, "into_link": Out(4 * config.ports), "flip": In(1), "met": Out(4)})
 
     def elaborate(self, platform):
         m = Module()
@@ -39,6 +40,9 @@ class Agents(wiring.Component):
             originator.slot.eq(calendar.slot),
             completer.slot.eq(calendar.slot),
             self.upli_originator.req.parity.eq(originator.upli.req.parity ^ self.flip),
+            self.met.eq(
+                Cat(completer.data_error, completer.control_error, originator.data_error, originator.control_error)
+            ),
         ]
         for place, channel in enumerate(CHANNEL_LAYOUTS):
             sends, takes = (originator, completer) if channel in ("req", "orig_data") else (completer, originator)

@@ -19,12 +19,24 @@ class CoreBench:
     """A core of ``stations`` x ``ports``, sources and sinks on all its ports, and what the sinks shall receive.
 
     ``routes[station][id]`` is ``(deny, egress)``; an ID without a route is denied. The tables have ``entries``.
-    ``simulated`` is ``dut``, or stands for it.
+    ``simulated`` is ``dut``, or stands for it. ``around`` makes ``dut`` of the core, with its members and more.
     """
 
-    def __init__(self, stations, ports, *, routes, seed=0, source_rate=1.0, sink_rate=1.0, depths=SMALL, entries=16):
+    def __init__(
+        self,
+        stations,
+        ports,
+        *,
+        routes,
+        seed=0,
+        source_rate=1.0,
+        sink_rate=1.0,
+        depths=SMALL,
+        entries=16,
+        around=lambda core: core,
+    ):
         config = SwitchConfig(stations=stations, route_entries=entries, station=StationConfig(ports=ports))
-        self.dut = self.simulated = SwitchCore(config, voq_depth=depths)
+        self.dut = self.simulated = around(SwitchCore(config, voq_depth=depths))
         self.ports_per_station = ports
         self.count = stations * ports
         self.routes = routes

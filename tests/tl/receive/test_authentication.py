@@ -22,7 +22,7 @@ pytestmark = RECEIVE
 UNTAGGED = SMALL.replace(authentication=False)
 
 
-@pytest.mark.req("TL-046", "TL-047", "TL-048", "TL-049", "TL-051", "TL-053", "TL-213", "TL-104")
+@pytest.mark.req("TL-046", "TL-047", "TL-048", "TL-049", "TL-051", "TL-053", "TL-213", "TL-104", "SW-073", "SW-074")
 @pytest.mark.parametrize("consumer", ["free", "agent", "random"])
 def test_random_traffic_with_tags(consumer):
     traffic = Traffic(SMALL, f"tags {consumer}", idle=0.1, authentication=True)

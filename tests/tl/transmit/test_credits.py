@@ -82,7 +82,7 @@ def test_a_stalled_kind_does_not_block_the_others(stalled):
     assert arrived == {kind: 0 if kind == stalled else 8 for kind in arrived}
 
 
-@pytest.mark.req("TL-215", "TL-163")
+@pytest.mark.req("TL-215", "TL-163", "SW-042")
 def test_nothing_starves_under_load():
     """Saturated with all kinds: every Control half-flit moves a Request, Responses and FC wait for three at most."""
     rng = random.Random(14)

@@ -31,6 +31,7 @@ class CoreRegisterBlock(wiring.Component):
     ingress_control, ingress_status, ingress_clear, ingress_dropping : the core's Completer before the station.
     egress_control, egress_status, egress_clear, egress_dropping : the core's Originator before the station.
     deny : ``DenyStatusSignature`` of each ingress port.
+    link_up : a bit for each port, its link is up.
     """
 
     def __init__(self, ports: int, counter_bits: int):
@@ -50,6 +51,7 @@ class CoreRegisterBlock(wiring.Component):
                 "pending": Out(self.registers.event_bits),
                 **agents,
                 "deny": In(DenyStatusSignature(counter_bits)).array(ports),
+                "link_up": In(ports),
             }
         )
 
@@ -60,6 +62,13 @@ class CoreRegisterBlock(wiring.Component):
         m.d.comb += [block.here.eq(1), self.pending.eq(block.pending)]
         for agent in AGENTS:
             self._bind_agent(m, agent)
+        was_up = Signal.like(self.link_up)
+        m.d.sync += was_up.eq(self.link_up)
+        for port in range(len(was_up)):
+            m.d.comb += [
+                getattr(block.link_events, f"up_{port}").eq(self.link_up[port] & ~was_up[port]),
+                getattr(block.link_events, f"down_{port}").eq(~self.link_up[port] & was_up[port]),
+            ]
         for port, log in enumerate(self.deny):
             count, last, clear = (getattr(block, f"{n}_{port}") for n in ("denied", "last_denied", "deny_clear"))
             counted = Signal(name=f"counted_{port}")

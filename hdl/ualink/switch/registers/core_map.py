@@ -30,6 +30,7 @@ def core_registers(ports: int, counter_bits: int) -> RegisterMap:
             _capabilities(ports),
             *(register for n, (agent, doc) in enumerate(AGENTS.items(), 1) for register in _agent(n, agent, doc)),
             Register("denied_events", 0x30, denied, "Items that entered by a port and were dropped because of Deny."),
+            Register("link_events", 0x34, _links(ports), "Changes of the links (§8.5); their states are in dl_0 …."),
             *(register for port in range(ports) for register in _port(port, counter_bits)),
         ),
         "The switch core at one station (UALink_200 §10.7, §10.8, §3.1.4).",
@@ -46,6 +47,14 @@ def _capabilities(ports: int) -> Register:
             Field("strict_ordering", "16", Access.CONSTANT, 1, "All ports have Strict Ordering, always (§10.6)."),
         ),
         "What was built.",
+    )
+
+
+def _links(ports: int) -> tuple[Field, ...]:
+    return tuple(
+        Field(f"{name}_{port}", str(4 * place + port), Access.W1C, 0, f"The link of port {port} {doc}")
+        for place, (name, doc) in enumerate((("up", "came up."), ("down", "was up, and is no more.")))
+        for port in range(ports)
     )
 
 

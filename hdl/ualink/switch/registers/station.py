@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 from typing import Any
 
-from amaranth.hdl import Module
+from amaranth.hdl import Cat, Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -11,13 +11,18 @@ from ualink.config import SwitchConfig
 from ualink.csr.interrupts import Interrupts
 from ualink.csr.named_windows import NamedWindows
 from ualink.csr.table import RegisterMap
+from ualink.dl.interface import LinkState
 from ualink.lib.forward import forward_member
 from ualink.station import AgentControlSignature, AgentStatusSignature
 from ualink.station_registers import StationRegisters
 from ualink.switch.deny_log import COUNTER_BITS
+from ualink.switch.flow import FlowSignature
+from ualink.switch.queue_depths import QueueDepths
 
 from .core_block import CoreRegisterBlock
 from .core_map import AGENTS
+from .flow_block import FlowRegisterBlock
+from .injection_block import InjectionRegisterBlock
 
 __all__ = ["StationWindows"]
 
@@ -36,8 +41,8 @@ _OF_PORTS = (
 class StationWindows(wiring.Component):
     """What firmware sets and sees of a ``Switch`` at one of its stations.
 
-    Windows follow one another: ``interrupts``, those of ``StationRegisters``, and ``core``. All stations of a switch
-    have the same.
+    Windows follow one another: ``interrupts``, those of ``StationRegisters``, ``core``, ``flow_0`` … of each port, and
+    ``injection`` where ``config.injection``. All stations of a switch have the same.
 
     Parameters
     ----------
@@ -61,11 +66,25 @@ class StationWindows(wiring.Component):
         self._blocks = {**self._station.blocks, "core": self._core}
         events = tuple((name, block.registers) for name, block in self._blocks.items())
         self._interrupts = Interrupts(events)
-        self.maps: tuple[tuple[str, RegisterMap], ...] = (("interrupts", self._interrupts.registers), *events)
+        # These have no events.
+        depths = QueueDepths.of_credits(config.station.upli)
+        self._flows = [FlowRegisterBlock(depths) for _ in range(config.station.ports)]
+        self._quiet: dict[str, Any] = {f"flow_{port}": block for port, block in enumerate(self._flows)}
+        if config.injection:
+            self._quiet["injection"] = InjectionRegisterBlock(config.station.ports)
+        self.maps: tuple[tuple[str, RegisterMap], ...] = (
+            ("interrupts", self._interrupts.registers),
+            *events,
+            *((name, block.registers) for name, block in self._quiet.items()),
+        )
         bits = max(table.address_bits for _, table in self.maps)
         self._windows = NamedWindows(bits, self.maps)
         below = _station_members(self._station.blocks, config.station.ports)
-        core = {name: self._core.signature.members[name] for name in CORE_MEMBERS}
+        self._members: dict[str, Any] = dict.fromkeys(CORE_MEMBERS, self._core)
+        if config.injection:
+            self._members["injection"] = self._quiet["injection"]
+        core = {name: block.signature.members[name] for name, block in self._members.items()}
+        core["flow"] = In(FlowSignature(depths)).array(config.station.ports)
         self.parts = (*below, *core)
         super().__init__({"bus": self._windows.signature.members["bus"], "irq": Out(1), **below, **core})
 
@@ -78,8 +97,14 @@ class StationWindows(wiring.Component):
         # As the blocks see it, this is the station.
         inside: Any = SimpleNamespace(**{name: _inside(getattr(self, name)) for name in self.parts})
         self._station.bind(m, inside)
-        for name in CORE_MEMBERS:
-            forward_member(m, self._core, name, getattr(self, name))
+        for name, block in self._quiet.items():
+            m.submodules[f"{name}_registers"] = block
+            connect(m, getattr(windows.windows, name), block.bus)
+        for name, block in self._members.items():
+            forward_member(m, block, name, getattr(self, name))
+        m.d.comb += self._core.link_up.eq(Cat(status.link_state == LinkState.UP for status in self.dl_status))
+        for block, flow in zip(self._flows, self.flow):
+            connect(m, flipped(flow), block.flow)
         connect(m, windows.windows.interrupts, interrupts.bus)
         m.d.comb += self.irq.eq(interrupts.irq)
         for name, block in self._blocks.items():

@@ -158,6 +158,14 @@ class SwitchFirmware:
         for station in self.stations:
             await station.clear_denied()
 
+    async def flows(self) -> dict[tuple[int, int], dict[str, int]]:
+        """What went through the ports of the core, by station and port, as of ``SwitchStationFirmware.flow`` (§8.5)."""
+        return {
+            (number, port): await station.flow(port)
+            for number, station in enumerate(self.stations)
+            for port in station.ports
+        }
+
     async def counters(self) -> dict[int, dict[str, dict[str, int]]]:
         """The counters of each data link, by station; all of one link at one and the same moment."""
         return {number: await station.counters() for number, station in enumerate(self.stations)}

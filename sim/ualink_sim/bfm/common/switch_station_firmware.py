@@ -1,6 +1,6 @@
 """Firmware of one station of a switch in cocotb: what ``StationFirmware`` does, and the core before the station."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from .station_firmware import StationFirmware
@@ -55,6 +55,28 @@ class SwitchStationFirmware(StationFirmware):
         for port in self._chosen(ports):
             await self.windows["core"].write("denied_events", **{f"port_{port}": 1})
             await self.windows["core"].write(f"deny_clear_{port}", start=1)
+
+    async def flow(self, port: int) -> dict[str, int]:
+        """What went through ``port`` of the core since reset (§8.5): counts such as "req_accepted", high-water marks
+        such as "req_high_water.items"."""
+        window = self.windows[f"flow_{port}"]
+        found = {}
+        for name, register in window.table.registers.items():
+            for field, value in (await window.read_fields(name)).items() if name != "capabilities" else ():
+                found[name if len(register.fields) == 1 and field == "count" else f"{name}.{field}"] = value
+        return found
+
+    async def inject(
+        self, item: Mapping[str, Mapping[str, int]], kind: str, towards: str = "core", *, port: int = 0, error: int = 0
+    ) -> None:
+        """Inject ``item`` at ``port`` and wait until it has gone (§10.9.1): fields by register of the window
+        "injection"; a "request", "read_response" or "write_response" towards the "core" or the "link"."""
+        window = self.windows["injection"]
+        for register, fields in item.items():
+            await window.write(register, **fields)
+        kinds, ways = (window.table.field("inject", field).values for field in ("kind", "towards"))
+        await window.write("inject", start=1, kind=kinds[kind], towards=ways[towards], port=port, error=error)
+        await self._wait("injection", "inject", start=0)
 
     async def set_accelerator(self, port: int, id: int | None) -> None:
         """Note the ID of the accelerator at ``port``; None: it is not known."""
