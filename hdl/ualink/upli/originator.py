@@ -5,7 +5,6 @@ from amaranth.hdl import Mux, Signal
 from ualink.config import UPLIConfig
 from ualink.upli.agent import Agent
 from ualink.upli.burst import BurstCheck
-from ualink.upli.calendar import CalendarCheck
 
 __all__ = ["Originator"]
 
@@ -22,6 +21,10 @@ class Originator(Agent):
     Once a Request with data and its first beat have both been taken, the other beats are offered from the next cycle
     on, without a gap from slot to slot of the port.
 
+    Parameters
+    ----------
+    config, ports, choosable : as of ``Agent``.
+
     Attributes
     ----------
     upli : the interface.
@@ -37,8 +40,8 @@ class Originator(Agent):
     data_event, control_event, protocol_event : 1 bit each, in the cycle after every such error, whatever is kept.
     """
 
-    def __init__(self, config: UPLIConfig, ports: int):
-        super().__init__(config, ports, own="orig", peer="comp", sends=("req", "orig_data"))
+    def __init__(self, config: UPLIConfig, ports: int, *, choosable: bool = False):
+        super().__init__(config, ports, own="orig", sends=("req", "orig_data"), choosable=choosable)
 
     def _accept(self, m, departures, sends, available, to_come, to_drop):
         req, orig_data = departures["req"], departures["orig_data"]
@@ -69,7 +72,7 @@ class Originator(Agent):
         # Each response channel has a phase of its own.
         calendars, here = {}, {}
         for name, receiver in receivers.items():
-            m.submodules[f"{name}_calendar"] = calendar = CalendarCheck(self.ports)
+            calendar = self._calendar(m, f"{name}_calendar")
             calendars[name], here[name] = calendar, Signal(name=f"{name}_here")
             m.d.comb += [
                 calendar.vld.eq(receiver.good),
