@@ -75,8 +75,8 @@ class Station(wiring.Component):
 
     With ``config.choosable_ports`` it is a station of one, two or four ports, cycle by cycle, as ``number_of_ports``
     says. Another number is in force from the cycle after one with ``restart`` on, in which the whole station is reset,
-    and whoever stands before it at UPLI has to be; status of one port is then as late as that of several. The members
-    marked (**) exist only then.
+    and whoever stands before it at UPLI has to be; status of one port is then as late as that of several. Only then
+    are there the last four members below.
 
     With ``config.separate_upli_clock`` UPLI and TL are in a clock domain of their own, "upli", behind which
     ``SeparateLinks`` stands; the members marked (*) exist only then. With ``config.phy`` the station has a
@@ -99,11 +99,11 @@ class Station(wiring.Component):
         Protocol Error at either puts all ports into TL Drop Mode (UALink_200 §3.1.3), whatever is shown already; so
         does a link that goes down at an accelerator, at a switch its own port only (UALink_200 §3.1.4). At an
         accelerator the local Originator is sent a Write Response with status ISOLATE then.
-    number_of_ports : (**) ``PortsSignature``, which firmware sets.
-    used : (**) as of ``ports_used``: the ports of which there are cycles.
-    restart : (**) 1 bit: the number of ports changes at the end of this cycle.
-    upli_moves : (**) 1 bit: he who stands before the station at UPLI has a beat for it, or one of it.
     upli_reset, overflow, upli_clock_… : (*) as of ``SeparateLinks``.
+    number_of_ports : how many links the four lanes make up, as firmware chooses.
+    used : ports of which there are cycles, one-hot: bit n for 1 << n of them, from port 0 on.
+    restart : the number of ports changes at the end of this cycle.
+    upli_moves : he who stands before the station at UPLI has a beat for it, or one of it: the number does not change.
     """
 
     def __init__(self, config: StationConfig):

@@ -9,12 +9,20 @@ from ualink.config.phy import PhyConfig
 from ualink.config.tl import TLConfig
 from ualink.config.upli import UPLIConfig
 
-__all__ = ["CHOOSABLE_RATES", "LARGEST_BANDWIDTH", "StationConfig"]
+__all__ = ["CHOOSABLE_RATES", "LARGEST_BANDWIDTH", "SHAREABLE", "StationConfig", "is_shareable"]
 
 LARGEST_BANDWIDTH = 800
 """Gb/s of a station, all ports together (UALink_200 §1.1)."""
 CHOOSABLE_RATES = (400, 800)
 """Gb/s of the four lanes of a station together where they are one port or several (UALink_200 §7.1)."""
+
+SHAREABLE = "with choosable_ports it must be a multiple of 4, and 12 or more"
+"""What a TxReplay is that is shared out at run time: ``is_shareable``."""
+
+
+def is_shareable(dl: DLConfig) -> bool:
+    """Whether a quarter of the TxReplay of ``dl`` is flits enough for one of four ports."""
+    return dl.replay_depth % 4 == 0 and dl.replay_depth >= 12
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,11 +62,8 @@ class StationConfig(Config):
             raise ConfigError(f"station.ports is {self.ports}; it must be 4 with choosable_ports")
         if self.separate_upli_clock:
             raise ConfigError("station.choosable_ports and separate_upli_clock are both set; one of them can be")
-        if self.dl.replay_depth < 12 or self.dl.replay_depth % 4:
-            raise ConfigError(
-                f"dl.replay_depth is {self.dl.replay_depth}; with choosable_ports it must be a multiple of 4, and 12 "
-                "or more"
-            )
+        if not is_shareable(self.dl):
+            raise ConfigError(f"dl.replay_depth is {self.dl.replay_depth}; {SHAREABLE}")
         if self.phy is not None and (self.phy.rates or self.phy.rate not in CHOOSABLE_RATES):
             raise ConfigError(
                 f"phy.rate of one port is {self.phy.rates or self.phy.rate}; with choosable_ports it must be "

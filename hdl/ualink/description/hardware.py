@@ -16,6 +16,7 @@ from ualink.config import (
     TLConfig,
     UPLIConfig,
 )
+from ualink.config.station import SHAREABLE, is_shareable
 from ualink.wording import shown
 
 from .presets import PRESET_NAMES, over_preset
@@ -101,8 +102,13 @@ def read_hardware(
     said_preset = asked.choice("preset", PRESET_NAMES[0], PRESET_NAMES)
     root = over_preset(root, said_preset if preset is None else preset)
     pod, upli, tl, dl, switch = (root.table(name) for name in ("pod", "upli", "tl", "dl", "switch"))
-    pod.known("accelerators", "bifurcation", "clock_mhz", "preset", "separate_upli_clock")
-    bifurcation = pod.choice("bifurcation", "x4", tuple(BIFURCATIONS))
+    pod.known("accelerators", "bifurcation", "choosable_ports", "clock_mhz", "preset", "separate_upli_clock")
+    choosable, separate = pod.boolean("choosable_ports", False), pod.boolean("separate_upli_clock", False)
+    bifurcation = pod.choice("bifurcation", "4x1" if choosable else "x4", tuple(BIFURCATIONS))
+    if choosable and bifurcation != "4x1":
+        raise pod.fail("bifurcation", f"is {shown(bifurcation)}; with choosable_ports it is '4x1', until it is chosen")
+    if choosable and separate:
+        raise pod.fail("choosable_ports", "is true, and separate_upli_clock too; one of them can be")
     said = BIFURCATIONS[bifurcation]
     accelerators = None
     if "accelerators" in pod.values:
@@ -112,13 +118,15 @@ def read_hardware(
             raise pod.fail("accelerators", reason)
     station = StationConfig(
         ports=said if ports is None else ports,
+        choosable_ports=choosable,
         upli=upli.config(UPLIConfig, {}),
         tl=_tl(tl, accelerators),
-        dl=_dl(dl, said, accelerators),
-        phy=_phy(root.table("phy"), said if ports is None else ports),
+        dl=_dl(dl, said, accelerators, choosable=choosable),
+        # With a choice it is the rate of one port.
+        phy=_phy(root.table("phy"), 1 if choosable else said if ports is None else ports),
     )
     built = _switch(switch, station, accelerators, stations)
-    own = station.replace(separate_upli_clock=pod.boolean("separate_upli_clock", False))
+    own = station.replace(separate_upli_clock=separate)
     return Hardware(
         accelerators=accelerators,
         station=own,
@@ -158,13 +166,15 @@ def _tl(table: Table, accelerators: int | None) -> TLConfig:
     return config
 
 
-def _dl(table: Table, ports: int, accelerators: int | None) -> DLConfig:
+def _dl(table: Table, ports: int, accelerators: int | None, *, choosable: bool) -> DLConfig:
     config: DLConfig = table.config(DLConfig, {})
     if accelerators is not None and config.cycles_per_beat != 1:
         reason = f"is {config.cycles_per_beat}; links of a pod have a beat in every cycle: 1"
         raise table.fail("cycles_per_beat", reason)
     if config.replay_depth < 2 * ports:
         raise table.fail("replay_depth", f"is {config.replay_depth}; {ports} ports need two flits each")
+    if choosable and not is_shareable(config):
+        raise table.fail("replay_depth", f"is {config.replay_depth}; {SHAREABLE}")
     return config
 
 
@@ -216,6 +226,8 @@ def _switch(table: Table, station: StationConfig, accelerators: int | None, stat
 
 def check_simulated(root: Table, hardware: Hardware) -> None:
     """Complain about hardware that no pod is simulated of."""
+    if hardware.station.choosable_ports:
+        raise root.table("pod").fail("choosable_ports", "is true; a simulated pod has the ports of its bifurcation")
     if hardware.station.separate_upli_clock:
         raise root.table("pod").fail("separate_upli_clock", "is true; a simulated pod has one clock")
     if hardware.station.tl.device == "switch":

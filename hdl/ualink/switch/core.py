@@ -11,7 +11,7 @@ from ualink.config import SwitchConfig, UPLIConfig
 from ualink.switch.deny_log import COUNTER_BITS, DenyLog, DenyStatusSignature
 from ualink.switch.request_plane import RequestPlane
 from ualink.switch.response_plane import ResponsePlane
-from ualink.switch.route_table import RouteConfigSignature, RouteTable
+from ualink.switch.route_table import RouteConfigSignature, RouteTable, chosen_members
 from ualink.switch.transfer import MAX_BEATS
 from ualink.upli.channels import beat_stream
 
@@ -68,6 +68,10 @@ class SwitchCore(wiring.Component):
     route_station : the table that ``route`` accesses; ``route.read_data`` belongs to that of the cycle before.
     route : ``RouteConfigSignature``; after reset all tables deny everything, until ``ready`` and until written.
     deny : ``DenyStatusSignature`` of each ingress port.
+    used : (*) of each station, as of ``ports_used``.
+    denied_station : (*) a bit of each station: what is routed there is denied.
+
+    Those marked (*) exist only where ``config.station`` has ``choosable_ports``.
     """
 
     def __init__(
@@ -85,6 +89,7 @@ class SwitchCore(wiring.Component):
                 "route_station": In(range(config.stations)),
                 "route": In(RouteConfigSignature(config.stations)),
                 "deny": Out(DenyStatusSignature(deny_counter_bits)).array(self.ports),
+                **chosen_members(config),
             }
         )
 
@@ -97,6 +102,9 @@ class SwitchCore(wiring.Component):
         tables = [RouteTable(self.config) for _ in range(self.config.stations)]
         for station, table in enumerate(tables):
             m.submodules[f"route_table_{station}"] = table
+            for name in chosen_members(self.config):
+                for mine, its in zip(getattr(self, name), getattr(table, name)):
+                    m.d.comb += its.eq(mine)
 
         for n in range(self.ports):
             station, port = divmod(n, self.config.station.ports)

@@ -1,6 +1,6 @@
 """A UALink switch: stations around a core (UALink_200 §10)."""
 
-from amaranth.hdl import Module
+from amaranth.hdl import Cat, Module, ResetInserter
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -14,6 +14,9 @@ from ualink.upli.originator import Originator
 
 __all__ = ["Switch"]
 
+OF_STATIONS = ("in_", "out_", "used", "denied_station")
+"""Beginnings of the names of what the core shares with the stations alone."""
+OPTIONAL_MEMBERS = ("rs_status", "rs_rate", "number_of_ports", "used")
 AGENT_MEMBERS = tuple(f"{side}_{what}" for side in ("completer", "originator") for what in ("control", "status"))
 
 
@@ -36,6 +39,9 @@ class Switch(wiring.Component):
         what is to go, of all ports, until ``ingress_clear``. A link that goes down does nothing here.
     egress_control, egress_status, egress_clear, egress_dropping : the core's Originator before each station.
     route_station, route, deny : as of ``SwitchCore``.
+    number_of_ports, used : as of ``Station``, one each per station; only where the number of ports is chosen. The
+        agents before a station follow it. While another number is pending and its links are down, what is routed to it
+        is denied.
     """
 
     def __init__(self, config: SwitchConfig, make_station=Station):
@@ -44,8 +50,8 @@ class Switch(wiring.Component):
         self._core = SwitchCore(config)
         members = self._stations[0].signature.members
         self._below = "rs" if config.station.phy is None else "pcs"
-        shown = (*PORT_MEMBERS, *AGENT_MEMBERS, *(name for name in ("rs_status", "rs_rate") if name in members))
-        self._core_members = [name for name in self._core.signature.members if not name.startswith(("in_", "out_"))]
+        shown = (*PORT_MEMBERS, *AGENT_MEMBERS, *(name for name in OPTIONAL_MEMBERS if name in members))
+        self._core_members = [name for name in self._core.signature.members if not name.startswith(OF_STATIONS)]
         super().__init__(
             {
                 self._below: members[self._below].array(config.stations),
@@ -69,13 +75,16 @@ class Switch(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.core = core = self._core
-        ports = self.config.station.ports
+        ports, choosable = self.config.station.ports, self.config.station.choosable_ports
         for number, station in enumerate(self._stations):
             m.submodules[f"station{number}"] = station
-            ingress = Completer(self.config.station.upli, ports)
-            egress = Originator(self.config.station.upli, ports)
-            m.submodules[f"ingress{number}"] = ingress
-            m.submodules[f"egress{number}"] = egress
+            ingress = Completer(self.config.station.upli, ports, choosable=choosable)
+            egress = Originator(self.config.station.upli, ports, choosable=choosable)
+            for side, agent in (("ingress", ingress), ("egress", egress)):
+                restarts = ResetInserter(station.restart) if choosable else lambda agent: agent
+                m.submodules[f"{side}{number}"] = restarts(agent)
+            if choosable:
+                self._choose(m, number, station, (ingress, egress))
             for side, agent in (("ingress", ingress), ("egress", egress)):
                 self._watch(m, side, number, agent)
             connect(m, station.upli_originator, ingress.upli)
@@ -101,6 +110,21 @@ class Switch(wiring.Component):
         for name in self._core_members:
             forward_member(m, core, name, getattr(self, name))
         return m
+
+    def _choose(self, m, number, station, agents):
+        """The agents before ``station`` have as many ports as it, and are empty when their number changes."""
+        core, ports = self._core, self.config.station.ports
+        places = range(number * ports, (number + 1) * ports)
+        comes = [
+            getattr(core, f"out_{name}")[n].valid for n in places for name in ("req", "orig_data", "rd_rsp", "wr_rsp")
+        ]
+        choice = station.number_of_ports
+        m.d.comb += [
+            *(agent.used.eq(station.used) for agent in agents),
+            station.upli_moves.eq(Cat(comes, (agent.moves for agent in agents)).any()),
+            core.used[number].eq(station.used),
+            core.denied_station[number].eq(choice.pending & choice.links_down),
+        ]
 
     def _watch(self, m, side, number, agent):
         """Drop Mode of a core agent, and what firmware tells and sees of it."""
