@@ -4,7 +4,7 @@ import pytest
 
 import ualink.dl.links
 import ualink.station
-from support.bfm.bifurcation import CONFIG, NoLayer, UpLink
+from support.bfm.bifurcation import CONFIG, DropLayer, UpLink
 from ualink.controller import Controller
 from ualink.emit.verilog import to_verilog
 from ualink_sim.simulator import build
@@ -20,7 +20,7 @@ def run(tmp_path_factory):
     """Runs a test of the bench."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ualink.dl.links, "DataLink", UpLink)
-        patch.setattr(ualink.station, "TransactionLayer", NoLayer)
+        patch.setattr(ualink.station, "TransactionLayer", DropLayer)
         controller = Controller(CONFIG)
         model = build({"controller.v": to_verilog(controller, "controller")}, "controller")
     table = tmp_path_factory.mktemp("bifurcation") / "controller.json"

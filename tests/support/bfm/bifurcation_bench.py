@@ -48,6 +48,8 @@ async def one_two_and_four(dut):
     for ports, number in ((1, ONE_X4), (2, TWO_X2), (4, FOUR_X1)):
         for link in firmware.dl:
             await link.bus.write("link_control", enable=1)
+        await ClockCycles(dut.clk, 12)
+        assert [await link.bus.read("link_status", "online") for link in firmware.dl] == [1] * len(firmware.dl)
         await firmware.bifurcate(ports)
         assert firmware.ports == range(ports) and len(firmware.dl) == ports
         assert int(dut.used.value) == ports
@@ -62,14 +64,18 @@ async def one_two_and_four(dut):
 
 @cocotb.test()
 async def not_while_a_link_is_up(dut):
-    """That of port 2 alone holds it up; it is in force by itself once the link is down."""
+    """That of port 2 alone holds it up, though it is not to come up again; it is in force by itself once it is down."""
     firmware = await begin(dut)
     await firmware.dl[2].bus.write("link_control", enable=1)
     await firmware.windows["station"].write("number_of_ports", wanted=ONE_X4)
     await ClockCycles(dut.clk, 300)
     assert await choice(firmware) == {"wanted": ONE_X4, "in_force": FOUR_X1, "pending": 1, "links_down": 0}
     await firmware.take_down()
-    await ClockCycles(dut.clk, 100)
+    await ClockCycles(dut.clk, 300)
+    assert (await choice(firmware))["pending"]
+    await firmware.enter_drop_mode([2])
+    await firmware.windows["tl_2"].write("clear_drop", start=1)
+    await ClockCycles(dut.clk, 120)
     assert await choice(firmware) == {"wanted": ONE_X4, "in_force": ONE_X4, "pending": 0, "links_down": 1}
 
 

@@ -67,7 +67,7 @@ class Beside:
             elif path[-1] in ("valid", "ready"):
                 self._extra.append(path)
                 something.append(value)
-        assert not [path for path in there if path not in here]
+        assert not [path for path, (flow, _) in there.items() if flow is not In and path not in here]
         self._differs, self._something = Signal(len(differs)), Signal(max(1, len(something)))
         for bits, values in ((self._differs, differs), (self._something, something)):
             m.d.comb += [bits[n].eq(value) for n, value in enumerate(values)]

@@ -82,13 +82,20 @@ class StationFirmware:
             await self.windows[f"dl_{port}"].write("link_control", enable=0)
 
     async def bifurcate(self, ports: int) -> None:
-        """Use 1, 2 or 4 ports from now on (§10.2): take all links down, choose, and wait until that is in force.
+        """Use 1, 2 or 4 ports from now on (§2.5, §10.2): take all links down by way of Drop Mode, choose, and wait
+        until that is in force. Traffic is to have ended: what is under way is dropped. No link is enabled then.
 
-        KeyError: the station was built for one number of ports. He who stands before it at UPLI has to take what is on
-        its way; else FirmwareTimeout.
+        KeyError: the station was built for one number of ports. Whoever stands before it at UPLI has to take what it
+        has for him; else FirmwareTimeout.
         """
         station = self.windows["station"]
         await self.take_down()
+        online = await self._online(self.ports)
+        await self.enter_drop_mode(online)
+        for port in online:
+            # A link that was up while its port dropped goes down when Drop Mode is cleared.
+            await self.windows[f"tl_{port}"].write("clear_drop", start=1)
+        await self.wait_for_link_down()
         await station.write("number_of_ports", wanted=ports >> 1)
         await self._wait("station", "number_of_ports", pending=0)
         self._use(ports)
