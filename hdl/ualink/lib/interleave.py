@@ -14,7 +14,7 @@ from amaranth.hdl._mem import MemoryData, MemoryInstance
 from amaranth.hdl._xfrm import FragmentTransformer, LHSMaskCollector
 from amaranth.utils import ceil_log2
 
-from ualink.checks import check_choice
+from ualink.checks import ConfigError, check_choice
 from ualink.lib.memory_marks import NEVER_MEET, SHARED_OUT
 from ualink.lib.select import select_one
 
@@ -39,7 +39,9 @@ class Interleaver(FragmentTransformer):
     """
 
     def __init__(self, contexts: int, context: Value, domain: str = "sync", *, used: Value | None = None):
-        check_choice("contexts", contexts, (1, 2, 4) if used is None else (4,))
+        check_choice("contexts", contexts, (1, 2, 4))
+        if used is not None and contexts != 4:
+            raise ConfigError(f"contexts is {contexts}; it must be 4 for any number of them to be used")
         self._contexts = contexts
         self._context = context[: ceil_log2(contexts)]
         self._used = used
@@ -132,14 +134,14 @@ class Interleaver(FragmentTransformer):
     def _row(self, instance, port):
         depth = instance._data.depth
         if self._used is not None and SHARED_OUT.keys() <= instance._attrs.keys():
-            return self._shared_row(depth, port)
+            return self._shared_row(self._used, depth, port)
         if depth == 1 << ceil_log2(depth):
             return Cat(port._addr, self._context)
         return (port._addr + self._context * depth)[: ceil_log2(depth * self._contexts)]
 
-    def _shared_row(self, depth, port):
+    def _shared_row(self, used, depth, port):
         """The row of the half or the quarter that the context has."""
-        first = select_one(self._used[1:], (self._context[0] * (depth // 2), self._context * (depth // 4)))
+        first = select_one(used[1:], (self._context[0] * (depth // 2), self._context * (depth // 4)))
         return (port._addr + first)[: ceil_log2(depth)]
 
     def _may_read_late(self, instance, port):

@@ -90,10 +90,9 @@ class StationFirmware:
         """
         station = self.windows["station"]
         await self.take_down()
-        online = await self._online(self.ports)
-        await self.enter_drop_mode(online)
-        for port in online:
-            # A link that was up while its port dropped goes down when Drop Mode is cleared.
+        # What waits for a link is dropped; a link that was up meanwhile goes down when Drop Mode is cleared.
+        await self.enter_drop_mode()
+        for port in self.ports:
             await self.windows[f"tl_{port}"].write("clear_drop", start=1)
         await self.wait_for_link_down()
         await station.write("number_of_ports", wanted=ports >> 1)
