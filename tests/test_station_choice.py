@@ -111,6 +111,7 @@ def test_a_choice_waits_until_links_are_down_and_nothing_moves():
         ({"dl": DLConfig(replay_depth=8)}, r"dl\.replay_depth is 8; .* multiple of 4, and 12 or more"),
         ({"dl": DLConfig(replay_depth=30)}, r"dl\.replay_depth is 30; .* multiple of 4, and 12 or more"),
         ({"phy": PhyConfig(rate=200)}, r"phy\.rate of one port is 200; .* 400 or 800"),
+        ({"phy": PhyConfig(rate=800, marker_interval=8192)}, r"phy\.marker_interval is 8192; .* from 4 to 4096"),
         ({"phy": PhyConfig(rates=(400, 400))}, r"phy\.rate of one port is \(400, 400\); .* 400 or 800"),
     ],
 )

@@ -69,6 +69,9 @@ class StationConfig(Config):
                 f"phy.rate of one port is {self.phy.rates or self.phy.rate}; with choosable_ports it must be "
                 f"{' or '.join(map(str, CHOOSABLE_RATES))}: each of several has its share of that"
             )
+        if self.phy is not None:
+            # A marker interval that is said has to do for four ports, too.
+            self.phy.replace(rate=self.phy.rate // self.ports)
 
     @property
     def port_dl(self) -> DLConfig:

@@ -122,8 +122,7 @@ def read_hardware(
         upli=upli.config(UPLIConfig, {}),
         tl=_tl(tl, accelerators),
         dl=_dl(dl, said, accelerators, choosable=choosable),
-        # With a choice it is the rate of one port.
-        phy=_phy(root.table("phy"), 1 if choosable else said if ports is None else ports),
+        phy=_phy(root.table("phy"), said if ports is None else ports, choosable=choosable),
     )
     built = _switch(switch, station, accelerators, stations)
     own = station.replace(separate_upli_clock=separate)
@@ -178,24 +177,28 @@ def _dl(table: Table, ports: int, accelerators: int | None, *, choosable: bool) 
     return config
 
 
-def _phy(table: Table, ports: int) -> PhyConfig | None:
-    """The reconciliation sublayer of each port, if there is one."""
+def _phy(table: Table, ports: int, *, choosable: bool) -> PhyConfig | None:
+    """The reconciliation sublayer of each port, if there is one. If the number of ports is ``choosable`` it has the
+    rate of one alone, and markers as of the rate of each."""
     table.known(
         "reconciliation", *(field.name for field in fields(PhyConfig) if field.name not in PHY_UNSET), *PHY_RUN_TIME
     )
-    rates = RATES.get(ports, tuple(MARKERS))
+    alone = 1 if choosable else ports
+    rates = RATES.get(alone, tuple(MARKERS))
     rate = table.values.get("rate", rates[0])
     if type(rate) is not int or rate not in rates:
         choices = " or ".join(map(str, rates))
-        raise table.fail("rate", f"is {shown(rate)}; a port of a station of {ports} carries {choices} Gb/s")
+        raise table.fail("rate", f"is {shown(rate)}; a port of a station of {alone} carries {choices} Gb/s")
     idle_interval = table.integer("idle_interval", PhyConfig.idle_interval, 4, PhyConfig.idle_interval)
-    slots = MARKERS[rate][1]
+    slots = MARKERS[rate * alone // ports if choosable else rate][1]
     marker_interval = table.integer("marker_interval", slots, 4, slots)
     if marker_interval > idle_interval and marker_interval % idle_interval:
         reason = f"is {marker_interval}; it must be a multiple of phy.idle_interval, which is {idle_interval}, or below"
         raise table.fail("marker_interval" if "marker_interval" in table.values else "idle_interval", reason)
     given = {key: value for key, value in table.values.items() if key == "control_flit_blocks"}
-    intervals = {"rate": rate, "idle_interval": idle_interval, "marker_interval": marker_interval}
+    intervals = {"rate": rate, "idle_interval": idle_interval}
+    if not choosable or "marker_interval" in table.values:
+        intervals["marker_interval"] = marker_interval
     config: PhyConfig = table.part(given).config(PhyConfig, intervals)
     return config if table.boolean("reconciliation", False) else None
 
