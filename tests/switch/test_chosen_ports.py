@@ -5,8 +5,9 @@ from amaranth.hdl import Value
 from amaranth.sim import Simulator
 
 from support.switch.chosen_agents import ChosenAgents
+from support.switch.device_bench import DeviceBench
 from support.upli.pair import pack
-from ualink.config import Credits, StationConfig, SwitchConfig, UPLIConfig
+from ualink.config import Credits, StationConfig, SwitchConfig, SwitchDeviceConfig, UPLIConfig
 from ualink.ports_choice import QUIET_CYCLES
 from ualink.switch.switch import Switch
 
@@ -156,3 +157,36 @@ def test_a_choice_disturbs_no_other_station():
         on.came(expected)
 
     simulate(bench)
+
+
+@pytest.mark.req("SW-025", "SW-067")
+def test_each_station_has_a_register_of_its_own():
+    """Another number comes into force at station 1 alone, with its event and interrupt; a code that is none is
+    refused."""
+    bench = DeviceBench(SwitchDeviceConfig(bus="native", clock_hz=1_000_000, switch=CONFIG), ChosenAgents)
+
+    async def story(ctx):
+        async def shown(station):
+            fields = ("wanted", "in_force", "pending", "links_down")
+            return [await bench.read(ctx, f"station_{station}_station", "number_of_ports", field) for field in fields]
+
+        await bench.ready(ctx)
+        assert await shown(0) == await shown(1) == [2, 2, 0, 1]
+        assert not await bench.write(ctx, "station_1_interrupts", "station_mask", changed=1)
+        ctx.set(bench.agents[1].up, 1)
+        assert not await bench.write(ctx, "station_1_station", "number_of_ports", wanted=1)
+        await ctx.tick().repeat(2 * QUIET_CYCLES)
+        assert await shown(1) == [1, 2, 1, 0]
+        assert await bench.lines(ctx) == (0, 0)
+        ctx.set(bench.agents[1].up, 0)
+        await ctx.tick().repeat(2 * QUIET_CYCLES)
+        assert await shown(1) == [1, 1, 0, 1]
+        assert await shown(0) == [2, 2, 0, 1]
+        assert await bench.lines(ctx) == (1, 0b10)
+        assert not await bench.write(ctx, "station_1_station", "events", changed=1)
+        assert await bench.lines(ctx) == (0, 0)
+        assert await bench.write(ctx, "station_1_station", "number_of_ports", wanted=3)
+        assert await bench.read(ctx, "station_1_station", "events", "config_error")
+        assert await shown(1) == [1, 1, 0, 1]
+
+    bench.run(story)
