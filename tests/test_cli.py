@@ -182,6 +182,14 @@ def test_decode_prints_the_dissector(tmp_path):
         ("[tl.req_cmd]\nvc = [1, 2]", "values.toml:1: tl.req_cmd: credits.vc is (1, 2); it must hold four counts"),
         ("[tl]\ncmd_counter_bits = 4", "values.toml:2: tl.cmd_counter_bits: tl.req_cmd does not fit in counters of 4"),
         ("[pod]\nbifurcation = 'x3'", "values.toml:2: pod.bifurcation: is 'x3'; it must be one of x4, 2x2, 4x1"),
+        (
+            "[pod]\nchoosable_ports = true\nseparate_upli_clock = true",
+            "values.toml:2: pod.choosable_ports: is true, and separate_upli_clock too; one of them can be",
+        ),
+        (
+            "[pod]\nchoosable_ports = true\n[dl]\nreplay_depth = 10",
+            "values.toml:4: dl.replay_depth: is 10; with choosable_ports it must be a multiple of 4, and 12 or more",
+        ),
         ("[pod]\naccelerators = 1", "values.toml:2: pod.accelerators: is 1"),
         ("[pod]\nbifurcation = '4x1'\n[dl]\nreplay_depth = 7", "values.toml:4: dl.replay_depth: is 7; 4 ports need"),
         ("[pod] 1", "values.toml:1: not TOML: Expected newline or end of document after a statement"),

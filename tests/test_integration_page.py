@@ -33,7 +33,8 @@ def test_a_wrong_bit_would_be_seen(page):
 
 
 def test_ports_that_the_text_names_exist(page):
-    configs = StationConfig(separate_upli_clock=True), StationConfig(phy=PhyConfig())
+    chosen = StationConfig(ports=4, choosable_ports=True)
+    configs = StationConfig(separate_upli_clock=True), StationConfig(phy=PhyConfig()), chosen
     rows = [row for config in configs for row in described_ports(Station(config))]
     names = {re.sub(r"__\d+__", "__n__", row["name"]) for row in rows}
     text = re.sub(r"<!-- made .*?<!-- end -->", "", page, flags=re.DOTALL)

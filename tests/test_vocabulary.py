@@ -100,6 +100,10 @@ def test_a_device_on_its_own_has_the_defaults_of_its_configuration():
     other = read_hardware(parse_description(text, "none"))
     assert other.station.separate_upli_clock
     assert not other.switch.station.separate_upli_clock
+    text = "[pod]\nchoosable_ports = true\n[phy]\nreconciliation = true\n"
+    chosen = read_hardware(parse_description(text, "none"))
+    assert chosen.station == StationConfig(ports=4, choosable_ports=True, phy=PhyConfig(rate=800))
+    assert chosen.switch.station == chosen.station
     four = read_hardware(parse_description("[phy]\nreconciliation = true\n", "none"), ports=4)
     assert (four.station.phy, four.switch.station.phy) == (PhyConfig(marker_interval=4096),) * 2
     assert (other.station.tl.device, other.station.tl.authentication) == ("switch", False)

@@ -19,7 +19,10 @@ from ualink.station_registers import StationRegisters
 
 __all__ = ["Controller"]
 
-STATION_MEMBERS = ("upli_completer", "upli_originator", "rs", "pcs", "slot", "rs_slot", "upli_reset")
+STATION_MEMBERS = (
+    *("upli_completer", "upli_originator", "rs", "pcs", "slot", "rs_slot", "upli_reset"),
+    *("used", "restart", "upli_moves"),
+)
 CLOCK_GENERATOR = ("use_reference", "on_reference", "pll_program", "pll_rate", "pll_ready")
 
 
@@ -47,6 +50,8 @@ class Controller(wiring.Component):
     upli_completer, upli_originator, rs, pcs, slot : as of ``Station``.
     rs_slot : (*) the port that this cycle belongs to on the side of the RS.
     upli_reset, upli_clock_… : (*) as of ``Station``.
+
+    used, restart, upli_moves : as of ``Station``; only where the number of ports is chosen.
 
     Those marked (*) exist only where UPLI has a clock of its own.
     """

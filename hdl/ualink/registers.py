@@ -12,6 +12,7 @@ from ualink.dl.rate.registers import RATE_REGISTERS
 from ualink.dl.registers.map import dl_registers
 from ualink.phy.register_map import phy_registers
 from ualink.phy.rs_registers import rs_registers
+from ualink.ports_registers import PORTS_REGISTERS
 from ualink.station_registers import StationRegisters
 from ualink.switch.deny_log import COUNTER_BITS
 from ualink.switch.registers.core_map import core_registers
@@ -72,6 +73,7 @@ def register_maps() -> tuple[RegisterMap, ...]:
         RATE_REGISTERS,
         tl_registers(TLConfig()),
         AGENT_REGISTERS,
+        PORTS_REGISTERS,
         ISOLATION_REGISTERS,
         interrupt_registers((*StationRegisters(whole).maps.items(), ("core", core))),
         rs_registers(PhyConfig()),

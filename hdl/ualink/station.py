@@ -1,6 +1,6 @@
 """One UALink station: UPLI agents, and TL and DL of its one, two or four ports, as one 64-byte-per-cycle pipeline."""
 
-from amaranth.hdl import DomainRenamer, Module, ResetInserter, Signal, Value
+from amaranth.hdl import Cat, DomainRenamer, Module, ResetInserter, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -9,9 +9,11 @@ from ualink.dl.link.separate_links import UPLI_CLOCK_MEMBERS, SeparateLinks
 from ualink.dl.links import FIRMWARE_MEMBERS, Links
 from ualink.lib.forward import forward_member, show
 from ualink.lib.interleave import Interleaver
+from ualink.lib.ports_used import FOUR_USED, last_port
 from ualink.lib.select import of_now
 from ualink.phy.interface import BlocksSignature, RSSignature
 from ualink.phy.reconciliation import Reconciliation, ReconciliationStatusSignature
+from ualink.ports_choice import PortsChoice, PortsSignature
 from ualink.tl.control import TLControlSignature, TLStatusSignature
 from ualink.tl.layer import TransactionLayer
 from ualink.upli.channels import UPLISignature
@@ -22,6 +24,14 @@ from ualink.upli.originator import Originator
 __all__ = ["CHANNELS", "PORT_MEMBERS", "AgentControlSignature", "AgentStatusSignature", "Station"]
 
 CHANNELS = ("req", "orig_data", "rd_rsp", "wr_rsp")
+
+CHOICE_MEMBERS = {
+    "number_of_ports": In(PortsSignature()),
+    "used": Out(3, init=FOUR_USED),
+    "restart": Out(1),
+    "upli_moves": In(1),
+}
+"""Members of a station of which it is chosen how many ports it uses."""
 
 PORT_MEMBERS = (*(f"dl_{name}" for name in FIRMWARE_MEMBERS), "tl_control", "tl_status")
 """Members of a station that exist once per port."""
@@ -63,6 +73,11 @@ class Station(wiring.Component):
     and 4 x x1 has 0, 1, 2, 3, …. The ports share one TL and DL, which remember everything once per port and advance
     in the port's own cycles only.
 
+    With ``config.choosable_ports`` it is a station of one, two or four ports, cycle by cycle, as ``number_of_ports``
+    says. Another number is in force from the cycle after one with ``restart`` on, in which the whole station is reset,
+    and whoever stands before it at UPLI has to be; status of one port is then as late as that of several. Only then
+    are there the last four members below.
+
     With ``config.separate_upli_clock`` UPLI and TL are in a clock domain of their own, "upli", behind which
     ``SeparateLinks`` stands; the members marked (*) exist only then. With ``config.phy`` the station has a
     ``Reconciliation`` of all its ports, and ``pcs`` and ``rs_status`` in the place of ``rs``; ``rs_rate`` too where
@@ -85,22 +100,27 @@ class Station(wiring.Component):
         does a link that goes down at an accelerator, at a switch its own port only (UALink_200 §3.1.4). At an
         accelerator the local Originator is sent a Write Response with status ISOLATE then.
     upli_reset, overflow, upli_clock_… : (*) as of ``SeparateLinks``.
+    number_of_ports : how many links the four lanes make up, as firmware chooses.
+    used : ports of which there are cycles, one-hot: bit n for 1 << n of them, from port 0 on.
+    restart : the number of ports changes at the end of this cycle.
+    upli_moves : he who stands before the station at UPLI has a beat for it, or one of it: the number does not change.
     """
 
     def __init__(self, config: StationConfig):
         self.config = config
-        self._completer = Completer(config.upli, config.ports)
-        self._originator = Originator(config.upli, config.ports)
+        choosable = {"choosable": True} if config.choosable_ports else {}
+        self._completer = Completer(config.upli, config.ports, **choosable)
+        self._originator = Originator(config.upli, config.ports, **choosable)
         self._tl = TransactionLayer(config.tl)
         self._isolate_request = IsolateRequest(config.ports)
         self._separate: tuple[str, ...] = ()
         if config.separate_upli_clock:
             self._separate = ("rs_slot", "upli_reset", "overflow", *(f"upli_clock_{n}" for n in UPLI_CLOCK_MEMBERS))
-        self._links = (SeparateLinks if self._separate else Links)(config.port_dl, config.ports)
+        self._links = (SeparateLinks if self._separate else Links)(config.port_dl, config.ports, **choosable)
         members = self._links.signature.members
         below: dict[str, wiring.Member] = {"rs": Out(RSSignature())}
         if config.phy is not None:
-            self._reconciliation = Reconciliation(config.phy, config.ports)
+            self._reconciliation = Reconciliation(config.phy, config.ports, **choosable)
             below = {
                 "pcs": Out(BlocksSignature(config.phy.blocks_per_word, always_ready=False)),
                 "rs_status": Out(ReconciliationStatusSignature()).array(config.ports),
@@ -121,16 +141,40 @@ class Station(wiring.Component):
                 "completer_status": Out(AgentStatusSignature()),
                 "originator_status": Out(AgentStatusSignature()),
                 **{name: members[name] for name in self._separate},
+                **(CHOICE_MEMBERS if choosable else {}),
             }
         )
 
     def elaborate(self, platform):
+        if not self.config.choosable_ports:
+            return self._station()
+        m = Module()
+        m.submodules.choice = choice = PortsChoice()
+        m.submodules.station = ResetInserter(choice.restart)(self._station())
+        connect(m, flipped(self.number_of_ports), choice.choice)
+        offers = [
+            stream.valid
+            for agent in (self._completer, self._originator)
+            for name in agent.sends
+            for stream in getattr(agent, name)
+        ]
+        m.d.comb += [
+            self.used.eq(choice.used),
+            self.restart.eq(choice.restart),
+            choice.links_down.eq(Cat(status.link_state.as_value()[1] for status in self.dl_status) == 0),
+            choice.moves.eq(Cat(self.upli_moves, self._completer.moves, self._originator.moves, offers).any()),
+        ]
+        return m
+
+    def _station(self):
+        """All of it, but how many ports are used where that is chosen."""
         m = Module()
         ports, tl, links = self.config.ports, self._tl, self._links
+        used = self.used if self.config.choosable_ports else None
         for name, block in (
             ("completer", self._completer),
             ("originator", self._originator),
-            ("tl", Interleaver(ports, self.slot)(tl)),
+            ("tl", Interleaver(ports, self.slot, used=used)(tl)),
             ("isolate_request", self._isolate_request),
         ):
             if self._separate:
@@ -148,7 +192,12 @@ class Station(wiring.Component):
 
         domain = m.d.upli if self._separate else m.d.sync
         sends = self.slot
-        if ports > 1:
+        if used is not None:
+            slot = Signal(range(ports))
+            domain += slot.eq((slot + 1) & last_port(used))
+            sends = (slot - 1) & last_port(used)
+            m.d.comb += [self.slot.eq(slot), *(block.used.eq(used) for block in self._ports_used())]
+        elif ports > 1:
             slot = Signal(range(ports))
             # What the TL gives in a cycle of a port is sent in the next one: so its place is free in the port's next.
             sends = Signal(range(ports), init=ports - 1)
@@ -176,6 +225,10 @@ class Station(wiring.Component):
                 with m.If(self.slot == number):
                     domain += [getattr(shown, name).eq(getattr(tl.status, name)) for name in shown.signature.members]
         return m
+
+    def _ports_used(self):
+        """The rooms that have to know how many ports are used; the others only see cycles of these."""
+        return [self._completer, self._originator, self._links, *([self._reconciliation] if self.config.phy else [])]
 
     def _connect_below(self, m):
         """The reconciliation sublayer, here or outside."""

@@ -10,7 +10,9 @@ from ualink.csr.table import RegisterMap
 from ualink.dl.interface import LinkState
 from ualink.dl.rate.registers import RateRegisterBlock
 from ualink.dl.registers.block import DLRegisterBlock
+from ualink.lib.ports_used import existing
 from ualink.phy.rs_registers import RSRegisterBlock
+from ualink.ports_registers import PortsRegisterBlock
 from ualink.station import Station
 from ualink.tl.registers.block import TLRegisterBlock
 from ualink.upli.agent_registers import AGENTS, AgentRegisterBlock
@@ -30,24 +32,31 @@ class StationRegisters:
     Attributes
     ----------
     blocks : by name, in this order: ``dl_0`` … and ``tl_0`` …, one each per port; ``upli``; ``tl_clock`` where UPLI has
-        its own clock; ``rs_0`` … where the reconciliation sublayer is inside. Each has ``bus``, ``pending`` and
-        ``registers``.
+        its own clock; ``rs_0`` … where the reconciliation sublayer is inside; ``station`` where the number of ports is
+        chosen. Each has ``bus``, ``pending`` and ``registers``.
     """
 
     def __init__(self, config: StationConfig):
         self._config = config
         ports = range(config.ports)
-        self._dl = [DLRegisterBlock(config.port_dl, late=config.ports > 1) for _ in ports]
+        port_dl, phy = config.port_dl, config.phy
+        if config.choosable_ports:
+            # Registers of a port show what it has as one of four.
+            port_dl = port_dl.replace(replay_depth=port_dl.replay_depth // config.ports)
+            phy = None if phy is None else phy.replace(rate=phy.rate // config.ports)
+        self._dl = [DLRegisterBlock(port_dl, late=config.ports > 1) for _ in ports]
         self._tl = [TLRegisterBlock(config.tl) for _ in ports]
         self._agents = AgentRegisterBlock()
         self._clock = RateRegisterBlock() if config.separate_upli_clock else None
-        self._rs = [] if config.phy is None else [RSRegisterBlock(config.phy, port) for port in ports]
+        self._rs = [] if phy is None else [RSRegisterBlock(phy, port) for port in ports]
+        self._ports = PortsRegisterBlock() if config.choosable_ports else None
         self.blocks: dict[str, Any] = {
             **{f"dl_{port}": block for port, block in enumerate(self._dl)},
             **{f"tl_{port}": block for port, block in enumerate(self._tl)},
             "upli": self._agents,
             **({} if self._clock is None else {"tl_clock": self._clock}),
             **{f"rs_{port}": block for port, block in enumerate(self._rs)},
+            **({} if self._ports is None else {"station": self._ports}),
         }
 
     @property
@@ -73,6 +82,10 @@ class StationRegisters:
             connect(m, tl.tl_control, station.tl_control[port])
             connect(m, station.tl_status[port], tl.tl_status)
             m.d.comb += [dl.here.eq(slot == port), tl.here.eq(station.slot == port)]
+            if self._ports is not None:
+                # No cycle is that of a port which is not used: who asks its queues is answered at once.
+                with m.If(~existing(station.used)[port]):
+                    m.d.comb += [dl.here.eq(1), tl.here.eq(1)]
         for port, rs in enumerate(self._rs):
             connect(m, station.rs_status[port], rs.rs)
             m.d.comb += rs.here.eq(slot == port)
@@ -81,6 +94,8 @@ class StationRegisters:
                 m.d.comb += rs.link_down.eq((state == LinkState.FAULT) | (state == LinkState.IDLE))
                 m.d.comb += station.rs_rate[port].eq(rs.rate)
         self._bind_agents(m, station)
+        if self._ports is not None:
+            connect(m, self._ports.choice, station.number_of_ports)
         if self._clock is not None:
             for name in _RATE_SETTINGS:
                 m.d.comb += getattr(station, f"upli_clock_{name}").eq(getattr(self._clock, name))

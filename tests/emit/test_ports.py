@@ -15,9 +15,13 @@ from ualink.switch.switch import Switch
 
 pytestmark = pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
 
+CHOSEN = StationConfig(ports=4, choosable_ports=True)
 TOPS = {
     "one port": lambda: Station(StationConfig()),
     "four ports": lambda: Station(StationConfig(ports=4)),
+    "chosen ports": lambda: Station(CHOSEN),
+    "controller of chosen ports": lambda: Controller(ControllerConfig(station=CHOSEN)),
+    "switch of chosen ports": lambda: Switch(SwitchConfig(stations=2, route_entries=8, station=CHOSEN)),
     "two clocks": lambda: Station(StationConfig(ports=2, separate_upli_clock=True)),
     "with reconciliation": lambda: Station(StationConfig(ports=2, separate_upli_clock=True, phy=PhyConfig())),
     "controller": lambda: Controller(ControllerConfig(station=StationConfig(ports=2, separate_upli_clock=True))),

@@ -7,16 +7,19 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
-from amaranth.hdl import Array, Cat, EnableInserter, Module, ResetInserter, Signal
+from amaranth.hdl import Array, Assert, Cat, Const, EnableInserter, Fragment, Module, Mux, ResetInserter, Signal
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
 
 import ualink
+from support.formal import prove
 from ualink.config import ConfigError
 from ualink.lib.interleave import Interleaver
-from ualink.lib.memory_marks import NEVER_MEET
+from ualink.lib.memory_marks import NEVER_MEET, SHARED_OUT
+from ualink.lib.ports_used import last_port
 from ualink.lib.queue import Queue
+from ualink.lib.select import select_one
 
 
 class Remembers(wiring.Component):
@@ -140,11 +143,181 @@ def test_every_context_sees_a_component_of_its_own(contexts, depth):
     assert all(len([1 for name, _ in seen if name == output]) > 3 for output in OUTPUTS)
 
 
+class Shares(wiring.Component):
+    """A memory of which a context has a part: all 40 rows, 20 or 10."""
+
+    stimulus: In(32)
+    share: In(3)
+    held: Out(8)
+
+    def elaborate(self, platform):
+        m = Module()
+        attrs = NEVER_MEET | SHARED_OUT
+        m.submodules.storage = storage = memory.Memory(shape=8, depth=40, init=[], attrs=attrs)
+        write, read = storage.write_port(), storage.read_port()
+        rows, written, filled = Signal(range(41)), Signal(range(40)), Signal()
+        m.d.comb += [
+            rows.eq(select_one(self.share, (40, 20, 10))),
+            write.addr.eq(written),
+            write.data.eq(self.stimulus[:8]),
+            write.en.eq(self.stimulus[8]),
+            # Once all rows have been written, any but the one that is.
+            read.addr.eq((written + 1 + self.stimulus[9:12]) % rows),
+        ]
+        with m.If(write.en):
+            m.d.sync += written.eq(Mux(written == rows - 1, 0, written + 1))
+            with m.If(written == rows - 1):
+                m.d.sync += filled.eq(1)
+        shown = Signal()
+        m.d.sync += shown.eq(filled)
+        m.d.comb += self.held.eq(Mux(shown, read.data, 0))
+        return m
+
+
+class Chosen(wiring.Component):
+    """Remembers all that ``Remembers`` and ``Shares`` do, for as many contexts as are ``used``, beside copies that
+    stand still."""
+
+    used: In(3, init=4)
+    clear: In(1)
+    stimulus: In(32)
+    calm: In(1)
+
+    def __init__(self, depth: int):
+        self.turn = Signal(2)
+        self._depth = depth
+        super().__init__()
+        self.pairs: list = []
+        """Output by name, of the shared one and of the copy whose turn it is."""
+
+    def elaborate(self, platform):
+        m = Module()
+        m.d.sync += self.turn.eq((self.turn + 1) & last_port(self.used))
+        for make, outputs in ((lambda: Remembers(self._depth), OUTPUTS), (Shares, ("held",))):
+            shared, copies = make(), [make() for _ in range(4)]
+            for block in (shared, *copies):
+                m.d.comb += block.stimulus.eq(self.stimulus)
+                if "share" in block.signature.members:
+                    m.d.comb += block.share.eq(self.used)
+                else:
+                    m.d.comb += block.clear.eq(self.calm)
+            m.submodules += Interleaver(4, self.turn, used=self.used)(shared)
+            for n, copy in enumerate(copies):
+                m.submodules += EnableInserter(self.turn == n)(copy)
+            for name in outputs:
+                of_copy = Signal(len(getattr(shared, name)), name=f"copy_{name}")
+                m.d.comb += of_copy.eq(Array(getattr(copy, name) for copy in copies)[self.turn])
+                self.pairs.append((name, getattr(shared, name), of_copy))
+        return m
+
+
+@pytest.mark.parametrize("depth", [8, 5])
+def test_as_many_contexts_as_are_used(depth):
+    """One, two and four of them, one choice after the other with a reset between: nothing of the last one is left."""
+    dut = Chosen(depth)
+    clear = Signal()
+    top = ResetInserter(clear)(Fragment.get(dut, None))
+    rng = random.Random(depth)
+    seen = set()
+
+    async def testbench(ctx):
+        for ports in (4, 1, 2, 4, 2, 1, 4):
+            ctx.set(dut.used, ports)
+            ctx.set(clear, 1)
+            ctx.set(dut.stimulus, 0)
+            for _ in range(2):
+                await ctx.tick()
+            ctx.set(clear, 0)
+            for cycle in range(900):
+                ctx.set(dut.stimulus, rng.getrandbits(32))
+                ctx.set(dut.calm, rng.random() < 0.1)
+                assert ctx.get(dut.turn) == cycle % ports
+                for name, value, expected in dut.pairs:
+                    # What is not reset is not the copy's, and what was not written since the reset is the one before's.
+                    now = ctx.get(value)
+                    if cycle >= 100 * ports or name in ("queued", "result", "mixed"):
+                        assert now == ctx.get(expected), f"{name} with {ports} in cycle {cycle}"
+                        seen.add((ports, name, now))
+                await ctx.tick()
+
+    simulator = Simulator(top)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(testbench)
+    simulator.run()
+    for ports in (1, 2, 4):
+        assert all(len([1 for n, name, _ in seen if (n, name) == (ports, output)]) > 3 for output in OUTPUTS)
+
+
+class Two(wiring.Component):
+    """A register and two memories, one that can stop, for the proof."""
+
+    go: In(1)
+    bit: In(1)
+    shown: Out(1)
+    read: Out(1)
+    kept: Out(1)
+
+    def elaborate(self, platform):
+        m = Module()
+        with m.If(self.go):
+            m.d.sync += self.shown.eq(self.shown ^ self.bit)
+        for name, output in (("always", self.read), ("stops", self.kept)):
+            m.submodules[name] = storage = memory.Memory(shape=1, depth=2, init=[])
+            write = storage.write_port()
+            read = storage.read_port(transparent_for=(write,))
+            m.d.comb += [
+                write.addr.eq(self.shown),
+                write.data.eq(self.bit),
+                write.en.eq(self.go),
+                read.addr.eq(self.bit),
+                output.eq(read.data),
+            ]
+            if name == "stops":
+                m.d.comb += read.en.eq(self.go)
+        return m
+
+
+class TwoProof(wiring.Component):
+    """Whatever comes, in each cycle the shared one shows what the copy of that context does."""
+
+    go: In(1)
+    bit: In(1)
+
+    def __init__(self, ports: int):
+        self._used = Const(ports, 3)
+        super().__init__()
+
+    def elaborate(self, platform):
+        m = Module()
+        turn, number, asked = Signal(2), Signal(3), Signal(4)
+        shared, copies = Two(), [Two() for _ in range(4)]
+        m.submodules.shared = Interleaver(4, turn, used=self._used)(shared)
+        m.d.sync += turn.eq((turn + 1) & last_port(self._used))
+        m.d.comb += [shared.go.eq(self.go), shared.bit.eq(self.bit)]
+        # Before its first read a memory shows anything.
+        with m.If(number != 4):
+            m.d.sync += number.eq(number + 1)
+        for n, copy in enumerate(copies):
+            m.submodules[f"copy_{n}"] = EnableInserter(turn == n)(copy)
+            m.d.comb += [copy.go.eq(self.go), copy.bit.eq(self.bit)]
+            with m.If(turn == n):
+                m.d.comb += Assert(shared.shown == copy.shown)
+                with m.If(number == 4):
+                    m.d.comb += Assert(shared.read == copy.read)
+                with m.If(asked[n]):
+                    m.d.comb += Assert(shared.kept == copy.kept)
+                m.d.sync += asked[n].eq(asked[n] | self.go)
+        return m
+
+
+@pytest.mark.parametrize("ports", [1, 2, 4])
+def test_each_context_alone_always(ports):
+    prove(TwoProof(ports), mode="bmc", depth=4 + 2 * ports)
+
+
 def test_one_context_costs_nothing():
     component = Remembers(8)
     fragment = component.elaborate(None)
-    from amaranth.hdl import Fragment
-
     plain = Fragment.get(fragment, None)
     assert Interleaver(1, Signal())(plain) is plain
 
@@ -153,6 +326,12 @@ def test_one_context_costs_nothing():
 def test_other_numbers_of_contexts_are_refused(contexts):
     with pytest.raises(ConfigError, match=f"contexts is {contexts!r}"):
         Interleaver(contexts, Signal(2))
+
+
+@pytest.mark.parametrize("contexts", [1, 2])
+def test_of_four_only_some_can_be_used(contexts):
+    with pytest.raises(ConfigError, match=f"contexts is {contexts}; it must be 4"):
+        Interleaver(contexts, Signal(2), used=Signal(3))
 
 
 CHECKED = ("0.5.10",)

@@ -17,8 +17,8 @@ __all__ = ["FlitLink", "LoopedStation"]
 class FlitLink(wiring.Component):
     """Stands for a data link: a TL flit is a beat of the RS, and channel 0 is online unless there is a local fault."""
 
-    def __init__(self, config):
-        super().__init__(DataLink(config).signature)
+    def __init__(self, config, *, shared=False):
+        super().__init__(DataLink(config, shared=shared).signature)
 
     def elaborate(self, platform):
         m = Module()
@@ -42,10 +42,10 @@ class FlitLink(wiring.Component):
 class LoopedStation(Elaboratable):
     """A ``station`` of ``config`` whose links are joined, of four ports 0 with 2 and 1 with 3, one with itself; made
     while ``FlitLink`` stands for the data link. ``originator`` and ``completer`` are the agents of the device before
-    it."""
+    it. ``station`` may be another component with its members."""
 
-    def __init__(self, config):
-        self.station = Station(config)
+    def __init__(self, config, station=None):
+        self.station = station or Station(config)
         self.originator = Originator(config.upli, config.ports)
         self.completer = Completer(config.upli, config.ports)
         self._ports = config.ports

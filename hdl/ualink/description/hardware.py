@@ -16,6 +16,7 @@ from ualink.config import (
     TLConfig,
     UPLIConfig,
 )
+from ualink.config.station import SHAREABLE, is_shareable
 from ualink.wording import shown
 
 from .presets import PRESET_NAMES, over_preset
@@ -101,8 +102,13 @@ def read_hardware(
     said_preset = asked.choice("preset", PRESET_NAMES[0], PRESET_NAMES)
     root = over_preset(root, said_preset if preset is None else preset)
     pod, upli, tl, dl, switch = (root.table(name) for name in ("pod", "upli", "tl", "dl", "switch"))
-    pod.known("accelerators", "bifurcation", "clock_mhz", "preset", "separate_upli_clock")
-    bifurcation = pod.choice("bifurcation", "x4", tuple(BIFURCATIONS))
+    pod.known("accelerators", "bifurcation", "choosable_ports", "clock_mhz", "preset", "separate_upli_clock")
+    choosable, separate = pod.boolean("choosable_ports", False), pod.boolean("separate_upli_clock", False)
+    bifurcation = pod.choice("bifurcation", "4x1" if choosable else "x4", tuple(BIFURCATIONS))
+    if choosable and bifurcation != "4x1":
+        raise pod.fail("bifurcation", f"is {shown(bifurcation)}; with choosable_ports it is '4x1', until it is chosen")
+    if choosable and separate:
+        raise pod.fail("choosable_ports", "is true, and separate_upli_clock too; one of them can be")
     said = BIFURCATIONS[bifurcation]
     accelerators = None
     if "accelerators" in pod.values:
@@ -112,13 +118,14 @@ def read_hardware(
             raise pod.fail("accelerators", reason)
     station = StationConfig(
         ports=said if ports is None else ports,
+        choosable_ports=choosable,
         upli=upli.config(UPLIConfig, {}),
         tl=_tl(tl, accelerators),
-        dl=_dl(dl, said, accelerators),
-        phy=_phy(root.table("phy"), said if ports is None else ports),
+        dl=_dl(dl, said, accelerators, choosable=choosable),
+        phy=_phy(root.table("phy"), said if ports is None else ports, choosable=choosable),
     )
     built = _switch(switch, station, accelerators, stations)
-    own = station.replace(separate_upli_clock=pod.boolean("separate_upli_clock", False))
+    own = station.replace(separate_upli_clock=separate)
     return Hardware(
         accelerators=accelerators,
         station=own,
@@ -158,34 +165,40 @@ def _tl(table: Table, accelerators: int | None) -> TLConfig:
     return config
 
 
-def _dl(table: Table, ports: int, accelerators: int | None) -> DLConfig:
+def _dl(table: Table, ports: int, accelerators: int | None, *, choosable: bool) -> DLConfig:
     config: DLConfig = table.config(DLConfig, {})
     if accelerators is not None and config.cycles_per_beat != 1:
         reason = f"is {config.cycles_per_beat}; links of a pod have a beat in every cycle: 1"
         raise table.fail("cycles_per_beat", reason)
     if config.replay_depth < 2 * ports:
         raise table.fail("replay_depth", f"is {config.replay_depth}; {ports} ports need two flits each")
+    if choosable and not is_shareable(config):
+        raise table.fail("replay_depth", f"is {config.replay_depth}; {SHAREABLE}")
     return config
 
 
-def _phy(table: Table, ports: int) -> PhyConfig | None:
-    """The reconciliation sublayer of each port, if there is one."""
+def _phy(table: Table, ports: int, *, choosable: bool) -> PhyConfig | None:
+    """The reconciliation sublayer of each port, if there is one. If the number of ports is ``choosable`` it has the
+    rate of one alone, and markers as of the rate of each."""
     table.known(
         "reconciliation", *(field.name for field in fields(PhyConfig) if field.name not in PHY_UNSET), *PHY_RUN_TIME
     )
-    rates = RATES.get(ports, tuple(MARKERS))
+    alone = 1 if choosable else ports
+    rates = RATES.get(alone, tuple(MARKERS))
     rate = table.values.get("rate", rates[0])
     if type(rate) is not int or rate not in rates:
         choices = " or ".join(map(str, rates))
-        raise table.fail("rate", f"is {shown(rate)}; a port of a station of {ports} carries {choices} Gb/s")
+        raise table.fail("rate", f"is {shown(rate)}; a port of a station of {alone} carries {choices} Gb/s")
     idle_interval = table.integer("idle_interval", PhyConfig.idle_interval, 4, PhyConfig.idle_interval)
-    slots = MARKERS[rate][1]
+    slots = MARKERS[rate * alone // ports if choosable else rate][1]
     marker_interval = table.integer("marker_interval", slots, 4, slots)
     if marker_interval > idle_interval and marker_interval % idle_interval:
         reason = f"is {marker_interval}; it must be a multiple of phy.idle_interval, which is {idle_interval}, or below"
         raise table.fail("marker_interval" if "marker_interval" in table.values else "idle_interval", reason)
     given = {key: value for key, value in table.values.items() if key == "control_flit_blocks"}
-    intervals = {"rate": rate, "idle_interval": idle_interval, "marker_interval": marker_interval}
+    intervals = {"rate": rate, "idle_interval": idle_interval}
+    if not choosable or "marker_interval" in table.values:
+        intervals["marker_interval"] = marker_interval
     config: PhyConfig = table.part(given).config(PhyConfig, intervals)
     return config if table.boolean("reconciliation", False) else None
 
@@ -217,6 +230,8 @@ def _switch(table: Table, station: StationConfig, accelerators: int | None, stat
 
 def check_simulated(root: Table, hardware: Hardware) -> None:
     """Complain about hardware that no pod is simulated of."""
+    if hardware.station.choosable_ports:
+        raise root.table("pod").fail("choosable_ports", "is true; a simulated pod has the ports of its bifurcation")
     if hardware.station.separate_upli_clock:
         raise root.table("pod").fail("separate_upli_clock", "is true; a simulated pod has one clock")
     if hardware.station.tl.device == "switch":

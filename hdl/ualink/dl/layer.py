@@ -43,8 +43,14 @@ class DataLink(wiring.Component):
     While the link is not Up, and again while channel 0 is offline, TL flits are neither taken nor delivered. What was
     on its way when the link went down is lost; ``online`` falls, so that both TLs start anew.
 
+    Parameters
+    ----------
+    config : of the port.
+    shared : TxReplay is that of all ports which take turns with this one; there is ``share``.
+
     Members
     -------
+    share : 3 bits, one-hot, as of ``ReplayBuffer``.
     tx_flit, rx_flit : TL flits to and from the partner.
     online : channel 0 can receive TL flits; it can send them as well as soon as its negotiation is complete, before
         that ``tx_flit`` is not ready.
@@ -56,10 +62,12 @@ class DataLink(wiring.Component):
     config, status : ``DLConfigSignature``, ``DLStatusSignature``.
     """
 
-    def __init__(self, config: DLConfig | None = None):
+    def __init__(self, config: DLConfig | None = None, *, shared: bool = False):
         self._config = config = config or DLConfig()
+        self._shared = shared
         super().__init__(
             {
+                **({"share": In(3, init=1)} if shared else {}),
                 "tx_flit": In(tl_flit_signature()),
                 "rx_flit": Out(tl_flit_signature(always_ready=True)),
                 "online": Out(1),
@@ -84,7 +92,7 @@ class DataLink(wiring.Component):
             pacer=Pacer(told=cycles_per_beat > 1),
             egress_strike=FlitStrike(),
             packer=Packer(cycles_per_beat),
-            transmit=ReplayTransmit(config),
+            transmit=ReplayTransmit(config, shared=self._shared),
             crc_generator=CrcGenerator(config.crc_covers_zero_field, config.crc_stages, cycles_per_beat),
             wire_strike=BeatStrike(),
             check=FlitCheck(config.crc_covers_zero_field, config.crc_stages, cycles_per_beat),
@@ -106,6 +114,8 @@ class DataLink(wiring.Component):
         for block in (blocks.packer, blocks.transmit, blocks.receive_buffer, blocks.unpacker, blocks.containment):
             m.d.comb += block.flush.eq(link.flush)
 
+        if self._shared:
+            m.d.comb += blocks.transmit.share.eq(self.share)
         self._towards_the_wire(m, link, blocks)
         self._from_the_wire(m, link, blocks)
         self._messages(m, link, blocks)

@@ -9,6 +9,7 @@ from ualink.dl.interface import tl_flit_signature
 from ualink.dl.layer import DataLink
 from ualink.dl.registers.firmware import FULL_RATE
 from ualink.lib.interleave import Interleaver
+from ualink.lib.ports_used import used_member
 from ualink.lib.select import of_now
 from ualink.phy.interface import RSSignature
 
@@ -25,9 +26,12 @@ class Links(wiring.Component):
     ----------
     config : of each port.
     ports : 1, 2 or 4.
+    choosable : it does what one for as many ports does as are ``used``, which share out the TxReplay of ``config``.
+        Status is late for one port as for several.
 
     Members
     -------
+    used : (*) as of ``ports_used``; it changes in reset only.
     slot : the port that this cycle belongs to: 0, 1, … ``ports`` - 1, 0, ….
     tx_flit, rx_flit, online, tl_error : towards the TL, of the port of this cycle.
     own_rate : as of ``DataLink``, for all ports.
@@ -36,14 +40,18 @@ class Links(wiring.Component):
     uart_tx, uart_rx : per port, dwords that firmware writes and reads, which move in the cycles of the port only.
     config, status : per port. Status of several ports shows how it was in the last cycle of the port, and a pulse lasts
         from one such cycle to the next.
+
+    That marked (*) exists only where ports are ``choosable``.
     """
 
-    def __init__(self, config: DLConfig, ports: int):
+    def __init__(self, config: DLConfig, ports: int, *, choosable: bool = False):
         self._ports = ports
-        self._link = DataLink(config)
+        self._choosable = choosable
+        self._link = DataLink(config, shared=True) if choosable else DataLink(config)
         members = self._link.signature.members
         super().__init__(
             {
+                **used_member(choosable),
                 "slot": In(2),
                 "tx_flit": In(tl_flit_signature()),
                 "rx_flit": Out(tl_flit_signature(always_ready=True)),
@@ -58,7 +66,10 @@ class Links(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         link = self._link
-        m.submodules.link = Interleaver(self._ports, self.slot)(link)
+        used = self.used if self._choosable else None
+        m.submodules.link = Interleaver(self._ports, self.slot, used=used)(link)
+        if self._choosable:
+            m.d.comb += link.share.eq(self.used)
         connect(m, flipped(self.tx_flit), link.tx_flit)
         connect(m, link.rx_flit, flipped(self.rx_flit))
         m.d.comb += [

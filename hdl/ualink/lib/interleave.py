@@ -3,7 +3,8 @@
 A block that serves one link is written as if there were only that one. A station with several links gives each of them
 every second or fourth cycle; what is combinational in the block can then serve them all, and only what it remembers
 must exist once per link. That is what is made here out of any component: each register becomes a ring of as many
-registers as there are contexts, turning by one in every cycle, and each memory gets as many parts.
+registers as there are contexts, turning by one in every cycle, and each memory gets as many parts. Where it is chosen
+at run time how many contexts there are, the ring has one, two or four registers as the choice is.
 """
 
 from amaranth.hdl import Cat, Const, Mux, Signal, Value
@@ -13,8 +14,9 @@ from amaranth.hdl._mem import MemoryData, MemoryInstance
 from amaranth.hdl._xfrm import FragmentTransformer, LHSMaskCollector
 from amaranth.utils import ceil_log2
 
-from ualink.checks import check_choice
-from ualink.lib.memory_marks import NEVER_MEET
+from ualink.checks import ConfigError, check_choice
+from ualink.lib.memory_marks import NEVER_MEET, SHARED_OUT
+from ualink.lib.select import select_one
 
 __all__ = ["Interleaver"]
 
@@ -31,12 +33,18 @@ class Interleaver(FragmentTransformer):
     contexts : 1, 2 or 4.
     context : the context that this cycle belongs to: 0, 1, … ``contexts`` - 1, 0, … without a pause.
     domain : the only clock domain of the component.
+    used : as of ``ports_used``, how many of four contexts take turns; None for all. A memory has a part for each of
+        the four, or, marked ``SHARED_OUT``, is shared out among those that take turns: each has the rows from 0 on that
+        it comes to, and asks for no others.
     """
 
-    def __init__(self, contexts: int, context: Value, domain: str = "sync"):
+    def __init__(self, contexts: int, context: Value, domain: str = "sync", *, used: Value | None = None):
         check_choice("contexts", contexts, (1, 2, 4))
+        if used is not None and contexts != 4:
+            raise ConfigError(f"contexts is {contexts}; it must be 4 for any number of them to be used")
         self._contexts = contexts
         self._context = context[: ceil_log2(contexts)]
+        self._used = used
         self._domain = domain
         self._driven: set[int] = set()
         self._inside = False
@@ -80,18 +88,27 @@ class Interleaver(FragmentTransformer):
         fragment.add_statements("comb", [_assign_to(statement, following) for statement in statements])
 
     def _ring(self, fragment, entry, output, registers, bits=slice(None)):
-        """Those ``bits`` of ``output`` become those of ``entry`` as they were ``registers`` cycles ago."""
+        """Those ``bits`` of ``output`` become those of ``entry`` as they were ``registers`` cycles ago; as many fewer
+        as there are fewer contexts than could be, where that is chosen."""
         entry, last = entry[bits], output[bits]
         init = Const(output.init, output.shape())[bits]
-        for n in range(registers - 1):
+        ring = [entry]
+        for n in range(registers - 1 if self._used is None else self._contexts - 1):
             register = Signal(len(last), name=f"{output.name}_{n}", init=init, reset_less=output.reset_less)
-            fragment.add_statements(self._domain, register.eq(entry))
-            entry = register
-        fragment.add_statements(self._domain, last.eq(entry))
+            fragment.add_statements(self._domain, register.eq(ring[-1]))
+            ring.append(register)
+        if self._used is None:
+            fragment.add_statements(self._domain, last.eq(ring[-1]))
+            return
+        # One context less than there are is none at all for one that is alone: its value has no register behind it.
+        domain = self._domain if registers == self._contexts else "comb"
+        fragment.add_statements(domain, last.eq(select_one(self._used, (ring[0], ring[1], ring[3]))))
 
     def _memory(self, instance):
         """One part for each context; what is read comes in the context's next cycle, not in the next of all."""
-        parts = self._contexts
+        parts, shared = self._contexts, self._used is not None and SHARED_OUT.keys() <= instance._attrs.keys()
+        if shared:
+            parts = 1
         contents = [instance._data.init[n] for n in range(instance._data.depth)]
         data = MemoryData(shape=instance._data.shape, depth=instance._data.depth * parts, init=contents * parts)
         memory = MemoryInstance(data=data, attrs=instance._attrs, src_loc=instance.src_loc)
@@ -105,7 +122,7 @@ class Interleaver(FragmentTransformer):
                 memory.read_port(addr=row, data=port._data, en=port._en, **ports)
             elif self._may_read_late(instance, port):
                 late = Signal(len(row), reset_less=True)
-                self._ring(around, row, late, parts - 1)
+                self._ring(around, row, late, self._contexts - 1)
                 memory.read_port(addr=late, data=port._data, en=Const(1), **ports)
             else:
                 data = Signal(len(port._data))
@@ -116,9 +133,16 @@ class Interleaver(FragmentTransformer):
 
     def _row(self, instance, port):
         depth = instance._data.depth
+        if self._used is not None and SHARED_OUT.keys() <= instance._attrs.keys():
+            return self._shared_row(self._used, depth, port)
         if depth == 1 << ceil_log2(depth):
             return Cat(port._addr, self._context)
         return (port._addr + self._context * depth)[: ceil_log2(depth * self._contexts)]
+
+    def _shared_row(self, used, depth, port):
+        """The row of the half or the quarter that the context has."""
+        first = select_one(used[1:], (self._context[0] * (depth // 2), self._context * (depth // 4)))
+        return (port._addr + first)[: ceil_log2(depth)]
 
     def _may_read_late(self, instance, port):
         """Reading just before the context's next cycle needs a delay of the address only. It shows what the context

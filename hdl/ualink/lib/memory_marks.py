@@ -1,9 +1,12 @@
 """Attributes of memories, by which whoever makes a netlist of a design knows what they need."""
 
-__all__ = ["BLOCK_RAM", "NEVER_MEET"]
+__all__ = ["BLOCK_RAM", "NEVER_MEET", "SHARED_OUT"]
 
 BLOCK_RAM = {"ram_style": "block"}
 """A memory that is to be made of block RAMs where there are some."""
 
 NEVER_MEET = {"reads_and_writes_never_meet": 1}
 """A memory of which no read whose data counts asks for a row that is written in the same cycle."""
+
+SHARED_OUT = {"shared_out": 1}
+"""A memory of several contexts, of whom each has a part and looks at the rows from 0 on only: see ``Interleaver``."""

@@ -1,12 +1,14 @@
 """The reconciliation sublayer of all ports of a station (UALink_200 §7.2)."""
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect
 
 from ualink.config import ConfigError, PhyConfig
 from ualink.lib.forward import show
 from ualink.lib.interleave import Interleaver
+from ualink.lib.ports_used import used_member
+from ualink.lib.select import select_one
 from ualink.phy.beat_joiner import BeatJoiner
 from ualink.phy.beat_splitter import BeatSplitter
 from ualink.phy.blocks import BLOCKS_PER_BEAT
@@ -133,9 +135,12 @@ class Reconciliation(wiring.Component):
         ``config.rates`` is empty or names the rate of every port, and if several ports are to have words of fewer than
         eight blocks.
     ports : 1, 2 or 4.
+    choosable : it does what one for as many ports does as are ``used``. ``config.rate``, 400 or 800, is that of a
+        port alone: of two each has half of it, of four a quarter. Status is late for one port as for several.
 
     Members
     -------
+    used : (*) as of ``ports_used``; it changes in reset only, and there is no ``rate``.
     rate : array of ``PortRate``, 2 bit for each port, port 0 lowest: how far its alignment markers are from each other
         (UALink_200 §7.1, §7.2.7). If nothing drives it, ports run at the rates of ``config``. Software changes it while
         the link is down; for the marker under way see ``SlotSchedule``. How many flits go and come is the PCS's pace.
@@ -147,9 +152,11 @@ class Reconciliation(wiring.Component):
         of another port is none.
     status : one per port. Of several ports it shows how it was in the last cycle of the port, and a pulse lasts from
         one such cycle to the next.
+
+    That marked (*) exists only where ports are ``choosable``.
     """
 
-    def __init__(self, config: PhyConfig, ports: int = 1):
+    def __init__(self, config: PhyConfig, ports: int = 1, *, choosable: bool = False):
         if config.rates and len(config.rates) != ports:
             raise ConfigError(f"phy.rates has {len(config.rates)} rates; there are {ports} ports")
         if ports > 1 and config.blocks_per_word < BLOCKS_PER_BEAT:
@@ -157,11 +164,14 @@ class Reconciliation(wiring.Component):
                 f"phy.blocks_per_word is {config.blocks_per_word} for {ports} ports; one alone may have fewer than 8"
             )
         self._ports = ports
+        self._rate = config.rate
+        self._choosable = choosable
         self._port = OnePort(config)
         rates = [PortRate.of(config.of_port(port).rate) for port in range(ports)]
         super().__init__(
             {
-                "rate": In(data.ArrayLayout(PortRate, ports), init=rates),
+                **used_member(choosable),
+                **({} if choosable else {"rate": In(data.ArrayLayout(PortRate, ports), init=rates)}),
                 "slot": In(2),
                 "dl": In(RSSignature()),
                 "pcs": Out(BlocksSignature(config.blocks_per_word)),
@@ -172,9 +182,10 @@ class Reconciliation(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         port = self._port
-        m.submodules.port = Interleaver(self._ports, self.slot)(port)
+        used = self.used if self._choosable else None
+        m.submodules.port = Interleaver(self._ports, self.slot, used=used)(port)
         m.d.comb += [
-            port.rate.eq(self.rate[self.slot] if self._ports > 1 else self.rate[0]),
+            Value.cast(port.rate).eq(self._rate_now()),
             port.tx.valid.eq(self.dl.tx.valid),
             port.tx.p.eq(self.dl.tx.p),
             self.dl.tx.ready.eq(port.tx.ready),
@@ -191,6 +202,11 @@ class Reconciliation(wiring.Component):
         for number in range(self._ports):
             self._show(m, number)
         return m
+
+    def _rate_now(self):
+        if self._choosable:
+            return select_one(self.used, [Const(PortRate.of(self._rate >> n).value, 2) for n in range(3)])
+        return self.rate[self.slot] if self._ports > 1 else self.rate[0]
 
     def _show(self, m, number):
         """Of several ports all is told in the port's own cycle and kept until its next one."""

@@ -10,7 +10,7 @@ from ualink.switch.flow import PLANES, DroppedSignature, FlowCounters, FlowSigna
 from ualink.switch.queue_depths import QueueDepths
 from ualink.switch.request_plane import RequestPlane
 from ualink.switch.response_plane import ResponsePlane
-from ualink.switch.route_table import RouteConfigSignature, RouteTable
+from ualink.switch.route_table import RouteConfigSignature, RouteTable, chosen_members
 from ualink.upli.channels import beat_stream
 
 __all__ = ["QueueDepths", "SwitchCore"]
@@ -43,6 +43,10 @@ class SwitchCore(wiring.Component):
     deny : ``DenyStatusSignature`` of each ingress port.
     dropped : what the agents before and behind the core dropped in the cycle before, ``DroppedSignature`` per port.
     flow : ``FlowSignature`` of each port.
+    used : (*) of each station, as of ``ports_used``.
+    denied_station : (*) a bit of each station: what is routed there is denied.
+
+    Those marked (*) exist only where ``config.station`` has ``choosable_ports``.
     """
 
     def __init__(
@@ -62,6 +66,7 @@ class SwitchCore(wiring.Component):
                 "deny": Out(DenyStatusSignature(deny_counter_bits)).array(self.ports),
                 "dropped": In(DroppedSignature()).array(self.ports),
                 "flow": Out(FlowSignature(self.voq_depth)).array(self.ports),
+                **chosen_members(config),
             }
         )
 
@@ -74,6 +79,9 @@ class SwitchCore(wiring.Component):
         tables = [RouteTable(self.config) for _ in range(self.config.stations)]
         for station, table in enumerate(tables):
             m.submodules[f"route_table_{station}"] = table
+            for name in chosen_members(self.config):
+                for mine, its in zip(getattr(self, name), getattr(table, name)):
+                    m.d.comb += its.eq(mine)
 
         for n in range(self.ports):
             station, port = divmod(n, self.config.station.ports)

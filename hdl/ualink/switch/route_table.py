@@ -1,13 +1,14 @@
 """The route table of a station: Destination Accelerator ID to egress port, or Deny (UALink_200 §10.7)."""
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Array, Cat, Module, Mux, Signal
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
 from ualink.config import SwitchConfig
+from ualink.lib.ports_used import existing, used_member
 
-__all__ = ["LookupSignature", "RouteConfigSignature", "RouteTable", "route_entry_layout"]
+__all__ = ["LookupSignature", "RouteConfigSignature", "RouteTable", "chosen_members", "route_entry_layout"]
 
 ID_BITS = 10
 
@@ -57,6 +58,14 @@ class RouteConfigSignature(wiring.Signature):
         )
 
 
+def chosen_members(config: SwitchConfig) -> dict[str, wiring.Member]:
+    """``used`` and ``denied_station``, of each station, where the number of ports is chosen."""
+    if not config.station.choosable_ports:
+        return {}
+    members = used_member(True) | {"denied_station": In(1)}
+    return {name: member.array(config.stations) for name, member in members.items()}
+
+
 class RouteTable(wiring.Component):
     """Route table of one station, shared by its ports (UALink_200 §10.7, §10.7.1).
 
@@ -71,12 +80,16 @@ class RouteTable(wiring.Component):
     ----------
     lookup_req, lookup_rd_rsp, lookup_wr_rsp : one ``LookupSignature`` for each ingress port of the station.
     config : ``RouteConfigSignature``; ``ready`` is low after reset.
+    used, denied_station : (*) as of ``SwitchCore``; a port that is not used does not exist.
+
+    That marked (*) exists only where the number of ports is chosen.
     """
 
     def __init__(self, config: SwitchConfig):
         self.stations = config.stations
         self.ports = config.station.ports
         self.depth = config.route_entries
+        self._choosable = config.station.choosable_ports
         self.entry_layout = route_entry_layout(config.stations)
         lookup = LookupSignature(self.stations * self.ports)
         super().__init__(
@@ -85,6 +98,7 @@ class RouteTable(wiring.Component):
                 "lookup_rd_rsp": In(lookup).array(self.ports),
                 "lookup_wr_rsp": In(lookup).array(self.ports),
                 "config": In(RouteConfigSignature(self.stations)),
+                **chosen_members(config),
             }
         )
 
@@ -144,4 +158,8 @@ class RouteTable(wiring.Component):
         return m
 
     def _exists(self, entry):
-        return (entry.egress_station < self.stations) & (entry.egress_port < self.ports)
+        exists = (entry.egress_station < self.stations) & (entry.egress_port < self.ports)
+        if self._choosable:
+            ports = Array(Mux(denied, 0, existing(used)) for used, denied in zip(self.used, self.denied_station))
+            exists &= ports[entry.egress_station].bit_select(entry.egress_port, 1)
+        return exists

@@ -1,6 +1,6 @@
 """A UALink switch: stations around a core (UALink_200 §10)."""
 
-from amaranth.hdl import Cat, Const, Module
+from amaranth.hdl import Cat, Const, Module, ResetInserter
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -19,6 +19,9 @@ from ualink.upli.originator import Originator
 
 __all__ = ["Switch"]
 
+OF_STATIONS = ("in_", "out_", "dropped", "used", "denied_station")
+"""Beginnings of the names of what the core shares with the stations and its agents alone."""
+OPTIONAL_MEMBERS = ("rs_status", "rs_rate", "number_of_ports", "used")
 AGENT_MEMBERS = tuple(f"{side}_{what}" for side in ("completer", "originator") for what in ("control", "status"))
 
 
@@ -44,6 +47,9 @@ class Switch(wiring.Component):
     injection : ``InjectionSignature``, one per station; exists with ``config.injection``.
     injection_allowed : 1 bit, for the secure firmware alone: without it nothing is injected, whatever registers say;
         exists with ``config.injection``. The data links of a switch without it inject nothing.
+    number_of_ports, used : as of ``Station``, one each per station; only where the number of ports is chosen. The
+        agents before a station follow it. While another number is pending and its links are down, what is routed to it
+        is denied.
     """
 
     def __init__(self, config: SwitchConfig, make_station=Station):
@@ -52,9 +58,8 @@ class Switch(wiring.Component):
         self._core = SwitchCore(config)
         members = self._stations[0].signature.members
         self._below = "rs" if config.station.phy is None else "pcs"
-        shown = (*PORT_MEMBERS, *AGENT_MEMBERS, *(name for name in ("rs_status", "rs_rate") if name in members))
-        inside = ("in_", "out_", "dropped")
-        self._core_members = [name for name in self._core.signature.members if not name.startswith(inside)]
+        shown = (*PORT_MEMBERS, *AGENT_MEMBERS, *(name for name in OPTIONAL_MEMBERS if name in members))
+        self._core_members = [name for name in self._core.signature.members if not name.startswith(OF_STATIONS)]
         super().__init__(
             {
                 self._below: members[self._below].array(config.stations),
@@ -83,13 +88,14 @@ class Switch(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.core = core = self._core
-        ports = self.config.station.ports
+        ports, choosable = self.config.station.ports, self.config.station.choosable_ports
         for number, station in enumerate(self._stations):
             m.submodules[f"station{number}"] = station
-            ingress = Completer(self.config.station.upli, ports)
-            egress = Originator(self.config.station.upli, ports)
-            m.submodules[f"ingress{number}"] = ingress
-            m.submodules[f"egress{number}"] = egress
+            ingress = Completer(self.config.station.upli, ports, choosable=choosable)
+            egress = Originator(self.config.station.upli, ports, choosable=choosable)
+            for side, agent in (("ingress", ingress), ("egress", egress)):
+                restarts = ResetInserter(station.restart) if choosable else lambda agent: agent
+                m.submodules[f"{side}{number}"] = restarts(agent)
             for side, agent in (("ingress", ingress), ("egress", egress)):
                 self._watch(m, side, number, agent)
             m.d.comb += [
@@ -101,7 +107,9 @@ class Switch(wiring.Component):
             for name in self._shown:
                 forward_member(m, station, name, getattr(self, name)[number])
             self._guard(m, number, station)
-            self._join(m, number, station, ingress, egress)
+            between = self._join(m, number, station, ingress, egress)
+            if choosable:
+                self._choose(m, number, station, (ingress, egress), between)
         for name in self._core_members:
             forward_member(m, core, name, getattr(self, name))
         return m
@@ -133,6 +141,7 @@ class Switch(wiring.Component):
                     connect(m, getattr(between, f"core_out_{channel}")[port], into)
                     connect(m, out, getattr(between, f"core_in_{channel}")[port])
                     connect(m, getattr(between, f"link_out_{channel}")[port], leaves)
+        return between
 
     def _inject(self, m, number, station, ingress, egress):
         """The injection at a station, and parity that it spoils on the UPLI before and behind the core."""
@@ -161,6 +170,23 @@ class Switch(wiring.Component):
             if self.config.injection:
                 allowed = self.injection_allowed & self.injection[number].enable & asked.inject_enable
             m.d.comb += told.inject_enable.eq(allowed)
+
+    def _choose(self, m, number, station, agents, injection):
+        """The agents before ``station`` have as many ports as it, and are empty when their number changes."""
+        core, ports = self._core, self.config.station.ports
+        places = range(number * ports, (number + 1) * ports)
+        comes = [
+            getattr(core, f"out_{name}")[n].valid for n in places for name in ("req", "orig_data", "rd_rsp", "wr_rsp")
+        ]
+        if injection is not None:
+            comes.append(~injection.idle)
+        choice = station.number_of_ports
+        m.d.comb += [
+            *(agent.used.eq(station.used) for agent in agents),
+            station.upli_moves.eq(Cat(comes, (agent.moves for agent in agents)).any()),
+            core.used[number].eq(station.used),
+            core.denied_station[number].eq(choice.pending & choice.links_down),
+        ]
 
     def _watch(self, m, side, number, agent):
         """Drop Mode of a core agent, and what firmware tells and sees of it."""

@@ -1,11 +1,12 @@
 """What the two UPLI agents have in common: connection, senders, receivers and the errors that they saw."""
 
-from amaranth.hdl import Array, Module, Signal
+from amaranth.hdl import Array, Cat, Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.config import UPLIConfig
-from ualink.upli.calendar import check_ports
+from ualink.lib.ports_used import used_member
+from ualink.upli.calendar import CalendarCheck, check_ports
 from ualink.upli.channels import UPLISignature, beat_stream
 from ualink.upli.connect import Connect
 from ualink.upli.departure import Departure
@@ -35,22 +36,35 @@ class Agent(wiring.Component):
     ----------
     config : UPLIConfig.
     ports : 1, 2 or 4.
-    own, peer : ``"orig"`` and ``"comp"`` or the other way round: whose ClkReq and ClkAck this side drives.
+    own : ``"orig"`` or ``"comp"``: whose ClkReq and ClkAck this side drives.
     sends : the channels that this side sends; it receives the other two.
+    choosable : it does what an agent for as many ports does as are used; there is ``used``, as of ``ports_used``, which
+        changes in its reset only, and ``moves``, 1 bit: a beat waits here, or is on the interface.
     """
 
     CHANNELS = ("req", "orig_data", "rd_rsp", "wr_rsp")
 
-    def __init__(self, config: UPLIConfig, ports: int, *, own: str, peer: str, sends: tuple[str, ...]):
+    def __init__(
+        self,
+        config: UPLIConfig,
+        ports: int,
+        *,
+        own: str,
+        sends: tuple[str, ...],
+        choosable: bool = False,
+    ):
         self.config = config
-        self.ports = check_ports("agent", ports)
+        self.ports = check_ports("agent", ports, choosable)
+        self.choosable = choosable
         self._own = own
-        self._peer = peer
+        self._peer = "comp" if own == "orig" else "orig"
         self.sends = sends
         self.receives = tuple(channel for channel in self.CHANNELS if channel not in sends)
         super().__init__(
             {
                 "upli": (Out if own == "orig" else In)(UPLISignature()),
+                **used_member(choosable),
+                **({"moves": Out(1)} if choosable else {}),
                 "slot": In(2),
                 "connect": In(1, init=1),
                 **{
@@ -94,8 +108,8 @@ class Agent(wiring.Component):
                 getattr(self, f"protocol_{what}").eq(told.protocol.as_value().any() | told.handshake),
             ]
 
-        senders = {name: Sender(name, self.config, self.ports) for name in self.sends}
-        departures = {name: Departure(name, self.ports) for name in self.sends}
+        senders = {name: Sender(name, self.config, self.ports, choosable=self.choosable) for name in self.sends}
+        departures = {name: Departure(name, self.ports, choosable=self.choosable) for name in self.sends}
         sends = {name: Signal(name=f"{name}_send") for name in self.sends}
         for name, sender in senders.items():
             m.submodules[name] = sender
@@ -130,10 +144,9 @@ class Agent(wiring.Component):
         for name in self.receives:
             receivers[name] = receiver = Receiver(
                 name,
-                getattr(self.config, name),
+                self.config,
                 self.ports,
-                prompt_data=self.config.prompt_data,
-                lean=self.config.lean,
+                choosable=self.choosable,
             )
             m.submodules[name] = receiver
             wiring.connect(m, wiring.flipped(getattr(upli, name)), receiver.upli)
@@ -149,4 +162,22 @@ class Agent(wiring.Component):
         for name, drop in self._drops.items():
             of_port = self.slot if name in self.sends else receivers[name].slot
             m.d.sync += self.dropped[name].eq(drop << (of_port if self.ports > 1 else 0))
+        if self.choosable:
+            self._tell_used(m, (*senders.values(), *departures.values(), *receivers.values()))
+            leave = [departure.waits for departure in departures.values()]
+            arrive = [stream.valid for name in self.receives for stream in getattr(self, name)]
+            on_pins = [getattr(upli, name).vld for name in self.CHANNELS]
+            m.d.comb += self.moves.eq(
+                Cat(leave, arrive, on_pins, (receiver.good for receiver in receivers.values())).any()
+            )
         return m
+
+    def _calendar(self, m, name):
+        """A ``CalendarCheck``, submodule ``name`` of ``m``."""
+        m.submodules[name] = calendar = CalendarCheck(self.ports, choosable=self.choosable)
+        if self.choosable:
+            self._tell_used(m, (calendar,))
+        return calendar
+
+    def _tell_used(self, m, blocks):
+        m.d.comb += [block.used.eq(self.used) for block in blocks]

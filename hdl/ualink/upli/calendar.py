@@ -4,14 +4,18 @@ from amaranth.hdl import Const, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ualink.checks import check_choice
+from ualink.checks import ConfigError, check_choice
+from ualink.lib.ports_used import last_port, used_member
 
 __all__ = ["Calendar", "CalendarCheck", "check_ports"]
 
 
-def check_ports(owner: str, ports: int) -> int:
-    """``ports`` when it is a bifurcation of a station, ConfigError naming ``owner`` otherwise."""
+def check_ports(owner: str, ports: int, choosable: bool = False) -> int:
+    """``ports`` when it is a bifurcation of a station, ConfigError naming ``owner`` otherwise; four of them where it is
+    ``choosable`` at run time how many are used."""
     check_choice(f"{owner}.ports", ports, (1, 2, 4))
+    if choosable and ports != 4:
+        raise ConfigError(f"{owner}.ports is {ports}; it must be 4 for any number of them to be chosen")
     return ports
 
 
@@ -34,7 +38,7 @@ class Calendar(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         if self.ports > 1:
-            m.d.sync += self.slot.eq(_modulo(self.slot + 1, self.ports))
+            m.d.sync += self.slot.eq((self.slot + 1) & (self.ports - 1))
         return m
 
 
@@ -46,6 +50,11 @@ class CalendarCheck(wiring.Component):
     sets nothing. Outputs are of the same cycle. With ``ports`` = 1 there is no phase, no register, and only
     ``port_id`` 0 is right.
 
+    Parameters
+    ----------
+    ports : 1, 2 or 4.
+    choosable : it does what one for as many ports does as are used; there is ``used``, as of ``ports_used``.
+
     Attributes
     ----------
     vld, port_id : the beat that sets the phase: Req for the {Req, OrigData} group, RdRsp or WrRsp for its own.
@@ -54,10 +63,12 @@ class CalendarCheck(wiring.Component):
     error : 1 bit, this cycle's beat belongs to another port's slot or to a port that does not exist.
     """
 
-    def __init__(self, ports: int):
-        self.ports = check_ports("calendar", ports)
+    def __init__(self, ports: int, *, choosable: bool = False):
+        self.ports = check_ports("calendar", ports, choosable)
+        self._choosable = choosable
         super().__init__(
             {
+                **used_member(choosable),
                 "vld": In(1),
                 "port_id": In(2),
                 "known": Out(1),
@@ -73,15 +84,15 @@ class CalendarCheck(wiring.Component):
             m.d.comb += [self.known.eq(1), self.slot.eq(Const(0))]
             return m
 
+        last = last_port(self.used) if self._choosable else self.ports - 1
         locked = Signal()
         following = Signal(2)
         m.d.comb += [self.known.eq(locked | (self.vld & ~self.error)), self.slot.eq(following)]
+        if self._choosable:
+            # There is but one phase of one port.
+            with m.If(self.used[0]):
+                m.d.comb += self.known.eq(1)
         with m.If(~locked):
-            m.d.comb += self.slot.eq(_modulo(self.port_id, self.ports))
-        m.d.sync += [locked.eq(self.known), following.eq(_modulo(self.slot + 1, self.ports))]
+            m.d.comb += self.slot.eq(self.port_id & last)
+        m.d.sync += [locked.eq(self.known), following.eq((self.slot + 1) & last)]
         return m
-
-
-def _modulo(value, ports: int):
-    """``value`` modulo a power of two ``ports``."""
-    return value & (ports - 1)

@@ -5,7 +5,6 @@ from amaranth.hdl import Mux, Signal
 from ualink.config import UPLIConfig
 from ualink.upli.agent import Agent
 from ualink.upli.burst import BurstCheck
-from ualink.upli.calendar import CalendarCheck
 from ualink.upli.commands import has_orig_data
 
 __all__ = ["Completer"]
@@ -24,6 +23,10 @@ class Completer(Agent):
     first beat of a Read Response has been taken, the others are offered from the next cycle on, without a gap from slot
     to slot of the port.
 
+    Parameters
+    ----------
+    config, ports, choosable : as of ``Agent``.
+
     Attributes
     ----------
     upli : the interface.
@@ -41,8 +44,8 @@ class Completer(Agent):
         rule that it broke. What had a Control Error counts as none: nobody knows what it was.
     """
 
-    def __init__(self, config: UPLIConfig, ports: int):
-        super().__init__(config, ports, own="comp", peer="orig", sends=("rd_rsp", "wr_rsp"))
+    def __init__(self, config: UPLIConfig, ports: int, *, choosable: bool = False):
+        super().__init__(config, ports, own="comp", sends=("rd_rsp", "wr_rsp"), choosable=choosable)
 
     def _accept(self, m, departures, sends, available, to_come, to_drop):
         rd_rsp, wr_rsp, credits = departures["rd_rsp"], departures["wr_rsp"], available["rd_rsp"]
@@ -68,7 +71,7 @@ class Completer(Agent):
         req, orig_data = receivers["req"], receivers["orig_data"]
         request, beat = req.beat, orig_data.beat
         # A Request sets the phase of both channels; OrigData cannot come before one.
-        m.submodules.calendar = calendar = CalendarCheck(self.ports)
+        calendar = self._calendar(m, "calendar")
         m.submodules.burst = burst = BurstCheck(self.ports)
         req_here, data_here, start = Signal(), Signal(), Signal()
         fits, data_fits = Signal(), Signal()

@@ -3,11 +3,12 @@
 from functools import reduce
 from operator import or_
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.config import Credits
+from ualink.lib.ports_used import existing, used_member
 from ualink.lib.select import select_one
 from ualink.upli.calendar import check_ports
 from ualink.upli.channels import MAX_PORTS, CreditReturnSignature
@@ -34,6 +35,12 @@ class SenderCredits(wiring.Component):
     (ruling A-09 of UPLI). A beat spends a Pool credit when there is one, else one of its VC. A return with
     wrong parity is not counted.
 
+    Parameters
+    ----------
+    ports : 1, 2 or 4.
+    qualification : cycles.
+    choosable : it does what one for as many ports does as are used; there is ``used``, as of ``ports_used``.
+
     Attributes
     ----------
     credit : the return interface.
@@ -46,11 +53,13 @@ class SenderCredits(wiring.Component):
     overflow : 1 bit, it brought more credits than the account can hold, which stays at its greatest value.
     """
 
-    def __init__(self, ports: int, qualification: int):
-        self.ports = check_ports("credits", ports)
+    def __init__(self, ports: int, qualification: int, *, choosable: bool = False):
+        self.ports = check_ports("credits", ports, choosable)
+        self.choosable = choosable
         self.qualification = qualification
         super().__init__(
             {
+                **used_member(choosable),
                 "credit": In(CreditReturnSignature()),
                 "listen": In(1),
                 "port": In(2),
@@ -90,7 +99,7 @@ class SenderCredits(wiring.Component):
                     m.d.comb += self.available.eq(Cat(_together(pool, vc, n) for n in range(1, MOST_ASKED + 1)))
 
             here_valid, number = Signal(name=f"port{port}_returned"), self.credit.port_num[port]
-            m.d.comb += here_valid.eq(self.listen & self.credit.vld[port] & ~wrong)
+            m.d.comb += here_valid.eq(self.listen & self.valid(port) & ~wrong)
             is_pool = self.credit.pool[port]
             for n, (account, more) in enumerate(accounts):
                 matches = is_pool if n == 0 else ~is_pool & (self.credit.port_vc[port] == n - 1)
@@ -100,6 +109,11 @@ class SenderCredits(wiring.Component):
                 overflows.append(_account(m, account, more, returned, mine, self.spend))
         m.d.comb += self.overflow.eq(Cat(overflows).any())
         return m
+
+    def valid(self, port: int) -> Value:
+        """Credits of ``port`` are returned; there are none where it is not used."""
+        valid = self.credit.vld[port]
+        return valid & existing(self.used)[port] if self.choosable else valid
 
     def _qualify(self, m, port):
         ready = Signal(name=f"port{port}_ready")
@@ -123,6 +137,12 @@ class ReceiverCredits(wiring.Component):
     popped in cycle t is returned, with the beat's VC and class, in cycle t + 1 (one per port and cycle, as fast as
     beats can be popped). All outputs are registers.
 
+    Parameters
+    ----------
+    credits : buffers of each port.
+    ports : 1, 2 or 4.
+    choosable : it does what one for as many ports does as are used; there is ``used``, as of ``ports_used``.
+
     Attributes
     ----------
     open : 1 bit, credits may be sent; once high it stays high until reset.
@@ -130,11 +150,13 @@ class ReceiverCredits(wiring.Component):
     credit : the return interface; signals of ports that do not exist stay 0 (ruling A-07 of UPLI).
     """
 
-    def __init__(self, credits: Credits, ports: int):
+    def __init__(self, credits: Credits, ports: int, *, choosable: bool = False):
         self.credits = credits
-        self.ports = check_ports("credits", ports)
+        self.ports = check_ports("credits", ports, choosable)
+        self._choosable = choosable
         super().__init__(
             {
+                **used_member(choosable),
                 "open": In(1),
                 "pop": In(ports),
                 "pop_pool": In(ports),
@@ -169,8 +191,9 @@ class ReceiverCredits(wiring.Component):
         m.d.comb += done.eq(self.open & (stage == len(stages)))
 
         coming = CreditReturnSignature().create(path=("coming",))
+        exists = existing(self.used) if self._choosable else None
         for port in range(self.ports):
-            with m.If(releasing):
+            with m.If(releasing if exists is None else releasing & exists[port]):
                 m.d.comb += [
                     coming.vld[port].eq(1),
                     coming.pool[port].eq(pool),
@@ -183,7 +206,7 @@ class ReceiverCredits(wiring.Component):
                     coming.pool[port].eq(self.pop_pool[port]),
                     coming.port_vc[port].eq(self.pop_vc[port]),
                 ]
-            m.d.comb += coming.init_done[port].eq(done)
+            m.d.comb += coming.init_done[port].eq(done if exists is None else done & exists[port])
         m.d.comb += [getattr(coming, name).eq(value) for name, value in credit_parity(coming).items()]
         for name in ("init_done", "vld", "pool", "vld_parity", "parity"):
             m.d.sync += getattr(self.credit, name).eq(getattr(coming, name))

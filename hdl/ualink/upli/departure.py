@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ualink.lib.contract import contract
 from ualink.lib.occupancy import Occupancy
+from ualink.lib.ports_used import existing, used_member
 from ualink.lib.select import of_now
 from ualink.upli.calendar import check_ports
 from ualink.upli.channels import CHANNEL_LAYOUTS, beat_stream
@@ -47,6 +48,8 @@ class Departure(wiring.Component):
     ----------
     channel : ``"req"``, ``"orig_data"``, ``"rd_rsp"`` or ``"wr_rsp"``.
     ports : 1, 2 or 4.
+    choosable : it does what one for as many ports does as are used; there is ``used``, as of ``ports_used``, and
+        ``waits``, 1 bit: there is a beat of any port. One port alone has the place of port 0.
 
     Members
     -------
@@ -58,12 +61,15 @@ class Departure(wiring.Component):
     auth_tag : 64 bits, that of the beat that ``valid`` is about; not with ``"orig_data"``.
     """
 
-    def __init__(self, channel: str, ports: int):
-        self.ports = check_ports("departure", ports)
+    def __init__(self, channel: str, ports: int, *, choosable: bool = False):
+        self.ports = check_ports("departure", ports, choosable)
+        self._choosable = choosable
         self._layout = CHANNEL_LAYOUTS[channel]
         self._authenticated = "auth_tag" in self._layout.members
         super().__init__(
             {
+                **used_member(choosable),
+                **({"waits": Out(1)} if choosable else {}),
                 "beats": In(beat_stream(channel)).array(ports),
                 "slot": In(2),
                 "valid": Out(1),
@@ -80,6 +86,8 @@ class Departure(wiring.Component):
         contract(m, self.valid | ~self.accept, "accept: only what is there leaves")
         if self.ports == 1:
             self._wait_at_the_pins(m)
+        elif self._choosable:
+            self._wait_either_way(m)
         else:
             self._wait_by_port(m)
         return m
@@ -128,3 +136,38 @@ class Departure(wiring.Component):
         m.d.comb += [self.due[name].eq(value) for name, value in _due(self.beat).items()]
         if self._authenticated:
             m.d.comb += self.auth_tag.eq(self.beat.auth_tag)
+
+    def _wait_either_way(self, m):
+        """By port if several are used; one alone moves on from the place of port 0 to the pins."""
+        alone, used, others = self.used[0], existing(self.used), self.beats[1:]
+        places = [Signal(self._layout, name=f"place_{port}", reset_less=True) for port in range(self.ports)]
+        taken = [Signal(name=f"taken_{port}") for port in range(self.ports)]
+        for port, (stream, place, full) in enumerate(zip(self.beats, places, taken)):
+            with m.If(stream.ready):
+                m.d.sync += place.eq(stream.p)
+            with m.If(~full):
+                m.d.sync += full.eq(stream.valid & ~alone)
+            with m.Elif(self.accept & (self.slot == port)):
+                m.d.sync += full.eq(0)
+        due = Signal(DUE_LAYOUT, reset_less=True)
+        waiting = Signal()
+        inside, stream = Occupancy(2, name="inside"), self.beats[0]
+        inside.count(m, alone & stream.valid & stream.ready, alone & self.accept)
+        m.d.comb += [
+            stream.ready.eq(~inside.full & ~taken[0]),
+            *(stream.ready.eq(~full & exists) for stream, full, exists in zip(others, taken[1:], used[1:])),
+            self.valid.eq(inside.some | of_now(self.slot, taken)),
+            Value.cast(self.beat).eq(of_now(self.slot, places)),
+            self.hold.eq(Mux(alone, waiting, ~self.valid)),
+            self.waits.eq(inside.some | Cat(taken).any()),
+        ]
+        m.d.sync += waiting.eq(inside.some & ~self.accept)
+        m.d.comb += [self.due[name].eq(Mux(alone, due[name], value)) for name, value in _due(self.beat).items()]
+        if self._authenticated:
+            kept = Signal(64, reset_less=True)
+            m.d.comb += self.auth_tag.eq(Mux(waiting, kept, self.beat.auth_tag))
+            with m.If(~waiting):
+                m.d.sync += kept.eq(self.beat.auth_tag)
+        with m.If(~inside.some | self.accept):
+            for name, value in _due(stream.p).items():
+                m.d.sync += due[name].eq(Mux(inside.full, _due(places[0])[name], value))

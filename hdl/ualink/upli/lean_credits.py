@@ -39,7 +39,7 @@ class LeanSenderCredits(SenderCredits):
             valid, number = Signal(name=f"port{port}_returned"), Signal(2, name=f"port{port}_number")
             class_of = Signal(1 + VCS, name=f"port{port}_class")
             m.d.sync += [
-                valid.eq(self.listen & self.credit.vld[port] & ~wrong),
+                valid.eq(self.listen & self.valid(port) & ~wrong),
                 number.eq(self.credit.port_num[port]),
                 class_of.eq(_one_hot(self.credit.pool[port], self.credit.port_vc[port])),
             ]
@@ -72,6 +72,7 @@ def _account(m, account, gain, spent):
     return result[COUNTER_BITS]
 
 
-def sender_credits(config: UPLIConfig, ports: int) -> SenderCredits:
+def sender_credits(config: UPLIConfig, ports: int, *, choosable: bool = False) -> SenderCredits:
     """The accounts of a sender, as ``config`` wants them built."""
-    return (LeanSenderCredits if config.lean else SenderCredits)(ports, config.init_done_qualification)
+    kind = LeanSenderCredits if config.lean else SenderCredits
+    return kind(ports, config.init_done_qualification, choosable=choosable)

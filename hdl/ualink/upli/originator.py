@@ -5,7 +5,6 @@ from amaranth.hdl import Mux, Signal
 from ualink.config import UPLIConfig
 from ualink.upli.agent import Agent
 from ualink.upli.burst import BurstCheck
-from ualink.upli.calendar import CalendarCheck
 
 __all__ = ["Originator"]
 
@@ -21,6 +20,10 @@ class Originator(Agent):
 
     Once a Request with data and its first beat have both been taken, the other beats are offered from the next cycle
     on, without a gap from slot to slot of the port.
+
+    Parameters
+    ----------
+    config, ports, choosable : as of ``Agent``.
 
     Attributes
     ----------
@@ -39,8 +42,8 @@ class Originator(Agent):
         rule that it broke. What had a Control Error counts as none: nobody knows what it was.
     """
 
-    def __init__(self, config: UPLIConfig, ports: int):
-        super().__init__(config, ports, own="orig", peer="comp", sends=("req", "orig_data"))
+    def __init__(self, config: UPLIConfig, ports: int, *, choosable: bool = False):
+        super().__init__(config, ports, own="orig", sends=("req", "orig_data"), choosable=choosable)
 
     def _accept(self, m, departures, sends, available, to_come, to_drop):
         req, orig_data = departures["req"], departures["orig_data"]
@@ -72,7 +75,7 @@ class Originator(Agent):
         # Each response channel has a phase of its own.
         calendars, here = {}, {}
         for name, receiver in receivers.items():
-            m.submodules[f"{name}_calendar"] = calendar = CalendarCheck(self.ports)
+            calendar = self._calendar(m, f"{name}_calendar")
             calendars[name], here[name] = calendar, Signal(name=f"{name}_here")
             m.d.comb += [
                 calendar.vld.eq(receiver.good),

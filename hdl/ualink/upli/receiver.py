@@ -4,7 +4,8 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ualink.config import Credits
+from ualink.config import UPLIConfig
+from ualink.lib.ports_used import used_member
 from ualink.upli.beat_queue import beat_queue
 from ualink.upli.calendar import check_ports
 from ualink.upli.channels import CHANNEL_LAYOUTS, beat_stream
@@ -37,10 +38,10 @@ class Receiver(wiring.Component):
     Parameters
     ----------
     channel : ``"req"``, ``"orig_data"``, ``"rd_rsp"`` or ``"wr_rsp"``.
-    credits : buffers per port.
+    config : its member of the name of the channel is the buffers per port. ``prompt_data``: data wait no longer than
+        they must, as of ``Queue``; ``lean``, for slow clocks: everything comes out of a memory, and in the same cycles.
     ports : 1, 2 or 4.
-    prompt_data : data wait no longer than they must, as of ``Queue``.
-    lean : for slow clocks: everything comes out of a memory, and in the same cycles.
+    choosable : there is ``used``, as of ``ports_used``: how many ports are.
 
     Attributes
     ----------
@@ -60,13 +61,15 @@ class Receiver(wiring.Component):
     data_error, control_error : 1 bit each, of this cycle's beat; ``control_error`` also without one.
     """
 
-    def __init__(self, channel: str, credits: Credits, ports: int, *, prompt_data: bool = True, lean: bool = False):
+    def __init__(self, channel: str, config: UPLIConfig, ports: int, *, choosable: bool = False):
         self.channel = channel
-        self._prompt_data, self._lean = prompt_data, lean
-        self.credits = credits
-        self.ports = check_ports("receiver", ports)
+        self._prompt_data, self._lean = config.prompt_data, config.lean
+        self.credits = getattr(config, channel)
+        self.ports = check_ports("receiver", ports, choosable)
+        self._choosable = choosable
         super().__init__(
             {
+                **used_member(choosable),
                 "upli": In(CHANNEL_SIGNATURES[channel]()),
                 "open": In(1),
                 "listen": In(1),
@@ -93,7 +96,9 @@ class Receiver(wiring.Component):
         layout = CHANNEL_LAYOUTS[self.channel]
         beat, port_id = Signal(layout, reset_less=True), Signal(2, reset_less=True)
         pool = Signal(reset_less=True)
-        m.submodules.credits = credits = ReceiverCredits(self.credits, self.ports)
+        m.submodules.credits = credits = ReceiverCredits(self.credits, self.ports, choosable=self._choosable)
+        if self._choosable:
+            m.d.comb += credits.used.eq(self.used)
         wiring.connect(m, credits.credit, wiring.flipped(upli.credit))
         wrong = Signal()
         m.d.comb += [

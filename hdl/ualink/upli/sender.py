@@ -5,6 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.config import UPLIConfig
+from ualink.lib.ports_used import used_member
 from ualink.upli.calendar import check_ports
 from ualink.upli.channels import (
     CHANNEL_LAYOUTS,
@@ -41,6 +42,7 @@ class Sender(wiring.Component):
     ----------
     channel : ``"req"``, ``"orig_data"``, ``"rd_rsp"`` or ``"wr_rsp"``.
     ports : 1, 2 or 4.
+    choosable : there is ``used``, as of ``ports_used``: how many ports are.
 
     Attributes
     ----------
@@ -55,12 +57,14 @@ class Sender(wiring.Component):
     counted.
     """
 
-    def __init__(self, channel: str, config: UPLIConfig, ports: int):
+    def __init__(self, channel: str, config: UPLIConfig, ports: int, *, choosable: bool = False):
         self.channel = channel
         self.config = config
-        self.ports = check_ports("sender", ports)
+        self.ports = check_ports("sender", ports, choosable)
+        self._choosable = choosable
         super().__init__(
             {
+                **used_member(choosable),
                 "upli": Out(CHANNEL_SIGNATURES[channel]()),
                 "connected": In(1),
                 "listen": In(1),
@@ -78,7 +82,9 @@ class Sender(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.credits = credits = sender_credits(self.config, self.ports)
+        m.submodules.credits = credits = sender_credits(self.config, self.ports, choosable=self._choosable)
+        if self._choosable:
+            m.d.comb += credits.used.eq(self.used)
         wiring.connect(m, credits.credit, wiring.flipped(self.upli.credit))
         m.d.comb += [
             credits.listen.eq(self.listen),

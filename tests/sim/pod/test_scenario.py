@@ -143,7 +143,7 @@ CASES = [
     ("accelerators = 3\n", "", 1, "pod.accelerators: is missing"),
     ('"x4"', '"x3"', 3, "pod.bifurcation: is 'x3'; it must be one of x4, 2x2, 4x1"),
     ("clock_mhz = 156.25", "clock_mhz = 0", 4, "pod.clock_mhz: is 0"),
-    ("clock_mhz", "clock", 4, "pod.clock: unknown key; known are accelerators, bifurcation, clock_mhz"),
+    ("clock_mhz", "clock", 4, "pod.clock: unknown key; known are accelerators, bifurcation, choosable_"),
     ("latency_cycles = 7", "latency_cycles = 0", 7, "link.latency_cycles: is 0"),
     ("bit_error_rate = 1e-6", "bit_error_rate = 2", 8, "link.bit_error_rate: is 2"),
     ("bit_error_rate = 1e-6", "bit_error_rate = nan", 8, "link.bit_error_rate: is nan"),
@@ -155,6 +155,8 @@ CASES = [
     ("compression = false", "uncompressed = true", 14, "tl.uncompressed: unknown key; known are compression, "),
     ("compression = false", "build_authentication = false", 15, "tl.authentication: is true; tl.build_authentication"),
     ('"x4"', '"x4"\nseparate_upli_clock = true', 4, "pod.separate_upli_clock: is true; a simulated pod has one clock"),
+    ('"x4"', '"x4"\nchoosable_ports = true', 3, "pod.bifurcation: is 'x4'; with choosable_ports it is '4x1'"),
+    ('"x4"', '"4x1"\nchoosable_ports = true', 4, "pod.choosable_ports: is true; a simulated pod has the ports of its"),
     (
         "[link]",
         "[run]\nmax_cycles = 0\n[link]",

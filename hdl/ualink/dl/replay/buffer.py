@@ -1,13 +1,14 @@
 """TxReplay: payload flits from their first transmission until they are acknowledged (UALink_200 §6.6.1, §6.6.6.5-6)."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
-from ualink.checks import check_integer
+from ualink.checks import ConfigError, check_integer
 from ualink.dl.replay.sequence import RESET_SEQ, SEQ_BITS, follows, next_seq, seq_distance
-from ualink.lib.memory_marks import NEVER_MEET
+from ualink.lib.memory_marks import NEVER_MEET, SHARED_OUT
 from ualink.lib.parity import ProtectedRegister
+from ualink.lib.select import select_one
 from ualink.phy.interface import BEATS_PER_FLIT
 
 __all__ = ["ReplayBuffer"]
@@ -31,9 +32,12 @@ class ReplayBuffer(wiring.Component):
     ----------
     depth : flits, 2..255 (ruling A-18 (DL): at most 255 unacknowledged).
     beats, data_bits : beats of a flit and their width, parity included.
+    shared : a multiple of four flits, 12 or more, of which a port has all, half or a quarter; there is ``share``.
 
     Members
     -------
+    share : 3 bits, one-hot: ``depth`` >> n flits count, and those rows from 0 on alone; as of ``ports_used``, it
+        changes in reset only.
     write, write_beat, write_data : beat ``write_beat`` of the flit that is being sent for the first time.
     storing : pulse: the slot of a new payload flit ends; its ``ended`` comes after its last ``write``, with beat 0 of
         the next flit or before, and before another slot ends.
@@ -58,9 +62,12 @@ class ReplayBuffer(wiring.Component):
     fault : numbers and pointers have bad parity: what is read or written may be any flit, until reset.
     """
 
-    def __init__(self, depth: int, beats: int = BEATS_PER_FLIT, data_bits: int = 512):
-        check_integer("replay_depth", depth, 2, 255)
+    def __init__(self, depth: int, beats: int = BEATS_PER_FLIT, data_bits: int = 512, *, shared: bool = False):
+        check_integer("replay_depth", depth, 12 if shared else 2, 255)
+        if shared and depth % 4:
+            raise ConfigError(f"replay_depth is {depth}; four ports that share it need a multiple of 4")
         self.depth = depth
+        self._shared = shared
         self._beats = beats
         self.awaits = Signal()
         self._data_bits = data_bits
@@ -84,6 +91,7 @@ class ReplayBuffer(wiring.Component):
         self.newest = ProtectedRegister(layout, empty | {"row_is_last": depth == 2})
         super().__init__(
             {
+                **({"share": In(3, init=1)} if shared else {}),
                 "write": In(1),
                 "write_beat": In(range(beats)),
                 "write_data": In(data_bits),
@@ -112,7 +120,8 @@ class ReplayBuffer(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         rows = self.depth * self._beats
-        m.submodules.storage = storage = memory.Memory(shape=self._data_bits, depth=rows, init=[], attrs=NEVER_MEET)
+        attrs = NEVER_MEET | (SHARED_OUT if self._shared else {})
+        m.submodules.storage = storage = memory.Memory(shape=self._data_bits, depth=rows, init=[], attrs=attrs)
         write = storage.write_port()
         read = storage.read_port()
 
@@ -163,7 +172,7 @@ class ReplayBuffer(wiring.Component):
         m.d.sync += [
             rx_last_ack.eq(self.rx_last_ack),
             self.held.eq(held),
-            free.eq(Cat(self.held < self.depth, self.held < self.depth - 1)),
+            free.eq(Cat(self.held < self._counting(0), self.held < self._counting(-1))),
             free_before.eq(free),
             ended[1:].eq(ended),
         ]
@@ -202,10 +211,12 @@ class ReplayBuffer(wiring.Component):
             following.tail.eq(Mux(last.tail_is_last, 0, last.tail + 1)),
             following.following_row.eq(Mux(last.row_is_last, 0, last.following_row + self._beats)),
             # Tail and number go on together, unless one of them starts again. Number 0 is passed over.
-            following.offset.eq(last.offset - Mux(last.tail_is_last, self.depth + last.seq_is_last, last.seq_is_last)),
+            following.offset.eq(
+                last.offset - Mux(last.tail_is_last, self._counting(0) + last.seq_is_last, last.seq_is_last)
+            ),
             following.seq_is_last.eq(last.tx_last_seq == RESET_SEQ - 1),
-            following.tail_is_last.eq(last.tail == self.depth - 2),
-            following.row_is_last.eq(last.following_row == rows - 2 * self._beats),
+            following.tail_is_last.eq(last.tail == self._counting(-2)),
+            following.row_is_last.eq(last.following_row == self._counting(-2, self._beats)),
         ]
 
         self._pointer(m, state, pointer, jump, rx_last_ack)
@@ -220,6 +231,12 @@ class ReplayBuffer(wiring.Component):
             self.read_data.eq(read.data),
         ]
         return m
+
+    def _counting(self, more: int, unit: int = 1):
+        """``unit`` for each flit that counts and for ``more``."""
+        if not self._shared:
+            return (self.depth + more) * unit
+        return select_one(self.share, [Const(((self.depth >> n) + more) * unit) for n in range(len(self.share))])
 
     def _pointer(self, m, state, pointer, jump, rx_last_ack):
         """Tx_replay and the flit to replay next."""
@@ -248,7 +265,7 @@ class ReplayBuffer(wiring.Component):
             across.eq(jump_seq > last.tx_last_seq),
             place.eq(Mux(across, last.offset + jump_seq, last.offset + jump_seq - 1)),
             place_around.eq(
-                Mux(across, last.offset + jump_seq + self.depth, last.offset + jump_seq + (self.depth - 1))
+                Mux(across, last.offset + jump_seq + self._counting(0), last.offset + jump_seq + self._counting(-1))
             ),
             then.place.eq(Mux(place[-1], place_around, place)),
             then.located.eq(now.jumping),
@@ -262,7 +279,7 @@ class ReplayBuffer(wiring.Component):
             # No flit has started when the pointer jumps: that is what ``boundary`` is for.
             pointer.load.eq(now.started | jumps),
         ]
-        last_row = (self.depth - 1) * self._beats
+        last_row = self._counting(-1, self._beats)
         with m.If(now.started):
             m.d.comb += [
                 pointer.d.replay_seq.eq(next_seq(replay_seq)),

@@ -70,6 +70,7 @@ class ReplayTransmit(wiring.Component):
     Parameters
     ----------
     config : ``replay_depth`` and ``explicit_cadence`` are used.
+    shared : ports that are used share TxReplay; there is ``share``, as of ``ReplayBuffer``.
 
     Members
     -------
@@ -93,9 +94,11 @@ class ReplayTransmit(wiring.Component):
     egress_error : pulse, in the same cycle: the flit is spoilt, or the pointers or the own state are, until ``flush``.
     """
 
-    def __init__(self, config: DLConfig):
+    def __init__(self, config: DLConfig, *, shared: bool = False):
+        self._shared = shared
         super().__init__(
             {
+                **({"share": In(3, init=1)} if shared else {}),
                 "packed": In(stream.Signature(PACKED_BEAT_LAYOUT)),
                 "accept_one": Out(1),
                 "accept_two": Out(1),
@@ -122,7 +125,7 @@ class ReplayTransmit(wiring.Component):
                 "egress_error": Out(1),
             }
         )
-        self.buffer = ReplayBuffer(config.replay_depth, data_bits=DATA_BITS + BEAT_BYTES)
+        self.buffer = ReplayBuffer(config.replay_depth, data_bits=DATA_BITS + BEAT_BYTES, shared=shared)
         self.scheduler = HeaderScheduler(config.explicit_cadence)
         self.state = ProtectedRegister(STATE_LAYOUT, {"kind": TxKind.IDLE})
         self.stage = ProtectedRegister(STAGE_LAYOUT, {"kind": TxKind.IDLE})
@@ -139,6 +142,8 @@ class ReplayTransmit(wiring.Component):
         m.submodules.verdict = self.verdict
         buffer, scheduler = self.buffer, self.scheduler
         now, then, packed = state.q, state.d, self.packed.p
+        if self._shared:
+            m.d.comb += buffer.share.eq(self.share)
 
         beat, fresh, from_buffer = now.beat, self.slot_fresh, now.from_buffer
         is_data = Signal()

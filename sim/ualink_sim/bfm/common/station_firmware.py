@@ -22,7 +22,7 @@ class StationFirmware:
 
     Attributes
     ----------
-    ports : the ports there are.
+    ports : the ports there are; where their number is chosen, four until ``bifurcate``.
     dl : ``DLFirmware`` of each port.
     windows : the bus of each window, by name.
     """
@@ -31,14 +31,17 @@ class StationFirmware:
         self.table = table
         self.patience = patience
         self.windows = {name: bus.window(base, registers) for name, (base, registers) in table.windows.items()}
-        self.ports = range(sum(name.startswith("dl_") for name in table.windows))
-        self.dl = [DLFirmware(self.windows[f"dl_{port}"], patience=patience) for port in self.ports]
+        self._use(sum(name.startswith("dl_") for name in table.windows))
         self._interrupts = self.windows["interrupts"]
         self._events = {
             name: _events_of(registers)
             for name, (_, registers) in table.windows.items()
             if f"{name}_events" in table["interrupts"].registers
         }
+
+    def _use(self, ports: int) -> None:
+        self.ports = range(ports)
+        self.dl = [DLFirmware(self.windows[f"dl_{port}"], patience=self.patience) for port in self.ports]
 
     async def configure(self, settings: Settings) -> None:
         """Write fields and read them back.
@@ -77,6 +80,24 @@ class StationFirmware:
         """Forbid links, all of them without ``ports``, to come up again once they are down (§6.7.1)."""
         for port in self._chosen(ports):
             await self.windows[f"dl_{port}"].write("link_control", enable=0)
+
+    async def bifurcate(self, ports: int) -> None:
+        """Use 1, 2 or 4 ports from now on (§2.5, §10.2): take all links down by way of Drop Mode, choose, and wait
+        until that is in force. Traffic is to have ended: what is under way is dropped. No link is enabled then.
+
+        KeyError: the station was built for one number of ports. Whoever stands before it at UPLI has to take what it
+        has for him; else FirmwareTimeout.
+        """
+        station = self.windows["station"]
+        await self.take_down()
+        # What waits for a link is dropped; a link that was up meanwhile goes down when Drop Mode is cleared.
+        await self.enter_drop_mode()
+        for port in self.ports:
+            await self.windows[f"tl_{port}"].write("clear_drop", start=1)
+        await self.wait_for_link_down()
+        await station.write("number_of_ports", wanted=ports >> 1)
+        await self._wait("station", "number_of_ports", pending=0)
+        self._use(ports)
 
     async def wait_for_link_down(self, ports: Iterable[int] | None = None) -> None:
         """Wait until links, all of them without ``ports``, are not online."""

@@ -1,0 +1,29 @@
+"""How many ports of a station are used, where that is chosen at run time.
+
+It is told as three one-hot bits, ``used``: bit n, 1 << n ports are used, numbered from 0 on. They change while what
+looks at them is in reset, and else stand still.
+"""
+
+from amaranth.hdl import Cat, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In
+
+__all__ = ["FOUR_USED", "existing", "last_port", "used_member"]
+
+FOUR_USED = 0b100
+"""All four ports are used."""
+
+
+def used_member(choosable: bool) -> dict[str, wiring.Member]:
+    """The member ``used`` of a block of four ports that uses one, two or four of them; none unless ``choosable``."""
+    return {"used": In(3, init=FOUR_USED)} if choosable else {}
+
+
+def existing(used: Value) -> Value:
+    """4 bits, bit n: port n is used."""
+    return Cat(1, ~used[0], used[2], used[2])
+
+
+def last_port(used: Value) -> Value:
+    """2 bits: number of the last port that is used; those that a slot may have."""
+    return Cat(~used[0], used[2])

@@ -1,0 +1,91 @@
+"""How many ports of a station are in force, and when another number may be (UALink_200 §2.5, §7.1, §10.2)."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import enum, wiring
+from amaranth.lib.wiring import In, Out
+
+from ualink.lib.ports_used import FOUR_USED
+
+__all__ = ["QUIET_CYCLES", "PortNumber", "PortsChoice", "PortsSignature"]
+
+QUIET_CYCLES = 64
+"""So long nothing has moved at a station when it is taken for empty: longer than a beat is on its way through it."""
+
+
+class PortNumber(enum.Enum, shape=2):
+    """Links of a station by what its four lanes make up; a fourth code is none of them."""
+
+    ONE_X4 = 0
+    TWO_X2 = 1
+    FOUR_X1 = 2
+
+
+class PortsSignature(wiring.Signature):
+    """What firmware tells of the number of ports and sees of it. Reset values are that of four ports, and 0.
+
+    Members
+    -------
+    wanted : ``PortNumber``, 2 bit; any other code is what is in force.
+    in_force : ``PortNumber``, 2 bit.
+    pending : 1 bit: ``wanted`` is not in force yet.
+    links_down : 1 bit: no link is further than DL Idle.
+    """
+
+    def __init__(self):
+        super().__init__(
+            {
+                "wanted": Out(2, init=PortNumber.FOUR_X1.value),
+                "in_force": In(PortNumber, init=PortNumber.FOUR_X1),
+                "pending": In(1),
+                "links_down": In(1),
+            }
+        )
+
+
+class PortsChoice(wiring.Component):
+    """Puts into force what is ``wanted``, once all links have been down and nothing has moved for ``QUIET_CYCLES``.
+
+    In the cycle of ``restart`` all that serves the ports has to be reset: from the next one on another number is used.
+
+    Members
+    -------
+    choice : ``PortsSignature``, from firmware.
+    links_down : 1 bit, no link is further than DL Idle.
+    moves : 1 bit, a beat waits for somebody, or is on an interface.
+    used : as of ``ports_used``, register.
+    restart : 1 bit, one cycle.
+    """
+
+    def __init__(self):
+        super().__init__(
+            {
+                "choice": In(PortsSignature()),
+                "links_down": In(1),
+                "moves": In(1),
+                "used": Out(3, init=FOUR_USED),
+                "restart": Out(1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        wanted, quiet = Signal(3), Signal(range(QUIET_CYCLES))
+        with m.Switch(self.choice.wanted):
+            for n in range(3):
+                with m.Case(n):
+                    m.d.comb += wanted.eq(1 << n)
+            with m.Default():
+                m.d.comb += wanted.eq(self.used)
+        waits = wanted != self.used
+        m.d.comb += [
+            self.restart.eq(quiet == QUIET_CYCLES - 1),
+            self.choice.pending.eq(waits),
+            self.choice.links_down.eq(self.links_down),
+            self.choice.in_force.eq(self.used[1:]),
+        ]
+        m.d.sync += quiet.eq(0)
+        with m.If(self.restart):
+            m.d.sync += self.used.eq(wanted)
+        with m.Elif(waits & self.links_down & ~self.moves):
+            m.d.sync += quiet.eq(quiet + 1)
+        return m

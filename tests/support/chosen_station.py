@@ -1,0 +1,62 @@
+"""A station of which it is chosen how many ports it uses, beside one that is built for so many."""
+
+from amaranth.hdl import Module, ResetInserter, Signal
+
+from support.lib.beside import Beside
+from support.station_wire import LoopedStation
+from ualink.ports_choice import QUIET_CYCLES
+from ualink.station import CHOICE_MEMBERS, PORT_MEMBERS, Station
+
+__all__ = ["ChosenLooped"]
+
+LATE = ("dl_status", "tl_status", "rs_status")
+"""What one port alone shows at once, and one of several in the cycle after its own."""
+
+
+class ChosenLooped(LoopedStation):
+    """A ``LoopedStation`` of ``ports`` ports and, beside its station, one of four that gets the same and is told to use
+    so many."""
+
+    def __init__(self, config, ports):
+        super().__init__(config.replace(ports=ports))
+        self.chosen = Station(config.replace(ports=4, choosable_ports=True))
+        self._number = ports
+        self.clear, self.wanted = Signal(), Signal(2, init=ports >> 1)
+
+    def elaborate(self, platform):
+        inside = super().elaborate(platform)
+        number, chosen = self._number, self.chosen
+        m = Module()
+        m.submodules.looped = ResetInserter(self.clear)(inside)
+        m.submodules.chosen = chosen
+        self.beside = Beside(
+            m,
+            chosen,
+            self.station,
+            number,
+            tell=False,
+            unless=self._unless(),
+            late=lambda path: number == 1 and path[0] in LATE,
+            alone=lambda path: path[0] in CHOICE_MEMBERS or (path[0] in PORT_MEMBERS and path[1] >= number),
+        )
+        m.d.comb += [self.clear.eq(chosen.restart), chosen.number_of_ports.wanted.eq(self.wanted)]
+        return m
+
+    def _unless(self):
+        """Without a beat a channel shows any, out of registers that no reset reaches."""
+        unless = {("rs", "tx", "payload"): ("rs", "tx", "valid")}
+        for path, _, _ in self.station.signature.flatten(self.station):
+            if path[0] in ("upli_completer", "upli_originator") and len(path) == 3 and "vld" not in path[2]:
+                unless[path] = (*path[:2], "vld")
+        return unless
+
+    async def use(self, ctx, ports):
+        """The one of four is to use ``ports`` from now on, and both begin together."""
+        ctx.set(self.wanted, ports >> 1)
+        for _ in range(QUIET_CYCLES + 8):
+            if ctx.get(self.chosen.used) == ports:
+                # What is late is the same a cycle later.
+                await ctx.tick()
+                return
+            await ctx.tick()
+        raise AssertionError(f"not {ports} ports")
