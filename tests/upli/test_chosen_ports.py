@@ -56,12 +56,10 @@ def test_traffic_is_that_of_agents_built_for_so_many(ports, credits):
 
     async def bench(ctx):
         ctx.set(pair.skew, traffic.rng.randrange(ports))
-        for _ in range(2):
-            await traffic.run(ctx, 100)
-            traffic.take = 1.0
-            await traffic.run(ctx, 30 * ports, more=False)
-            assert all(len(beats) > 2 for beats in traffic.accepted.values())
-            await traffic.reset(ctx)
+        await traffic.run(ctx, 120)
+        traffic.take = 1.0
+        await traffic.run(ctx, 30 * ports, more=False)
+        assert all(len(beats) > 2 for beats in traffic.accepted.values())
 
     simulate(pair, bench)
 
@@ -74,7 +72,7 @@ class Disturbed(Traffic):
     async def finish(self, ctx):
         pair, rng = self.pair, self.rng
         for fault in pair.faults.values():
-            ctx.set(fault, rng.getrandbits(576) & rng.getrandbits(576) if rng.random() < 0.01 else 0)
+            ctx.set(fault, rng.getrandbits(576) if rng.random() < 0.02 else 0)
         if rng.random() < 0.05:
             ctx.set(pair.originator.drop, rng.random() < 0.3)
             ctx.set(pair.completer.drop, rng.random() < 0.3)
@@ -84,7 +82,7 @@ class Disturbed(Traffic):
 
 
 @pytest.mark.parametrize("ports", [1, 2, 4])
-@pytest.mark.parametrize("credits", CONFIGS)
+@pytest.mark.parametrize("credits", ["mixed", "lean"])
 def test_errors_and_drop_mode_are_those_of_agents_built_for_so_many(ports, credits):
     config = CONFIGS[credits]
     pair = ChosenPair(config, ports, FLIPPED)
