@@ -1,5 +1,7 @@
 """A station whose ports are chosen: cycle by cycle that of a station built for so many, and when the choice counts."""
 
+import os
+
 import pytest
 
 import ualink.dl.links
@@ -9,6 +11,9 @@ from support.station_wire import FlitLink
 from test_station_routing import CONFIG, Device
 from ualink.config import ConfigError, DLConfig, PhyConfig, StationConfig
 from ualink.ports_choice import QUIET_CYCLES, PortNumber, PortsChoice
+
+PORTS = (1, 2, 4) if os.environ.get("UALINK_SOAK") else (1, 2)
+"""Four chosen ports take the ways that four built ones do."""
 
 
 class Compared(Device):
@@ -27,7 +32,8 @@ class Compared(Device):
 
 
 @pytest.mark.req("UPLI-017", "UPLI-067", "UPLI-084", "PHY-008", "PHY-009", "SW-024")
-@pytest.mark.parametrize("ports", [1, 2, 4])
+@pytest.mark.soak
+@pytest.mark.parametrize("ports", PORTS)
 def test_transactions_of_all_ports_are_those_of_a_station_built_for_so_many(monkeypatch, ports):
     """Also in Drop Mode, and when the station was one of another number meanwhile, and is left as it stands then."""
     monkeypatch.setattr(ualink.dl.links, "DataLink", FlitLink)
