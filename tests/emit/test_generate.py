@@ -201,7 +201,7 @@ def test_memories_are_what_the_page_on_integration_says(files):
             assert ("read_en;" in module) == row["read_enable"]
             assert len(re.findall(rf"^  {name} ", text, re.MULTILINE)) <= row["instances"]
     assert found == told.keys()
-    assert len(found) > 10 or (files[0].name == "ualink_upli_checker.v" and not found)
+    assert len(found) > 8 or (files[0].name == "ualink_upli_checker.v" and not found)
 
 
 def _check(verilog: Path) -> subprocess.CompletedProcess:

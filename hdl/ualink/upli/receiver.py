@@ -1,6 +1,6 @@
 """The receiving side of one channel (UALink_200 §2.6, §3.1.2)."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -151,9 +151,11 @@ class Receiver(wiring.Component):
     def _room(self, m, port, queue):
         """Bit n: more than n entries are free; out of registers but for slow clocks: what comes and goes is late."""
         places = range(min(ROOM, self.credits.total))
-        stays, fewer, more = (
-            Cat(queue.level < self.credits.total - n + change for n in places) for change in (0, -1, 1)
-        )
+
+        def below(limit):
+            return queue.level < limit if limit else Const(0)
+
+        stays, fewer, more = (Cat(below(self.credits.total - n + change) for n in places) for change in (0, -1, 1))
         if self._lean:
             return stays
         room = Signal(len(places), init=-1, name=f"room_{port}")

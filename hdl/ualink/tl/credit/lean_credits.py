@@ -1,6 +1,6 @@
 """Credits that the partner has given to the transmitter, for slow clocks (UALink_200 §5.8)."""
 
-from amaranth.hdl import Array, Cat, Module, Mux, Signal
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal
 
 from ualink.config import TLConfig
 from ualink.tl.format.fields import CREDIT_CLASSES
@@ -49,20 +49,23 @@ class LeanTransmitCredits(TransmitCredits):
         claim = getattr(self, name)
         cmd, beats = self.free[f"{kind}_cmd"], self.free[f"{kind}_data"]
         joint = self.free.req_data.pool
-        # A Write Response has no data.
-        amount = 0 if name == "write" else claim.beats
+
+        def enough(count):
+            # A Write Response has no data.
+            return Const(1) if name == "write" else count >= claim.beats
+
         pool_enough, joint_enough, pool_ok, vc_ok = (Signal(name=f"{name}_{what}") for what in _ANSWERS)
         m.d.comb += [
-            pool_enough.eq(beats.pool >= amount),
-            joint_enough.eq(joint >= amount),
+            pool_enough.eq(enough(beats.pool)),
+            joint_enough.eq(enough(joint)),
             pool_ok.eq((cmd.pool != 0) & Mux(self.shared, joint_enough, pool_enough)),
-            vc_ok.eq((Array(cmd.vc)[claim.vc] != 0) & (Array(beats.vc)[claim.vc] >= amount)),
+            vc_ok.eq((Array(cmd.vc)[claim.vc] != 0) & enough(Array(beats.vc)[claim.vc])),
             claim.granted.eq(self.enable & self.init_done & (pool_ok | vc_ok)),
             claim.pool.eq(pool_ok),
         ]
         if kind == "req":
             left_alone = Mux(self.read.valid & (self.read.beats > self.kept), self.read.beats, self.kept)
-            m.d.comb += joint_enough.eq((amount == 0) | (joint >= left_alone + amount))
+            m.d.comb += joint_enough.eq((claim.beats == 0) | (joint >= left_alone + claim.beats))
 
     def _count_one(self, m, credit_class, vc, taken):
         """Count the bucket of a VC or of the Pool, of which ``taken`` leave."""
