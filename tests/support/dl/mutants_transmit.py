@@ -148,8 +148,8 @@ TRANSMIT_MUTANTS = (
         "ring one place short",
         "DL-119",
         BUFFER,
-        "following.tail_is_last.eq(last.tail == self.depth - 2)",
-        "following.tail_is_last.eq(last.tail == self.depth - 3)",
+        "following.tail_is_last.eq(last.tail == self._counting(-2))",
+        "following.tail_is_last.eq(last.tail == self._counting(-3))",
     ),
     Mutant(
         "beats in one place",
@@ -159,7 +159,13 @@ TRANSMIT_MUTANTS = (
         "Mux(in_first_rows, last.tail_row, writing.q.row)",
     ),
     # Slots
-    Mutant("full buffer takes one more", "DL-157", BUFFER, "self.held < self.depth,", "self.held < self.depth + 1,"),
+    Mutant(
+        "full buffer takes one more",
+        "DL-157",
+        BUFFER,
+        "self.held < self._counting(0),",
+        "self.held < self._counting(1),",
+    ),
     Mutant(
         "new flits between replayed ones",
         "DL-157",

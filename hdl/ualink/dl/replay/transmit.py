@@ -125,7 +125,8 @@ class ReplayTransmit(wiring.Component):
                 "egress_error": Out(1),
             }
         )
-        self.buffer = ReplayBuffer(config.replay_depth, data_bits=DATA_BITS + BEAT_BYTES, shared=shared)
+        kind = {"shared": True} if shared else {}
+        self.buffer = ReplayBuffer(config.replay_depth, data_bits=DATA_BITS + BEAT_BYTES, **kind)
         self.scheduler = HeaderScheduler(config.explicit_cadence)
         self.state = ProtectedRegister(STATE_LAYOUT, {"kind": TxKind.IDLE})
         self.stage = ProtectedRegister(STAGE_LAYOUT, {"kind": TxKind.IDLE})
