@@ -49,7 +49,8 @@ class Beside:
         if tell:
             m.d.comb += chosen.used.eq(ports)
         for path, (flow, value) in here.items():
-            if path == ("used",) or alone(path) or isinstance(value, Const):
+            # Items that an agent dropped are told by port in a record whose width is that of its ports.
+            if path == ("used",) or alone(path) or path == ("dropped",) or isinstance(value, Const):
                 continue
             twin = there[path][1] if path in there else None
             if flow is In:
