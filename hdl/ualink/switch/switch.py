@@ -125,8 +125,8 @@ class Switch(wiring.Component):
             for plane in PLANES:
                 first, last = (ingress, egress) if plane == "req" else (egress, ingress)
                 m.d.comb += [
-                    getattr(dropped, f"{plane}_in").eq(first.dropped[plane][port]),
-                    getattr(dropped, f"{plane}_out").eq(last.dropped[plane][port]),
+                    getattr(dropped, f"{plane}_in").eq(first.dropped[port][plane]),
+                    getattr(dropped, f"{plane}_out").eq(last.dropped[port][plane]),
                 ]
         for channel in CHANNEL_LAYOUTS:
             taker, giver = (ingress, egress) if channel in ("req", "orig_data") else (egress, ingress)

@@ -75,7 +75,7 @@ class Agent(wiring.Component):
                 "clear_errors": In(1),
                 "connected": Out(1),
                 **{f"{kind}_{what}": Out(1) for what in ("error", "event") for kind in ("data", "control", "protocol")},
-                "dropped": Out(data.StructLayout(dict.fromkeys(ITEM_CHANNELS, ports))),
+                "dropped": Out(data.StructLayout(dict.fromkeys(ITEM_CHANNELS, 1))).array(ports),
                 "errors": Out(ERRORS_LAYOUT),
                 "events": Out(ERRORS_LAYOUT),
             }
@@ -161,7 +161,8 @@ class Agent(wiring.Component):
         self._admit(m, receivers, seen.protocol)
         for name, drop in self._drops.items():
             of_port = self.slot if name in self.sends else receivers[name].slot
-            m.d.sync += self.dropped[name].eq(drop << (of_port if self.ports > 1 else 0))
+            for number, dropped in enumerate(self.dropped):
+                m.d.sync += dropped[name].eq(drop & (of_port == number if self.ports > 1 else 1))
         if self.choosable:
             self._tell_used(m, (*senders.values(), *departures.values(), *receivers.values()))
             leave = [departure.waits for departure in departures.values()]

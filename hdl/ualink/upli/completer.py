@@ -40,8 +40,8 @@ class Completer(Agent):
     data_error, control_error, protocol_error : 1 bit each, an error of that class was seen since ``clear_errors``.
     errors : the same by channel; ``handshake`` counts as ``protocol_error``.
     data_event, control_event, protocol_event : 1 bit each, in the cycle after every such error, whatever is kept.
-    dropped : by channel, a bit for each port: an item was dropped in the cycle before, because of Drop Mode or of a
-        rule that it broke. What had a Control Error counts as none: nobody knows what it was.
+    dropped : per port, 1 bit for each channel of items: one was dropped in the cycle before, because of Drop Mode or of
+        a rule that it broke. What had a Control Error counts as none: nobody knows what it was.
     """
 
     def __init__(self, config: UPLIConfig, ports: int, *, choosable: bool = False):

@@ -49,8 +49,7 @@ class Beside:
         if tell:
             m.d.comb += chosen.used.eq(ports)
         for path, (flow, value) in here.items():
-            # Items that an agent dropped are told by port in a record whose width is that of its ports.
-            if path == ("used",) or alone(path) or path == ("dropped",) or isinstance(value, Const):
+            if path == ("used",) or alone(path) or isinstance(value, Const):
                 continue
             twin = there[path][1] if path in there else None
             if flow is In:
@@ -65,7 +64,7 @@ class Beside:
                 m.d.comb += differ.eq((value != twin) & counts)
                 self._paths.append(path)
                 differs.append(differ)
-            elif path[-1] in ("valid", "ready"):
+            elif path[-1] in ("valid", "ready") or path[0] == "dropped":
                 self._extra.append(path)
                 something.append(value)
         assert not [path for path, (flow, _) in there.items() if flow is not In and path not in here]
