@@ -90,8 +90,8 @@ class Bench:
                 assert not any(self.ctx.get(getattr(status, f"{kind}_error")) for kind in ("control", "protocol"))
 
 
-def simulate(bench):
-    switch = Switch(CONFIG, ChosenAgents)
+def simulate(bench, config=CONFIG):
+    switch = Switch(config, ChosenAgents)
 
     async def testbench(ctx):
         on = Bench(ctx, switch)
@@ -157,6 +157,35 @@ def test_a_choice_disturbs_no_other_station():
         on.came(expected)
 
     simulate(bench)
+
+
+@pytest.mark.req("SW-079")
+def test_a_choice_waits_for_an_item_that_is_injected():
+    """One towards the core, which moves nothing else of the station: the wait begins anew, and the item arrives."""
+
+    async def bench(ctx, on):
+        injection = on.switch.injection[1]
+        for name, value in {"dst_phys_acc_id": 2, "tag": 77, "cmd": 0x03}.items():
+            ctx.set(injection.item[name], value)
+        ctx.set(on.switch.injection_allowed, 1)
+        ctx.set(injection.enable, 1)
+        ctx.set(on.switch.number_of_ports[1].wanted, 0)
+        await on.run(QUIET_CYCLES - 10)
+        ctx.set(injection.inject, 1)
+        await on.run(1)
+        while not ctx.get(injection.injected):
+            await on.run(1)
+        ctx.set(injection.inject, 0)
+        await on.run(QUIET_CYCLES - 5)
+        assert ctx.get(on.switch.used[1]) == 4
+        await on.run(10)
+        assert ctx.get(on.switch.used[1]) == 1
+        on.came([("req", (0, 2), 77)])
+        expected = on.send((0, 1), (1, 0)) + on.send((1, 0), (0, 2))
+        await on.run(80)
+        on.came(expected)
+
+    simulate(bench, CONFIG.replace(injection=True))
 
 
 @pytest.mark.req("SW-025", "SW-067")
