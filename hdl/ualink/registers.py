@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 
+from ualink.bifurcation_registers import BIFURCATION_REGISTERS
 from ualink.config import DLConfig, PhyConfig, StationConfig, SwitchConfig, TLConfig
 from ualink.csr.interrupt_lines import interrupt_line_registers
 from ualink.csr.interrupts import interrupt_registers
@@ -12,7 +13,6 @@ from ualink.dl.rate.registers import RATE_REGISTERS
 from ualink.dl.registers.map import dl_registers
 from ualink.phy.register_map import phy_registers
 from ualink.phy.rs_registers import rs_registers
-from ualink.ports_registers import PORTS_REGISTERS
 from ualink.station_registers import StationRegisters
 from ualink.switch.deny_log import COUNTER_BITS
 from ualink.switch.registers.core_map import core_registers
@@ -73,7 +73,7 @@ def register_maps() -> tuple[RegisterMap, ...]:
         RATE_REGISTERS,
         tl_registers(TLConfig()),
         AGENT_REGISTERS,
-        PORTS_REGISTERS,
+        BIFURCATION_REGISTERS,
         ISOLATION_REGISTERS,
         interrupt_registers((*StationRegisters(whole).maps.items(), ("core", core))),
         rs_registers(PhyConfig()),

@@ -4,6 +4,7 @@ from amaranth.hdl import Cat, DomainRenamer, Module, ResetInserter, Signal, Valu
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from ualink.bifurcation import Bifurcation, BifurcationSignature
 from ualink.config import StationConfig
 from ualink.dl.link.separate_links import UPLI_CLOCK_MEMBERS, SeparateLinks
 from ualink.dl.links import FIRMWARE_MEMBERS, Links
@@ -13,7 +14,6 @@ from ualink.lib.ports_used import FOUR_USED, last_port
 from ualink.lib.select import of_now
 from ualink.phy.interface import BlocksSignature, RSSignature
 from ualink.phy.reconciliation import Reconciliation, ReconciliationStatusSignature
-from ualink.ports_choice import PortsChoice, PortsSignature
 from ualink.tl.control import TLControlSignature, TLStatusSignature
 from ualink.tl.layer import TransactionLayer
 from ualink.upli.channels import UPLISignature
@@ -26,7 +26,7 @@ __all__ = ["CHANNELS", "PORT_MEMBERS", "AgentControlSignature", "AgentStatusSign
 CHANNELS = ("req", "orig_data", "rd_rsp", "wr_rsp")
 
 CHOICE_MEMBERS = {
-    "number_of_ports": In(PortsSignature()),
+    "bifurcation": In(BifurcationSignature()),
     "used": Out(3, init=FOUR_USED),
     "restart": Out(1),
     "upli_moves": In(1),
@@ -73,7 +73,7 @@ class Station(wiring.Component):
     and 4 x x1 has 0, 1, 2, 3, …. The ports share one TL and DL, which remember everything once per port and advance
     in the port's own cycles only.
 
-    With ``config.choosable_ports`` it is a station of one, two or four ports, cycle by cycle, as ``number_of_ports``
+    With ``config.choosable_ports`` it is a station of one, two or four ports, cycle by cycle, as ``bifurcation``
     says. Another number is in force from the cycle after one with ``restart`` on, in which the whole station is reset,
     and whoever stands before it at UPLI has to be; status of one port is then as late as that of several. Only then
     are there the last four members below.
@@ -100,7 +100,7 @@ class Station(wiring.Component):
         does a link that goes down at an accelerator, at a switch its own port only (UALink_200 §3.1.4). At an
         accelerator the local Originator is sent a Write Response with status ISOLATE then.
     upli_reset, overflow, upli_clock_… : (*) as of ``SeparateLinks``.
-    number_of_ports : how many links the four lanes make up, as firmware chooses.
+    bifurcation : how many links the four lanes make up, as firmware chooses.
     used : ports of which there are cycles, one-hot: bit n for 1 << n of them, from port 0 on.
     restart : the number of ports changes at the end of this cycle.
     upli_moves : he who stands before the station at UPLI has a beat for it, or one of it: the number does not change.
@@ -149,9 +149,9 @@ class Station(wiring.Component):
         if not self.config.choosable_ports:
             return self._station()
         m = Module()
-        m.submodules.choice = choice = PortsChoice()
+        m.submodules.choice = choice = Bifurcation()
         m.submodules.station = ResetInserter(choice.restart)(self._station())
-        connect(m, flipped(self.number_of_ports), choice.choice)
+        connect(m, flipped(self.bifurcation), choice.choice)
         offers = [
             stream.valid
             for agent in (self._completer, self._originator)

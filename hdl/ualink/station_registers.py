@@ -5,6 +5,7 @@ from typing import Any
 from amaranth.hdl import DomainRenamer, Module
 from amaranth.lib.wiring import connect
 
+from ualink.bifurcation_registers import BifurcationRegisterBlock
 from ualink.config import StationConfig
 from ualink.csr.table import RegisterMap
 from ualink.dl.interface import LinkState
@@ -12,7 +13,6 @@ from ualink.dl.rate.registers import RateRegisterBlock
 from ualink.dl.registers.block import DLRegisterBlock
 from ualink.lib.ports_used import existing
 from ualink.phy.rs_registers import RSRegisterBlock
-from ualink.ports_registers import PortsRegisterBlock
 from ualink.station import Station
 from ualink.tl.registers.block import TLRegisterBlock
 from ualink.upli.agent_registers import AGENTS, AgentRegisterBlock
@@ -49,7 +49,7 @@ class StationRegisters:
         self._agents = AgentRegisterBlock()
         self._clock = RateRegisterBlock() if config.separate_upli_clock else None
         self._rs = [] if phy is None else [RSRegisterBlock(phy, port) for port in ports]
-        self._ports = PortsRegisterBlock() if config.choosable_ports else None
+        self._ports = BifurcationRegisterBlock() if config.choosable_ports else None
         self.blocks: dict[str, Any] = {
             **{f"dl_{port}": block for port, block in enumerate(self._dl)},
             **{f"tl_{port}": block for port, block in enumerate(self._tl)},
@@ -95,7 +95,7 @@ class StationRegisters:
                 m.d.comb += station.rs_rate[port].eq(rs.rate)
         self._bind_agents(m, station)
         if self._ports is not None:
-            connect(m, self._ports.choice, station.number_of_ports)
+            connect(m, self._ports.choice, station.bifurcation)
         if self._clock is not None:
             for name in _RATE_SETTINGS:
                 m.d.comb += getattr(station, f"upli_clock_{name}").eq(getattr(self._clock, name))

@@ -4,7 +4,7 @@ from amaranth.hdl import Module, ResetInserter, Signal
 
 from support.lib.beside import Beside
 from support.station_wire import LoopedStation
-from ualink.ports_choice import QUIET_CYCLES
+from ualink.bifurcation import QUIET_CYCLES
 from ualink.station import CHOICE_MEMBERS, PORT_MEMBERS, Station
 
 __all__ = ["ChosenLooped"]
@@ -39,7 +39,7 @@ class ChosenLooped(LoopedStation):
             late=lambda path: number == 1 and path[0] in LATE,
             alone=lambda path: path[0] in CHOICE_MEMBERS or (path[0] in PORT_MEMBERS and path[1] >= number),
         )
-        m.d.comb += [self.clear.eq(chosen.restart), chosen.number_of_ports.wanted.eq(self.wanted)]
+        m.d.comb += [self.clear.eq(chosen.restart), chosen.bifurcation.wanted.eq(self.wanted)]
         return m
 
     def _unless(self):

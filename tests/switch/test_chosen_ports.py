@@ -7,8 +7,8 @@ from amaranth.sim import Simulator
 from support.switch.chosen_agents import ChosenAgents
 from support.switch.device_bench import DeviceBench
 from support.upli.pair import pack
+from ualink.bifurcation import QUIET_CYCLES
 from ualink.config import Credits, StationConfig, SwitchConfig, SwitchDeviceConfig, UPLIConfig
-from ualink.ports_choice import QUIET_CYCLES
 from ualink.switch.switch import Switch
 
 FEW = Credits(pool=4)
@@ -74,7 +74,7 @@ class Bench:
 
     async def choose(self, ports):
         """Those of each station."""
-        for choice, number in zip(self.switch.number_of_ports, ports):
+        for choice, number in zip(self.switch.bifurcation, ports):
             self.ctx.set(choice.wanted, number >> 1)
         for _ in range(2 * QUIET_CYCLES):
             await self.run(1)
@@ -134,7 +134,7 @@ def test_a_choice_disturbs_no_other_station():
 
     async def bench(ctx, on):
         ctx.set(on.stations[1].up, 1)
-        ctx.set(on.switch.number_of_ports[1].wanted, 0)
+        ctx.set(on.switch.bifurcation[1].wanted, 0)
         await on.run(2 * QUIET_CYCLES)
         assert ctx.get(on.switch.used[1]) == 4
         expected = [beat for destination in ((1, 3), (0, 2)) for beat in on.send((0, 0), destination)]
@@ -143,7 +143,7 @@ def test_a_choice_disturbs_no_other_station():
         on.came(expected)
         ctx.set(on.stations[1].up, 0)
         await on.run(2 * QUIET_CYCLES)
-        assert ctx.get(on.switch.used[1]) == 4 and ctx.get(on.switch.number_of_ports[1].pending)
+        assert ctx.get(on.switch.used[1]) == 4 and ctx.get(on.switch.bifurcation[1].pending)
         ctx.set(on.stations[1].holds, 0)
         expected = []
         for n in range(12):
@@ -169,7 +169,7 @@ def test_a_choice_waits_for_an_item_that_is_injected():
             ctx.set(injection.item[name], value)
         ctx.set(on.switch.injection_allowed, 1)
         ctx.set(injection.enable, 1)
-        ctx.set(on.switch.number_of_ports[1].wanted, 0)
+        ctx.set(on.switch.bifurcation[1].wanted, 0)
         await on.run(QUIET_CYCLES - 10)
         ctx.set(injection.inject, 1)
         await on.run(1)
@@ -197,13 +197,13 @@ def test_each_station_has_a_register_of_its_own():
     async def story(ctx):
         async def shown(station):
             fields = ("wanted", "in_force", "pending", "links_down")
-            return [await bench.read(ctx, f"station_{station}_station", "number_of_ports", field) for field in fields]
+            return [await bench.read(ctx, f"station_{station}_station", "bifurcation", field) for field in fields]
 
         await bench.ready(ctx)
         assert await shown(0) == await shown(1) == [2, 2, 0, 1]
         assert not await bench.write(ctx, "station_1_interrupts", "station_mask", changed=1)
         ctx.set(bench.agents[1].up, 1)
-        assert not await bench.write(ctx, "station_1_station", "number_of_ports", wanted=1)
+        assert not await bench.write(ctx, "station_1_station", "bifurcation", wanted=1)
         await ctx.tick().repeat(2 * QUIET_CYCLES)
         assert await shown(1) == [1, 2, 1, 0]
         assert await bench.lines(ctx) == (0, 0)
@@ -214,7 +214,7 @@ def test_each_station_has_a_register_of_its_own():
         assert await bench.lines(ctx) == (1, 0b10)
         assert not await bench.write(ctx, "station_1_station", "events", changed=1)
         assert await bench.lines(ctx) == (0, 0)
-        assert await bench.write(ctx, "station_1_station", "number_of_ports", wanted=3)
+        assert await bench.write(ctx, "station_1_station", "bifurcation", wanted=3)
         assert await bench.read(ctx, "station_1_station", "events", "config_error")
         assert await shown(1) == [1, 1, 0, 1]
 

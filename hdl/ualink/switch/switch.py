@@ -21,7 +21,7 @@ __all__ = ["Switch"]
 
 OF_STATIONS = ("in_", "out_", "dropped", "used", "denied_station")
 """Beginnings of the names of what the core shares with the stations and its agents alone."""
-OPTIONAL_MEMBERS = ("rs_status", "rs_rate", "number_of_ports", "used")
+OPTIONAL_MEMBERS = ("rs_status", "rs_rate", "bifurcation", "used")
 AGENT_MEMBERS = tuple(f"{side}_{what}" for side in ("completer", "originator") for what in ("control", "status"))
 
 
@@ -47,7 +47,7 @@ class Switch(wiring.Component):
     injection : ``InjectionSignature``, one per station; exists with ``config.injection``.
     injection_allowed : 1 bit, for the secure firmware alone: without it nothing is injected, whatever registers say;
         exists with ``config.injection``. The data links of a switch without it inject nothing.
-    number_of_ports, used : as of ``Station``, one each per station; only where the number of ports is chosen. The
+    bifurcation, used : as of ``Station``, one each per station; only where the number of ports is chosen. The
         agents before a station follow it. While another number is pending and its links are down, what is routed to it
         is denied.
     """
@@ -180,7 +180,7 @@ class Switch(wiring.Component):
         ]
         if injection is not None:
             comes.append(~injection.idle)
-        choice = station.number_of_ports
+        choice = station.bifurcation
         m.d.comb += [
             *(agent.used.eq(station.used) for agent in agents),
             station.upli_moves.eq(Cat(comes, (agent.moves for agent in agents)).any()),

@@ -34,7 +34,7 @@ async def slots(dut):
 
 
 async def choice(firmware):
-    return await firmware.windows["station"].read_fields("number_of_ports")
+    return await firmware.windows["station"].read_fields("bifurcation")
 
 
 @cocotb.test()
@@ -67,7 +67,7 @@ async def not_while_a_link_is_up(dut):
     """That of port 2 alone holds it up, though it is not to come up again; it is in force by itself once it is down."""
     firmware = await begin(dut)
     await firmware.dl[2].bus.write("link_control", enable=1)
-    await firmware.windows["station"].write("number_of_ports", wanted=ONE_X4)
+    await firmware.windows["station"].write("bifurcation", wanted=ONE_X4)
     await ClockCycles(dut.clk, 300)
     assert await choice(firmware) == {"wanted": ONE_X4, "in_force": FOUR_X1, "pending": 1, "links_down": 0}
     await firmware.take_down()
@@ -86,7 +86,7 @@ async def not_while_something_moves(dut):
     try:
         await firmware.bifurcate(2)
     except FirmwareTimeout as error:
-        assert "station.number_of_ports" in str(error)
+        assert "station.bifurcation" in str(error)
     else:
         raise AssertionError("in force with a beat on its way")
     assert firmware.ports == range(4) and int(dut.used.value) == 4
@@ -102,7 +102,7 @@ async def what_is_not_there(dut):
     await firmware.enable_interrupts({"station": ["config_error"]})
     await firmware.bifurcate(1)
     try:
-        await firmware.windows["station"].write("number_of_ports", wanted=3)
+        await firmware.windows["station"].write("bifurcation", wanted=3)
     except RegisterError:
         pass
     else:

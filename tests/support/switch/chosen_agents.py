@@ -4,8 +4,8 @@ from amaranth.hdl import Cat, Module, ResetInserter, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, connect, flipped
 
+from ualink.bifurcation import Bifurcation
 from ualink.lib.ports_used import last_port
-from ualink.ports_choice import PortsChoice
 from ualink.station import Station
 from ualink.upli.channels import CHANNEL_LAYOUTS, beat_stream
 from ualink.upli.completer import Completer
@@ -31,9 +31,9 @@ class ChosenAgents(wiring.Component):
         inside.submodules.completer = completer = Completer(self.config.upli, ports, choosable=True)
         slot = Signal(2)
         inside.d.sync += slot.eq((slot + 1) & last_port(self.used))
-        m.submodules.choice = choice = PortsChoice()
+        m.submodules.choice = choice = Bifurcation()
         m.submodules.inside = ResetInserter(choice.restart)(inside)
-        connect(m, flipped(self.number_of_ports), choice.choice)
+        connect(m, flipped(self.bifurcation), choice.choice)
         connect(m, originator.upli, flipped(self.upli_originator))
         connect(m, flipped(self.upli_completer), completer.upli)
         offers = []

@@ -7,13 +7,13 @@ from amaranth.hdl import Cat, Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from ualink.bifurcation import BifurcationSignature
 from ualink.config import SwitchConfig
 from ualink.csr.interrupts import Interrupts
 from ualink.csr.named_windows import NamedWindows
 from ualink.csr.table import RegisterMap
 from ualink.dl.interface import LinkState
 from ualink.lib.forward import forward_member
-from ualink.ports_choice import PortsSignature
 from ualink.station import AgentControlSignature, AgentStatusSignature
 from ualink.station_registers import StationRegisters
 from ualink.switch.deny_log import COUNTER_BITS
@@ -122,7 +122,7 @@ def _station_members(blocks: dict[str, Any], ports: int) -> dict[str, wiring.Mem
         if block is not None and inner in block.signature.members:
             members[outer] = block.signature.members[inner].array(ports)
     if "station" in blocks:
-        members |= {"number_of_ports": Out(PortsSignature()), "used": In(3)}
+        members |= {"bifurcation": Out(BifurcationSignature()), "used": In(3)}
     for agent in ("completer", "originator"):
         members |= {f"{agent}_control": Out(AgentControlSignature()), f"{agent}_status": In(AgentStatusSignature())}
     return members

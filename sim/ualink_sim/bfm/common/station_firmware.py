@@ -95,8 +95,8 @@ class StationFirmware:
         for port in self.ports:
             await self.windows[f"tl_{port}"].write("clear_drop", start=1)
         await self.wait_for_link_down()
-        await station.write("number_of_ports", wanted=ports >> 1)
-        await self._wait("station", "number_of_ports", pending=0)
+        await station.write("bifurcation", wanted=ports >> 1)
+        await self._wait("station", "bifurcation", pending=0)
         self._use(ports)
 
     async def wait_for_link_down(self, ports: Iterable[int] | None = None) -> None:

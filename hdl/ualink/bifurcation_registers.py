@@ -4,20 +4,20 @@ from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from ualink.bifurcation import BifurcationMode, BifurcationSignature
 from ualink.csr.block import RegisterBlock
 from ualink.csr.table import Access, BusSignature, Field, Register, RegisterMap
-from ualink.ports_choice import PortNumber, PortsSignature
 
-__all__ = ["PORTS_REGISTERS", "PortsRegisterBlock"]
+__all__ = ["BIFURCATION_REGISTERS", "BifurcationRegisterBlock"]
 
-_NAMES = tuple((number.name.lower(), number.value) for number in PortNumber)
-_RESET = PortNumber.FOUR_X1.value
+_NAMES = tuple((number.name.lower(), number.value) for number in BifurcationMode)
+_RESET = BifurcationMode.FOUR_X1.value
 
-PORTS_REGISTERS = RegisterMap(
+BIFURCATION_REGISTERS = RegisterMap(
     "station",
     (
         Register(
-            "number_of_ports",
+            "bifurcation",
             0x00,
             (
                 Field("wanted", "1:0", Access.RW, _RESET, "Links that are to be there.", range(len(_NAMES)), _NAMES),
@@ -51,33 +51,33 @@ PORTS_REGISTERS = RegisterMap(
 )
 
 
-class PortsRegisterBlock(wiring.Component):
+class BifurcationRegisterBlock(wiring.Component):
     """What firmware sets and sees of the number of ports of a ``Station``.
 
     Members
     -------
     bus : ``BusSignature``; for latency see ``RegisterBlock``.
     pending : the events that are set, as of ``RegisterBlock``.
-    choice : ``PortsSignature``, to the station.
+    choice : ``BifurcationSignature``, to the station.
     """
 
-    registers = PORTS_REGISTERS
+    registers = BIFURCATION_REGISTERS
     """The register map."""
 
     def __init__(self):
         super().__init__(
             {
-                "bus": In(BusSignature(PORTS_REGISTERS.address_bits)),
-                "pending": Out(PORTS_REGISTERS.event_bits),
-                "choice": Out(PortsSignature()),
+                "bus": In(BusSignature(BIFURCATION_REGISTERS.address_bits)),
+                "pending": Out(BIFURCATION_REGISTERS.event_bits),
+                "choice": Out(BifurcationSignature()),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.block = block = RegisterBlock(PORTS_REGISTERS)
+        m.submodules.block = block = RegisterBlock(BIFURCATION_REGISTERS)
         connect(m, flipped(self.bus), block.bus)
-        shown, choice = block.number_of_ports, self.choice
+        shown, choice = block.bifurcation, self.choice
         before = Signal.like(Value.cast(choice.in_force), init=_RESET)
         m.d.sync += before.eq(choice.in_force)
         m.d.comb += [

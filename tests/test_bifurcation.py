@@ -9,8 +9,8 @@ from support.chosen_station import ChosenLooped
 from support.shared_simulator import SharedSimulator
 from support.station_wire import FlitLink
 from test_station_routing import CONFIG, Device
+from ualink.bifurcation import QUIET_CYCLES, Bifurcation, BifurcationMode
 from ualink.config import ConfigError, DLConfig, PhyConfig, StationConfig
-from ualink.ports_choice import QUIET_CYCLES, PortNumber, PortsChoice
 
 PORTS = (1, 2, 4) if os.environ.get("UALINK_SOAK") else (1, 2)
 """Four chosen ports take the ways that four built ones do."""
@@ -79,7 +79,7 @@ def test_a_choice_waits_until_links_are_down_and_nothing_moves():
             assert ctx.get(shown.links_down) == ctx.get(dut.links_down)
             return restarts, ctx.get(shown.pending), ctx.get(shown.in_force), ctx.get(dut.used)
 
-        four, two, one = PortNumber.FOUR_X1, PortNumber.TWO_X2, PortNumber.ONE_X4
+        four, two, one = BifurcationMode.FOUR_X1, BifurcationMode.TWO_X2, BifurcationMode.ONE_X4
         long = 3 * QUIET_CYCLES
         assert await wait(long, links_down=1) == (0, 0, four, 4)
         ctx.set(dut.choice.wanted, 1)
@@ -106,7 +106,7 @@ def test_a_choice_waits_until_links_are_down_and_nothing_moves():
         assert await wait(QUIET_CYCLES - 1) == (0, 1, one, 1)
         assert await wait(1) == (1, 0, four, 4)
 
-    SharedSimulator(PortsChoice()).run(bench)
+    SharedSimulator(Bifurcation()).run(bench)
 
 
 @pytest.mark.parametrize(

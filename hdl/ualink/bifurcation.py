@@ -6,13 +6,13 @@ from amaranth.lib.wiring import In, Out
 
 from ualink.lib.ports_used import FOUR_USED
 
-__all__ = ["QUIET_CYCLES", "PortNumber", "PortsChoice", "PortsSignature"]
+__all__ = ["QUIET_CYCLES", "Bifurcation", "BifurcationMode", "BifurcationSignature"]
 
 QUIET_CYCLES = 64
 """So long nothing has moved at a station when it is taken for empty: longer than a beat is on its way through it."""
 
 
-class PortNumber(enum.Enum, shape=2):
+class BifurcationMode(enum.Enum, shape=2):
     """Links of a station by what its four lanes make up; a fourth code is none of them."""
 
     ONE_X4 = 0
@@ -20,13 +20,13 @@ class PortNumber(enum.Enum, shape=2):
     FOUR_X1 = 2
 
 
-class PortsSignature(wiring.Signature):
+class BifurcationSignature(wiring.Signature):
     """What firmware tells of the number of ports and sees of it. Reset values are that of four ports, and 0.
 
     Members
     -------
-    wanted : ``PortNumber``, 2 bit; any other code is what is in force.
-    in_force : ``PortNumber``, 2 bit.
+    wanted : ``BifurcationMode``, 2 bit; any other code is what is in force.
+    in_force : ``BifurcationMode``, 2 bit.
     pending : 1 bit: ``wanted`` is not in force yet.
     links_down : 1 bit: no link is further than DL Idle.
     """
@@ -34,22 +34,22 @@ class PortsSignature(wiring.Signature):
     def __init__(self):
         super().__init__(
             {
-                "wanted": Out(2, init=PortNumber.FOUR_X1.value),
-                "in_force": In(PortNumber, init=PortNumber.FOUR_X1),
+                "wanted": Out(2, init=BifurcationMode.FOUR_X1.value),
+                "in_force": In(BifurcationMode, init=BifurcationMode.FOUR_X1),
                 "pending": In(1),
                 "links_down": In(1),
             }
         )
 
 
-class PortsChoice(wiring.Component):
+class Bifurcation(wiring.Component):
     """Puts into force what is ``wanted``, once all links have been down and nothing has moved for ``QUIET_CYCLES``.
 
     In the cycle of ``restart`` all that serves the ports has to be reset: from the next one on another number is used.
 
     Members
     -------
-    choice : ``PortsSignature``, from firmware.
+    choice : ``BifurcationSignature``, from firmware.
     links_down : 1 bit, no link is further than DL Idle.
     moves : 1 bit, a beat waits for somebody, or is on an interface.
     used : as of ``ports_used``, register.
@@ -59,7 +59,7 @@ class PortsChoice(wiring.Component):
     def __init__(self):
         super().__init__(
             {
-                "choice": In(PortsSignature()),
+                "choice": In(BifurcationSignature()),
                 "links_down": In(1),
                 "moves": In(1),
                 "used": Out(3, init=FOUR_USED),
