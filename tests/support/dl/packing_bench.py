@@ -9,6 +9,7 @@ from amaranth.sim import Simulator
 from support.tl.flits import byte_parity, tl_flit, tl_flit_good
 from ualink.dl.flit.packer import Packer
 from ualink.dl.flit.unpacker import Unpacker
+from ualink_sim.model.dl import packing as dl_packing
 
 BEATS = 10
 
@@ -116,6 +117,37 @@ class PackerRun:
                     if len(self.flits) == self.wanted:
                         return
         raise AssertionError("the packer stopped")
+
+
+def expected_flits(run: PackerRun, model: dl_packing.Packer | None = None):
+    """What the model makes of the offers of each tick; each comes with the carry-over that it began with."""
+    model = model or dl_packing.Packer()
+    for n in range(len(run.flits)):
+        ticks = run.ticks[BEATS * n : BEATS * n + BEATS]
+        carry = len(model.carry_over)
+        if not ticks[0]["accept"]:
+            yield model.nop(), carry, 0
+            continue
+        # Where the first half is full, the model takes on the first tick what the hardware takes on the second.
+        offers: list = []
+        for tick in ticks:
+            if tick["flit"] is not None and (not offers or offers[-1] is not tick["flit"]):
+                offers.append(tick["flit"])
+        queue = deque(offers)
+        open_ticks = [t for t, tick in enumerate(ticks) if tick["flit"] is not None]
+        packed = model.pack_queue(queue, [tick["message"] for tick in ticks[::2]], open_ticks)
+        yield packed, carry, len(offers) - len(queue)
+
+
+def compare(run: PackerRun):
+    """Check every DL flit of ``run``; returns the model's flits with their first carry-over."""
+    results = []
+    for n, (packed, carry, taken) in enumerate(expected_flits(run)):
+        assert run.flits[n]["data"] == packed.flit().encode()[:636] + bytes(4), f"DL flit {n}"
+        assert run.flits[n]["payload"] == packed.payload, f"DL flit {n}"
+        assert sum(tick["taken"] for tick in run.ticks[BEATS * n : BEATS * n + BEATS]) == taken, f"DL flit {n}"
+        results.append((packed, carry))
+    return results
 
 
 def unpack(
