@@ -23,6 +23,19 @@ def silicon_names(*blocks):
     return [f"silicon.{block}.{figure}" for block in blocks for figure in figures]
 
 
+def switch_names(*sizes):
+    traffic = ("uniform", "permutation", "hot_spot", "incast", "bursty", "all_to_all")
+    return [
+        name
+        for ports in sizes
+        for name in (
+            *(f"switch.{kind}.saturation.{ports}x{size}" for kind in traffic for size in (64, 256)),
+            f"switch.incast.fairness.{ports}",
+            *(f"switch.uniform.latency_cycles.{ports}x64.load_{load}" for load in (50, 80, 90, 95)),
+        )
+    ]
+
+
 PRESETS = ("full", "balanced", "compact")
 NAMES = [
     "dl.utilisation.saturated",
@@ -76,6 +89,8 @@ NAMES = [
         for kind in ("write_full", "read")
         for size in ("64", "256")
     ),
+    "switch.core.latency_cycles",
+    *switch_names(4, 8),
     *silicon_names("dl1", "tl_tx", "tl_rx", "originator", "completer"),
 ]
 
@@ -109,10 +124,18 @@ def two_groups(monkeypatch):
 def test_names_are_stable():
     assert names_of() == NAMES
     listed = bench("--list").stdout.split()
-    quick = NAMES.index("silicon.dl1.longest_path_ps")
+    presets_end = NAMES.index("switch.core.latency_cycles")
+    switches_end = NAMES.index("silicon.dl1.longest_path_ps")
     ecp5 = [f"ecp5.{kind}" for kind in ("lut4", "ff", "ebr", "depth", "fmax_mhz")]
     costs = [f"preset.{name}.{what}" for name in PRESETS for what in (*ecp5, "library.area")]
-    assert listed == NAMES[:quick] + costs + NAMES[quick:] + silicon_names("dl4", "station1", "station4")
+    assert listed == [
+        *NAMES[:presets_end],
+        *costs,
+        *NAMES[presets_end:switches_end],
+        *switch_names(16, 32),
+        *NAMES[switches_end:],
+        *silicon_names("dl4", "station1", "station4"),
+    ]
     assert all(re.fullmatch(r"[a-z0-9_-]+(\.[a-z0-9_-]+)+", name) for name in listed)
 
 
@@ -127,7 +150,7 @@ def test_a_name_selects_its_row_or_those_below_it():
 def test_an_unknown_name_is_refused_in_one_line(name):
     result = bench("dl.tx", name)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr == f"ualink: there is no row {name!r}; groups are dl, tl, wire, preset, silicon\n"
+    assert result.stderr == f"ualink: there is no row {name!r}; groups are dl, tl, wire, preset, switch, silicon\n"
 
 
 def test_a_missing_file_is_refused_in_one_line(tmp_path):
