@@ -62,15 +62,13 @@ def _simulate(test: str, ports: int, **job) -> dict:
 
 
 @cache
-def run(
-    ports: int, beats: int, destinations: Destinations, load: float, *, settle: int = SETTLE, cycles: int = CYCLES
-) -> Traffic:
+def run(ports: int, beats: int, destinations: Destinations, load: float) -> Traffic:
     """A core of ``ports`` ports under ``load`` beats a cycle at each ingress port."""
-    job = {"beats": beats, "destinations": destinations.value, "load": load, "settle": settle, "cycles": cycles}
+    job = {"beats": beats, "destinations": destinations.value, "load": load, "settle": SETTLE, "cycles": CYCLES}
     found = _simulate("traffic", ports, **job)
     arrived = found["refused"] + sum(found["sent"])
     return Traffic(
-        throughput=found["beats"] / cycles / ports,
+        throughput=found["beats"] / CYCLES / ports,
         latency=found["latency_sum"] / max(1, found["items"]),
         p99=percentile(found["classes"], 0.99),
         refused=found["refused"] / max(1, arrived),
