@@ -13,6 +13,7 @@ from ualink.emit.verilog import to_verilog
 from ualink.registers import write
 from ualink_sim.bfm.common.controller_firmware import ControllerFirmware
 from ualink_sim.bfm.common.firmware import DLFirmware
+from ualink_sim.bfm.common.pod_controller import PodController
 from ualink_sim.bfm.common.switch_firmware import SwitchFirmware
 from ualink_sim.bfm.common.switch_station_firmware import SwitchStationFirmware
 from ualink_sim.simulator import build
@@ -92,6 +93,6 @@ def test_example_runs(page, model, table, tmp_path, monkeypatch):
 
 def test_every_coroutine_is_listed(page):
     listed = {name for row in re.findall(r"^\| (`.*?) \|", page, re.MULTILINE) for name in re.findall(r"`(\w+)\(", row)}
-    classes = DLFirmware, ControllerFirmware, SwitchFirmware, SwitchStationFirmware
+    classes = DLFirmware, ControllerFirmware, SwitchFirmware, SwitchStationFirmware, PodController
     members = [name for each in classes for name, _ in inspect.getmembers(each, inspect.iscoroutinefunction)]
     assert listed == {name for name in members if name[0] != "_"}

@@ -162,8 +162,9 @@ class StationFirmware:
             await self.windows[f"tl_{port}"].write("enter_drop", start=1)
             await self._wait(f"tl_{port}", "status", dropping=1)
 
-    async def leave_drop_mode(self) -> None:
-        """Clear errors of the agents and TL Drop Mode of all ports, and wait until enabled links carry traffic.
+    async def leave_drop_mode(self, ports: Iterable[int] | None = None) -> None:
+        """Clear errors of the agents and TL Drop Mode of ports, all of them without ``ports``, and wait until those of
+        their links that are enabled carry traffic.
 
         A link comes up again when both ends have cleared it; the Drop Mode of a port ends with that (§3.1.4.3). Links
         that were up while their port dropped go down once, which is a Link Down to the other end. So none is let up
@@ -172,11 +173,12 @@ class StationFirmware:
         """
         for agent in ("completer", "originator"):
             await self.windows["upli"].write(f"{agent}_clear", start=1)
-        enabled = [port for port in self.ports if await self.windows[f"dl_{port}"].read("link_control", "enable")]
+        chosen = self._chosen(ports)
+        enabled = [port for port in chosen if await self.windows[f"dl_{port}"].read("link_control", "enable")]
         held: set[int] = set()
         waiting: str | None = None
         for _ in range(self.patience):
-            causes = [port for port, why in (await self.drop_causes()).items() if why]
+            causes = [port for port, why in (await self.drop_causes()).items() if why and port in chosen]
             held.update(causes)
             await self.take_down(causes)
             for port in causes:

@@ -34,10 +34,10 @@ class SwitchStationFirmware(StationFirmware):
             await self.windows["core"].write(f"{agent}_clear_drop", start=1)
             await self._wait("core", f"{agent}_status", dropping=0)
 
-    async def leave_drop_mode(self) -> None:
-        """Clear Drop Mode of the core's agents, and then as ``StationFirmware`` does."""
+    async def leave_drop_mode(self, ports: Iterable[int] | None = None) -> None:
+        """Clear Drop Mode of the core's agents, which is that of all ports, and then as ``StationFirmware`` does."""
         await self.leave_core_drop_mode()
-        await super().leave_drop_mode()
+        await super().leave_drop_mode(ports)
 
     async def denied(self) -> dict[int, Denied]:
         """What was denied since it was last cleared, by port of entry (§10.7)."""
