@@ -2,7 +2,10 @@
 
 from dataclasses import dataclass
 
-__all__ = ["COUNTS", "Bucket", "Replay", "Transaction"]
+__all__ = ["COUNTS", "WITHDRAWN", "Bucket", "FlowCounts", "Replay", "Transaction", "VPodEvent"]
+
+WITHDRAWN = "WITHDRAWN"
+"""Status of a request that was not issued, because its virtual pod had gone or its source or destination had left."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +34,11 @@ class Transaction:
     def kind(self) -> str:
         """``read``, ``write`` or ``atomic``."""
         return self.op.split("_")[0]
+
+    @property
+    def withdrawn(self) -> bool:
+        """It was not issued, because its source and destination were in no virtual pod together any more."""
+        return self.status == WITHDRAWN
 
     @property
     def latency(self) -> int | None:
@@ -67,3 +75,28 @@ class Replay:
     cycle: int
     seq: int
     cycles: int | None = None
+
+
+@dataclass(frozen=True)
+class FlowCounts:
+    """Items, Requests and Responses together: that entered the core of a switch, that Deny dropped of them, that left
+    it, and that its agents dropped, in Drop Mode or for a broken rule."""
+
+    accepted: int = 0
+    denied: int = 0
+    forwarded: int = 0
+    dropped: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class VPodEvent:
+    """What was done to the virtual pod ``vpod``, which has ``members`` since; asked for at cycle ``at``, it began in
+    ``begun`` and was done in ``done``. ``drain`` is that of the scenario's change."""
+
+    action: str
+    vpod: str
+    members: tuple[int, ...]
+    drain: bool
+    at: int
+    begun: int
+    done: int

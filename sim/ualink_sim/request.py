@@ -40,6 +40,7 @@ class Request:
     after : lines that must have completed before it is issued.
     window : the source issues it only while fewer than ``window`` of its requests are outstanding.
     workload : place of its workload in the scenario, from 0.
+    vpod : the virtual pod in which it is issued, by name; None: in any of which source and destination are members.
     """
 
     line: int
@@ -55,6 +56,7 @@ class Request:
     after: tuple[int, ...] = ()
     window: int = 256
     workload: int = 0
+    vpod: str | None = None
 
     @property
     def cmd(self) -> ReqCmd:

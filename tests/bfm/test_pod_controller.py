@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from support.switch.recorded_bus import RecordedBus, finish, switch_table
 from ualink_sim.bfm.common.firmware import FirmwareTimeout
 from ualink_sim.bfm.common.pod_controller import PodController, VirtualPodError
-from ualink_sim.bfm.common.port_flow import FlowCounts
 from ualink_sim.bfm.common.register_bus import RegisterError
 from ualink_sim.bfm.common.switch_firmware import Route, SwitchFirmware
 from ualink_sim.pod.topology import Topology
+from ualink_sim.records import FlowCounts
 
 PODS = [(4, 1), (4, 2), (4, 4), (6, 1), (3, 4)]
 
@@ -20,16 +20,11 @@ class Pod:
     """A controller of ``accelerators`` accelerators with ``ports`` ports each, and what its registers hold."""
 
     def __init__(self, accelerators, ports, **options):
-        topology = Topology(accelerators, ports, ())
+        topology = Topology(accelerators, ports)
         table = switch_table(topology.stations, ports)
         self.bus = RecordedBus(table)
         self.accelerators = accelerators
-        self.wiring = {
-            accelerator: [
-                (end.device, end.port) for end in map(topology.switch_end, [accelerator] * ports, range(ports))
-            ]
-            for accelerator in range(accelerators)
-        }
+        self.wiring = topology.wiring
         self.controller = PodController(SwitchFirmware(self.bus, table), self.wiring, **options)
 
     def reached(self):

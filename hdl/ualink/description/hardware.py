@@ -42,6 +42,7 @@ TABLES = (
     "switch",
     "run",
     "vpod",
+    "vpod_change",
     "cut",
     "workload",
     "controller",

@@ -16,7 +16,10 @@ from ..request import Request
 from .predict import Outcome, difference
 from .topology import Topology
 
-__all__ = ["Accelerator", "Journey", "Services"]
+__all__ = ["Accelerator", "Journey", "Services", "Way"]
+
+Way = tuple[str | None, int]
+"""The virtual pod of requests, None: any, and their destination. Requests on one way are issued in their order."""
 
 READY_REQUESTS = 4
 """Requests handed to the bus model ahead of their issue, per accelerator."""
@@ -102,7 +105,12 @@ class Services:
 
 
 class Accelerator:
-    """Accelerator ``number``: two bus models, one per UPLI interface of its station, called once per cycle."""
+    """Accelerator ``number``: two bus models, one per UPLI interface of its station, called once per cycle.
+
+    Attributes
+    ----------
+    held : ways on which it hands on no request.
+    """
 
     def __init__(
         self,
@@ -120,14 +128,16 @@ class Accelerator:
         self._perform = services.perform
         self._find = services.find
         self._draw_tag = services.draw_tag
-        self._waiting: dict[int, deque[Request]] = {}
+        self.held: set[Way] = set()
+        self._waiting: dict[Way, deque[Request]] = {}
         self._in_flight: dict[Transaction, Journey] = {}
+        self._given_up: set[Transaction] = set()
         self._turn = 0
 
     def give(self, requests: Iterable[Request]) -> None:
         """Add requests of this source, in their order."""
         for request in requests:
-            self._waiting.setdefault(request.dst, deque()).append(request)
+            self._waiting.setdefault((request.vpod, request.dst), deque()).append(request)
 
     @property
     def left(self) -> int:
@@ -139,6 +149,29 @@ class Accelerator:
         """Requests that were handed on and have no response yet."""
         return len(self._in_flight)
 
+    def under_way(self, destination: int) -> bool:
+        """Whether a request to ``destination`` was handed on and has no response yet, but for those given up."""
+        return any(
+            journey.request.dst == destination and transaction not in self._given_up
+            for transaction, journey in self._in_flight.items()
+        )
+
+    def give_up(self, destination: int) -> None:
+        """Expect no more responses of ``destination`` to what was handed on, which holds up nothing then."""
+        self._given_up.update(t for t, journey in self._in_flight.items() if journey.request.dst == destination)
+
+    def withdraw(self, ways: Iterable[Way]) -> list[int]:
+        """Give up the requests that wait on ``ways``; their lines."""
+        return [request.line for way in ways for request in self._waiting.pop(way, ())]
+
+    def withdraw_after(self, lines: set[int]) -> list[int]:
+        """Give up the requests that wait for the completion of any of ``lines``; their own lines."""
+        given_up: list[int] = []
+        for way, queue in self._waiting.items():
+            given_up += [request.line for request in queue if lines.intersection(request.after)]
+            self._waiting[way] = deque(request for request in queue if not lines.intersection(request.after))
+        return given_up
+
     def waits_for(self, completed: set[int]) -> list[int]:
         """``at`` of the requests that nothing but the time, past or to come, keeps from being handed on."""
         heads = [queue[0] for queue in self._waiting.values() if queue]
@@ -148,6 +181,7 @@ class Accelerator:
         """One cycle; ``completed`` are the lines that have. Returns the journeys that end now."""
         self._issue(cycle, completed)
         ended = [self._in_flight.pop(transaction) for transaction in self.originator.tick()]
+        self._given_up.difference_update(journey.transaction for journey in ended)
         self.completer.tick()
         for journey in ended:
             journey.completed = cycle
@@ -165,22 +199,22 @@ class Accelerator:
         return issued
 
     def _issue(self, cycle: int, completed: set[int]) -> None:
-        """Hand on requests whose time has come: in order per destination, destinations in turn."""
-        destinations = list(self._waiting)
-        for step in range(len(destinations)):
+        """Hand on requests whose time has come: in order per way, ways in turn."""
+        ways = list(self._waiting)
+        for step in range(len(ways)):
             if self.originator.backlog >= READY_REQUESTS:
                 return
-            destination = destinations[(self._turn + step) % len(destinations)]
-            queue = self._waiting[destination]
+            queue = self._waiting[ways[(self._turn + step) % len(ways)]]
             if queue and self._may_go(queue[0], cycle, completed):
                 self._start(queue.popleft())
-                self._turn = (self._turn + step + 1) % len(destinations)
+                self._turn = (self._turn + step + 1) % len(ways)
                 return
 
     def _may_go(self, request: Request, cycle: int, completed: set[int]) -> bool:
         return (
             cycle >= request.at
-            and len(self._in_flight) < request.window
+            and (request.vpod, request.dst) not in self.held
+            and len(self._in_flight) - len(self._given_up) < request.window
             and all(line in completed for line in request.after)
         )
 

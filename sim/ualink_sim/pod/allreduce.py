@@ -5,7 +5,8 @@ import struct
 from collections.abc import Sequence
 
 from ..request import BLOCK_BYTES, Request
-from .workload_table import VPods, Workload
+from .vpod_table import VPods
+from .workload_table import Workload
 
 __all__ = ["ring_allreduce"]
 

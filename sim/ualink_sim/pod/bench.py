@@ -16,7 +16,7 @@ from typing import Any
 
 import cocotb
 from cocotb.clock import Clock
-from cocotb.triggers import FallingEdge
+from cocotb.triggers import ClockCycles, FallingEdge
 
 from ualink.phy.interface import BEATS_PER_FLIT
 
@@ -24,7 +24,7 @@ from ..bfm.upli.bus import UPLIBus
 from ..bfm.upli.channel import Beat
 from ..capture.pcapng import CaptureWriter
 from ..model.upli import transactions as upli
-from ..records import Transaction
+from ..records import WITHDRAWN, Transaction
 from ..report.results import Results
 from ..request import Request
 from .accelerator import Accelerator, Journey, Services
@@ -36,6 +36,7 @@ from .link import BeatPort
 from .link_fault import LinkEndState, fault_of
 from .predict import Reference
 from .topology import Topology
+from .vpod_changes import VPodChanges
 from .wiring import make_links, make_port
 
 __all__ = ["PodBench", "bring_up", "meanwhile"]
@@ -65,7 +66,7 @@ class PodBench:
         self.skipped_cycles = 0
         self.dut = dut
         self.job = job
-        self.topology = Topology(scenario.pod.accelerators, scenario.pod.ports, scenario.vpods)
+        self.topology = Topology(scenario.pod.accelerators, scenario.pod.ports)
         self.reference = Reference(scenario.pod.accelerators)
         self.cycle = 0
         self.links_up: int | None = None
@@ -88,6 +89,8 @@ class PodBench:
         self.directions = [direction for end, pair in self.ends.items() if end[0] == "acc" for direction in pair]
         self.cuts = CableCuts(scenario.cuts, {direction.name: direction.wire for direction in self.directions})
         self.firmware = PodFirmware(dut, scenario, self.topology, set(self.ends))
+        controller = self.firmware.pod_controller
+        self.changes = VPodChanges(scenario, controller, self.accelerators, lambda n: ClockCycles(dut.clk, n))
 
     def _tags_of(self, accelerator: int) -> Callable[[], int]:
         """Draws the authentication tags of ``accelerator``, which are 0 where nothing is authenticated."""
@@ -124,6 +127,8 @@ class PodBench:
             raise End("interrupted")
         self.cycle += 1
         self.cuts.tick(self.cycle)
+        if self.links_up is not None:
+            self.changes.tick(self.cycle)
         slot = int(self.dut.acc__0__slot.value) if self.topology.ports > 1 else 0
         for kind, ports in (("acc", self.acc_ports), ("sw", self.sw_ports)):
             for device, port in enumerate(ports):
@@ -178,12 +183,16 @@ class PodBench:
                     )
 
     def idle_until(self, stalled: bool) -> int | None:
-        """The cycle of the next issue, or of a cut before it, if it is still to come and nothing else is under way;
-        None otherwise.
+        """The cycle of the next issue, of a change of a virtual pod, or of a cut before it, if it is still to come and
+        nothing else is under way; None otherwise.
 
         What is in flight and has ``stalled`` is not waited for.
         """
+        if self.changes.busy:
+            return None
         times = [at for accelerator in self.accelerators for at in accelerator.waits_for(self.completed)]
+        if self.changes.next_change is not None:
+            times.append(max(self.cycle, self.changes.next_change - 1))
         change = self.cuts.next_change
         if change is not None and times:
             times.append(max(self.cycle, change - 1))
@@ -204,9 +213,10 @@ class PodBench:
         self.cycle = cycle - 1
 
     async def take_stock(self) -> None:
-        """Have firmware read what ``results`` tells of the links; nothing comes over the wires meanwhile."""
+        """Have firmware read what ``results`` tells of links and switch; nothing comes over the wires meanwhile."""
         for port in (*self.acc_ports, *self.sw_ports):
             port.receive(0, None)
+        await self.changes.stop()
         await self.firmware.take_stock()
 
     def results(self, seconds: float, ended: str) -> Results:
@@ -219,7 +229,7 @@ class PodBench:
             port = (self.acc_ports if kind == "acc" else self.sw_ports)[device]
             if isinstance(port, BlockPort):
                 result.inserted_blocks, result.deleted_blocks = port.matched(number)
-        if len(self.completed) < len(self.job.requests):
+        if len(self.completed) + len(self.changes.withdrawn) < len(self.job.requests):
             self._find_faults()
         self._under_way = {
             journey.request.line: journey
@@ -236,6 +246,8 @@ class PodBench:
             links_up=self.links_up,
             ended=ended,
             skipped_cycles=self.skipped_cycles,
+            vpod_events=self.changes.events,
+            vpod_flows=self.firmware.flows,
         )
 
     def _fate(self, request: Request) -> Transaction:
@@ -244,7 +256,8 @@ class PodBench:
         if journey is None:
             under_way = self._under_way.get(request.line)
             issued = under_way.issued if under_way else None
-            return Transaction(**common, status="NONE", data=None, issued=issued, completed=None)
+            status = WITHDRAWN if request.line in self.changes.withdrawn else "NONE"
+            return Transaction(**common, status=status, data=None, issued=issued, completed=None)
         outcome = journey.outcome
         return Transaction(
             **common,
@@ -279,8 +292,8 @@ async def bring_up(bench: PodBench, fall) -> None:
 
 
 async def run(bench: PodBench, fall, progress: Path) -> str:
-    """Run until every request has completed, or nothing has moved for long; waits in which nothing is in flight are
-    skipped. Returns ``Results.ended``."""
+    """Run until every request has completed or is withdrawn, or nothing has moved for long; waits in which nothing is
+    in flight are skipped. Returns ``Results.ended``."""
     total = len(bench.job.requests)
     latency = bench.job.scenario.link.latency_cycles
     patience, settle = PATIENCE_CYCLES + 100 * latency + bench.marker_cycles, SETTLE_CYCLES + 4 * latency
@@ -289,8 +302,8 @@ async def run(bench: PodBench, fall, progress: Path) -> str:
         direction.begin(bench.cycle)
     for accelerator in bench.accelerators:
         accelerator.give(r for r in bench.job.requests if r.src == accelerator.number)
-    while len(bench.completed) < total:
-        if bench.cuts.in_force:
+    while len(bench.completed) + len(bench.changes.withdrawn) < total:
+        if bench.cuts.in_force or bench.changes.busy:
             last_move = bench.cycle
         stalled = bench.cycle - last_move >= patience
         if bench.cycle - last_move >= settle:
@@ -303,7 +316,7 @@ async def run(bench: PodBench, fall, progress: Path) -> str:
         for _ in range(64):
             await fall
             bench.tick()
-            if len(bench.completed) == total:
+            if len(bench.completed) + len(bench.changes.withdrawn) == total:
                 break
         if len(bench.completed) != last_count:
             last_move, last_count = bench.cycle, len(bench.completed)
@@ -317,7 +330,7 @@ async def pod(dut):
     path = Path(os.environ["UALINK_JOB"])
     job: Job = pickle.loads(path.read_bytes())
     started = time.monotonic()
-    topology = Topology(job.scenario.pod.accelerators, job.scenario.pod.ports, job.scenario.vpods)
+    topology = Topology(job.scenario.pod.accelerators, job.scenario.pod.ports)
     names = [
         f"{a}>{b}/{tap}" for acc, sw in topology.links() for a, b in ((acc, sw), (sw, acc)) for tap in ("tx", "rx")
     ]

@@ -7,12 +7,14 @@ import cocotb
 from cocotb.triggers import ClockCycles, Combine, RisingEdge
 
 from ..bfm.common.controller_firmware import ControllerFirmware
+from ..bfm.common.pod_controller import PodController
 from ..bfm.common.register_bus import DesignTable, RegisterBus
 from ..bfm.common.station_firmware import Settings, StationFirmware
-from ..bfm.common.switch_firmware import Route, SwitchFirmware
+from ..bfm.common.switch_firmware import SwitchFirmware
+from ..records import FlowCounts
 from .scenario import Scenario
 from .top import make_controller, make_switch
-from .topology import RouteEntry, Topology
+from .topology import Topology
 
 __all__ = ["LinkEnd", "PodFirmware"]
 
@@ -34,9 +36,11 @@ class PodFirmware:
     Attributes
     ----------
     controllers, switch : what each processor does its work with.
+    pod_controller : has that of the switch make, change and tear down virtual pods.
     online : by end, whether channel 0 was online when a processor last looked.
     link_state : by end, ``LinkState`` as a code; last read by ``take_stock``.
     counters : by end, the counters of its data link; last read by ``take_stock``.
+    flows : what went through the switch by virtual pod, and for None of accelerators that were in none; as well.
     """
 
     def __init__(self, dut: Any, scenario: Scenario, topology: Topology, wired: Set[LinkEnd]):
@@ -48,6 +52,7 @@ class PodFirmware:
             for number in range(scenario.pod.accelerators)
         ]
         self.switch = SwitchFirmware(_bus(dut, "sw", switch), switch)
+        self.pod_controller = PodController(self.switch, topology.wiring)
         self._stations: dict[tuple[str, int], StationFirmware] = {
             **{("acc", number): station for number, station in enumerate(self.controllers)},
             **{("sw", number): station for number, station in enumerate(self.switch.stations)},
@@ -55,7 +60,7 @@ class PodFirmware:
         self.online = dict.fromkeys(wired, False)
         self.link_state = dict.fromkeys(wired, 0)
         self.counters: dict[LinkEnd, Mapping[str, int]] = {}
-        self._topology = topology
+        self.flows: dict[str | None, FlowCounts] = {}
 
     async def bring_up(self) -> None:
         """All that comes before traffic: identify, configure, write the routes, enable links; each is online then.
@@ -78,19 +83,14 @@ class PodFirmware:
         stations = {("sw", number) for number in range(len(self.switch.stations))}
         await self._enable(stations)
         # The links come up while the switch still writes Deny everywhere, as it does after reset.
-        await self.write_routes(self._topology)
+        await self.create_virtual_pods()
         await self._wait_for_links(stations)
         cocotb.start_soon(self._keep_up(self._dut.sw__irq, stations))
 
-    async def write_routes(self, topology: Topology) -> None:
-        """Let the pod's accelerators reach one another as ``topology`` says, and no others."""
-        for station in range(topology.stations):
-            routes = topology.routes(station)
-            for destination in range(topology.accelerators):
-                entry = routes.get(destination, RouteEntry(0xF, 0, 0))
-                deny = frozenset(port for port in range(4) if entry.deny >> port & 1)
-                route = Route(entry.egress_station, entry.egress_port, deny)
-                await self.switch.set_route(station, destination, route)
+    async def create_virtual_pods(self) -> None:
+        """Let members of each virtual pod that there is at first reach one another, and nobody else."""
+        for name, members in zip(self._scenario.vpod_names, self._scenario.vpods):
+            await self.pod_controller.create(name, members)
 
     async def _enable(self, stations: Set[tuple[str, int]]) -> None:
         """Configure ``stations``, and let their wired links come up."""
@@ -157,6 +157,8 @@ class PodFirmware:
             status = await station.windows[f"dl_{port}"].read_fields("link_status")
             self.online[kind, device, port] = bool(status["online"])
             self.link_state[kind, device, port] = status["link_state"]
+        for name in (None, *self._scenario.memberships):
+            self.flows[name] = await self.pod_controller.counters(name)
 
 
 def _bus(dut: Any, prefix: str, table: DesignTable) -> RegisterBus:

@@ -23,12 +23,12 @@ class Reference:
     """The memories of a pod's accelerators; ``execute`` requests in the order in which their completers took them.
 
     It also watches that order: requests of one source to one destination must be executed by ascending line, once each,
-    as far as they take the same port (all requests to one 256-byte block do).
+    as far as they take the same port (all requests to one 256-byte block do) and are of the same virtual pod.
     """
 
     def __init__(self, accelerators: int):
         self.completers = [Completer() for _ in range(accelerators)]
-        self._last: dict[tuple[int, int, int], int] = {}
+        self._last: dict[tuple[int, int, int, str | None], int] = {}
 
     def execute(self, request: Request, beats: Sequence[OrigDataBeat] | None = None) -> Outcome:
         """Perform ``request`` (with ``beats`` in the place of its own data, if given) and tell what it must return."""
@@ -41,7 +41,7 @@ class Reference:
 
     def out_of_order(self, request: Request, port: int = 0) -> str:
         """Note that ``request`` of ``port`` is executed now; what is wrong with that, empty when nothing is."""
-        pair = request.src, request.dst, port
+        pair = request.src, request.dst, port, request.vpod
         last = self._last.get(pair, 0)
         self._last[pair] = max(last, request.line)
         if request.line > last:

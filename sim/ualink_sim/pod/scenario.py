@@ -13,6 +13,7 @@ from ualink.wording import shown
 
 from .rate_matching import most_ppm
 from .topology import Topology
+from .vpod_table import Memberships, VPodChange, memberships, read_changes, read_vpods
 from .workload_table import Workload, read_workload
 
 __all__ = [
@@ -84,7 +85,8 @@ class Scenario:
     """Everything a simulation of a pod depends on.
 
     ``compression`` and ``authentication`` are decided on all links alike while the pod runs (UALink_200 §5.10, §5.1.1);
-    ``vpods`` are the virtual pods' members. With ``station.phy`` the links are those of reconciliation sublayers, and
+    ``vpods`` are the members of the virtual pods that there are at first, ``vpod_names`` their names, and
+    ``vpod_changes`` what becomes of them. With ``station.phy`` the links are those of reconciliation sublayers, and
     ``ppm`` is by how much the clocks of the accelerators are faster than that of the switch, in parts per million.
     """
 
@@ -98,6 +100,8 @@ class Scenario:
     ppm: float = 0.0
     cuts: tuple[Cut, ...] = ()
     vpods: tuple[tuple[int, ...], ...]
+    vpod_names: tuple[str, ...]
+    vpod_changes: tuple[VPodChange, ...] = ()
     workloads: tuple[Workload, ...]
 
     @property
@@ -110,9 +114,10 @@ class Scenario:
         workloads = tuple(replace(w, seed=seed + index) for index, w in enumerate(self.workloads))
         return replace(self, link=replace(self.link, seed=seed), workloads=workloads)
 
-    def vpod_of(self, accelerator: int) -> tuple[int, ...]:
-        """Members of the virtual pod of ``accelerator``; empty when it is in none."""
-        return next((members for members in self.vpods if accelerator in members), ())
+    @property
+    def memberships(self) -> Memberships:
+        """Who are members of each virtual pod one after the other."""
+        return memberships(dict(zip(self.vpod_names, self.vpods)), self.vpod_changes)
 
 
 def load_scenario(path: str | Path, overrides: Sequence[str] = ()) -> Scenario:
@@ -133,7 +138,9 @@ def _scenario(root: Table) -> Scenario:
     hardware = read_hardware(root)
     check_simulated(root, hardware)
     accelerators: int = pod.values["accelerators"]
-    vpods = _vpods(root, accelerators)
+    names, vpods = read_vpods(root, accelerators)
+    changes = read_changes(root, accelerators, dict(zip(names, vpods)), MOST_CYCLES)
+    members = memberships(dict(zip(names, vpods)), changes)
     tl, run = root.table("tl"), root.table("run")
     run.known("max_cycles")
     return Scenario(
@@ -147,7 +154,9 @@ def _scenario(root: Table) -> Scenario:
         ppm=_ppm(root.table("phy"), hardware.station.phy),
         cuts=tuple(_cut(table, accelerators, hardware.station.ports) for table in root.tables("cut")),
         vpods=vpods,
-        workloads=tuple(read_workload(table, vpods) for table in root.tables("workload", required=True)),
+        vpod_names=names,
+        vpod_changes=changes,
+        workloads=tuple(read_workload(table, members) for table in root.tables("workload", required=True)),
     )
 
 
@@ -181,7 +190,7 @@ def _ppm(table: Table, phy: PhyConfig | None) -> float:
 def _cut(table: Table, accelerators: int, ports: int) -> Cut:
     table.known("link", "at", "cycles")
     directions: dict[str, tuple[str, ...]] = {}
-    for acc, switch in Topology(accelerators, ports, ()).links():
+    for acc, switch in Topology(accelerators, ports).links():
         up, down = f"{acc}>{switch}", f"{switch}>{acc}"
         directions |= {str(acc): (up, down), str(switch): (up, down), up: (up,), down: (down,)}
     link = table.values.get("link")
@@ -195,27 +204,3 @@ def _cut(table: Table, accelerators: int, ports: int) -> Cut:
         at=table.integer("at", None, 0, MOST_CYCLES),
         cycles=table.integer("cycles", None, 1, MOST_CYCLES),
     )
-
-
-def _vpods(root: Table, accelerators: int) -> tuple[tuple[int, ...], ...]:
-    tables = root.tables("vpod")
-    if not tables:
-        return (tuple(range(accelerators)),)
-    vpods, seen = [], set()
-    for table in tables:
-        table.known("members")
-        members = table.values.get("members")
-        if not isinstance(members, list) or not members:
-            raise table.fail("members", f"is {shown(members)}; it must list accelerators")
-        for member in members:
-            if isinstance(member, bool) or not isinstance(member, int):
-                raise table.fail("members", f"{shown(member)} is not an accelerator number")
-            if not 0 <= member < accelerators:
-                raise table.fail(
-                    "members", f"{shown(member)} is outside the pod of accelerators 0 to {accelerators - 1}"
-                )
-            if member in seen:
-                raise table.fail("members", f"{member} is a member already; virtual pods are disjoint")
-            seen.add(member)
-        vpods.append(tuple(members))
-    return tuple(vpods)

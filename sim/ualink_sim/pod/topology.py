@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from ualink.description.hardware import switch_stations
 
-__all__ = ["LinkEnd", "RouteEntry", "Topology"]
+__all__ = ["LinkEnd", "Topology"]
 
 
 @dataclass(frozen=True)
@@ -20,17 +20,8 @@ class LinkEnd:
 
 
 @dataclass(frozen=True)
-class RouteEntry:
-    """One entry of a station's route table: bit p of ``deny`` drops what came in on port p."""
-
-    deny: int
-    egress_station: int
-    egress_port: int
-
-
-@dataclass(frozen=True)
 class Topology:
-    """``accelerators`` accelerators with one station of ``ports`` ports each, and virtual pods ``vpods``.
+    """``accelerators`` accelerators with one station of ``ports`` ports each.
 
     Port p of every accelerator belongs to logical switch p: all of the physical switch with x4 links, half of its
     stations with 2 x x2 and a quarter with 4 x x1. Within a logical switch each port faces a different accelerator.
@@ -38,7 +29,6 @@ class Topology:
 
     accelerators: int
     ports: int
-    vpods: tuple[tuple[int, ...], ...]
 
     @property
     def stations(self) -> int:
@@ -62,20 +52,8 @@ class Topology:
         """The port on which a source sends: all Requests to one 256-byte block leave on the same one (§2.7.9)."""
         return address >> 8 & self.ports - 1
 
-    def may_talk(self, source: int, destination: int) -> bool:
-        """Whether some virtual pod has both as members."""
-        return any(source in members and destination in members for members in self.vpods)
-
-    def routes(self, station: int) -> dict[int, RouteEntry]:
-        """Route table of ``station`` by destination accelerator; who is missing stays denied."""
-        sources = {end.port: acc.device for acc, end in self.links() if end.device == station}
-        logical = station // (self.stations // self.ports)
-        table = {}
-        for destination in range(self.accelerators):
-            deny = sum(
-                1 << port for port in range(4) if port not in sources or not self.may_talk(sources[port], destination)
-            )
-            if deny != 0xF:
-                end = self.switch_end(destination, logical)
-                table[destination] = RouteEntry(deny, end.device, end.port)
-        return table
+    @property
+    def wiring(self) -> dict[int, list[tuple[int, int]]]:
+        """By accelerator, station and port of the switch that each of its ports is wired to."""
+        ends = {a: [self.switch_end(a, port) for port in range(self.ports)] for a in range(self.accelerators)}
+        return {accelerator: [(end.device, end.port) for end in of] for accelerator, of in ends.items()}

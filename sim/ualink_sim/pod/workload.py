@@ -7,7 +7,7 @@ from ..request import Request, read_attr
 from .allreduce import ring_allreduce
 from .scenario import Scenario, ScenarioError
 from .trace import load_trace
-from .workload_table import Workload
+from .workload_table import Workload, groups_of
 
 __all__ = ["build_requests"]
 
@@ -29,12 +29,12 @@ def build_requests(scenario: Scenario) -> list[Request]:
                 max_cycles=scenario.run.max_cycles,
             )
         elif workload.kind == "allreduce":
-            made = ring_allreduce(scenario.vpods, workload, first_line)
+            made = ring_allreduce(groups_of(scenario.memberships, workload.kind, workload.vpod), workload, first_line)
             if not made:
                 raise _nobody(scenario, workload)
         else:
             made = _generate(scenario, workload, first_line)
-        requests += [replace(request, workload=number) for request in made]
+        requests += [replace(request, workload=number, vpod=workload.vpod) for request in made]
     return requests
 
 
@@ -60,15 +60,16 @@ def _generate(scenario: Scenario, workload: Workload, first_line: int) -> list[R
 
 def _pairs(scenario: Scenario, workload: Workload) -> list[tuple[int, int]]:
     """Sources and destinations: ``neighbour`` sends to the next member of the virtual pod, the others to every other
-    member; the order of ``alltoall`` lets every member send to a different one at a time."""
-    pairs = []
-    for members in scenario.vpods:
+    member; the order of ``alltoall`` lets every member send to a different one at a time. Where members change, all
+    pairs that are members at the same time."""
+    pairs: list[tuple[int, int]] = []
+    for members in groups_of(scenario.memberships, workload.kind, workload.vpod):
         shifts = range(1, 2 if workload.kind == "neighbour" else len(members))
         if len(members) > 1:
             pairs += [(src, members[(n + shift) % len(members)]) for shift in shifts for n, src in enumerate(members)]
     if not pairs:
         raise _nobody(scenario, workload)
-    return pairs
+    return list(dict.fromkeys(pairs))
 
 
 def _nobody(scenario: Scenario, workload: Workload) -> ScenarioError:

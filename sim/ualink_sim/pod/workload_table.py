@@ -1,6 +1,5 @@
 """Tables ``[[workload]]`` of a scenario: what is to be done in a pod."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,11 +8,9 @@ from ualink.wording import shown
 
 from ..model.upli.memory import ADDRESS_BITS
 from ..request import BLOCK_BYTES, MAX_OUTSTANDING, OPERATIONS
+from .vpod_table import Memberships, VPods
 
-__all__ = ["COLLECTIVES", "Mix", "VPods", "Workload", "read_workload"]
-
-VPods = Sequence[Sequence[int]]
-"""Members of each virtual pod."""
+__all__ = ["COLLECTIVES", "Mix", "Workload", "groups_of", "read_workload"]
 
 KINDS = ("uniform", "neighbour", "alltoall", "hotspot", "allreduce", "trace")
 COLLECTIVES = ("alltoall", "allreduce")
@@ -38,6 +35,7 @@ class Mix:
 class Workload:
     """Requests to generate, or a ``trace`` of requests to read; ``line`` is where the scenario asks for it.
 
+    Its requests are among members of the virtual pod ``vpod``, or of each without.
     ``target`` gets ``share`` of the requests of a hot spot. ``bytes`` is the size of the buffer that each member has in
     a collective operation of fixed size; 0 for all other kinds.
     """
@@ -54,19 +52,29 @@ class Workload:
     share: float = 0.5
     target: int | None = None
     bytes: int = 0
+    vpod: str | None = None
     trace: Path | None = None
 
 
-def read_workload(table: Table, vpods: VPods) -> Workload:
-    """The workload that ``table`` asks of the virtual pods ``vpods``; raise ``ScenarioError``."""
+def groups_of(memberships: Memberships, kind: str, vpod: str | None) -> VPods:
+    """Those who talk to one another in a workload of ``kind``: the members of the virtual pod ``vpod``, of all without,
+    as they are one after the other; in an allreduce those that are the first."""
+    chosen = memberships.values() if vpod is None else [memberships[vpod]]
+    return [members for states in chosen for members in (states[:1] if kind == "allreduce" else states)]
+
+
+def read_workload(table: Table, memberships: Memberships) -> Workload:
+    """The workload that ``table`` asks of virtual pods with these ``memberships``; raise ``ScenarioError``."""
     kind = table.choice("kind", None, KINDS)
     if kind == "trace":
         return _trace(table)
+    vpod = table.choice("vpod", None, tuple(memberships)) if "vpod" in table.values else None
+    vpods = groups_of(memberships, kind, vpod)
     if kind == "allreduce":
-        return _allreduce(table, vpods)
+        return _allreduce(table, vpods, vpod)
     hotspot = kind == "hotspot"
     table.known(
-        *("kind", "transactions", "sizes", "mix", "outstanding", "base", "footprint", "seed"),
+        *("kind", "transactions", "sizes", "mix", "outstanding", "base", "footprint", "seed", "vpod"),
         *("share", "target") * hotspot,
     )
     sizes = _sizes(table)
@@ -88,6 +96,7 @@ def read_workload(table: Table, vpods: VPods) -> Workload:
         seed=_seed(table),
         share=table.number("share", Workload.share, 0, 1),
         target=_target(table, vpods) if hotspot else None,
+        vpod=vpod,
     )
 
 
@@ -103,8 +112,8 @@ def _target(table: Table, vpods: VPods) -> int | None:
     return target
 
 
-def _allreduce(table: Table, vpods: VPods) -> Workload:
-    table.known("kind", "bytes", "outstanding", "base", "seed")
+def _allreduce(table: Table, vpods: VPods, vpod: str | None) -> Workload:
+    table.known("kind", "bytes", "outstanding", "base", "seed", "vpod")
     base, size = _base(table), table.integer("bytes", 1 << 16, BLOCK_BYTES, MOST_BYTES)
     for members in vpods:
         if len(members) > 1 and size % (BLOCK_BYTES * len(members)):
@@ -119,6 +128,7 @@ def _allreduce(table: Table, vpods: VPods) -> Workload:
         base=base,
         seed=_seed(table),
         bytes=size,
+        vpod=vpod,
     )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from ..records import COUNTS, Bucket
 from .link_result import LinkResult
 from .results import Results
+from .virtual_pods import present
 
 __all__ = ["histogram", "link_chart", "timeline", "topology"]
 
@@ -60,8 +61,9 @@ def _merge(buckets: list[Bucket], most: int) -> list[Bucket]:
 
 def topology(results: Results, rows: list[dict[str, Any]]) -> dict[str, Any]:
     """Places of the accelerators around the switch, a line for each direction of each link with its rate in steady
-    state (``rows`` are the links of the summary), and per accelerator the rates of its links together."""
-    pod, vpods = results.scenario.pod, results.scenario.vpods
+    state (``rows`` are the links of the summary), and per accelerator the rates of its links together and the virtual
+    pod that it is in at the end."""
+    pod, vpods = results.scenario.pod, present(results.scenario, results.vpod_events)
     nodes: list[dict[str, Any]] = []
     for number in range(pod.accelerators):
         x, y = _place(number, pod.accelerators)
@@ -72,10 +74,11 @@ def topology(results: Results, rows: list[dict[str, Any]]) -> dict[str, Any]:
                 if end.startswith(f"acc{number}."):
                     rate = (row["steady_state"] or row["run"])["gbps"]
                     mine[way].append({"name": row["name"], "way": way, "port": int(end.split(".")[1]), "gbps": rate})
-        member_of = next((index for index, members in enumerate(vpods) if number in members), None)
         rates = {way: sum(line["gbps"] for line in lines) for way, lines in mine.items()}
         lines = mine["up"] + mine["down"]
-        nodes.append({"number": number, "x": round(x, 1), "y": round(y, 1), "vpod": member_of, "lines": lines, **rates})
+        nodes.append(
+            {"number": number, "x": round(x, 1), "y": round(y, 1), "vpod": vpods.get(number), "lines": lines, **rates}
+        )
     busiest = max((line["gbps"] for node in nodes for line in node["lines"]), default=0) or 1
     gap = LINK_SPAN / pod.ports
     for node in nodes:
@@ -85,7 +88,7 @@ def topology(results: Results, rows: list[dict[str, Any]]) -> dict[str, Any]:
             place = (line["port"] - (pod.ports - 1) / 2) * gap + (gap / 4 if line["way"] == "up" else -gap / 4)
             line["dx"], line["dy"] = (round(place * part, 1) for part in across)
             line["width"] = round(1 + (0.3 * gap - 1) * line["gbps"] / busiest, 1)
-    return {"nodes": nodes, "vpods": len(vpods)}
+    return {"nodes": nodes, "vpods": len(results.scenario.memberships)}
 
 
 def _place(number: int, count: int) -> tuple[float, float]:

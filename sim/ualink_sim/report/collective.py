@@ -1,9 +1,9 @@
 """Bandwidth of collective operations as their users quote it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..pod.workload_table import COLLECTIVES, VPods, Workload
+from ..pod.workload_table import COLLECTIVES, Workload
 from ..records import Transaction
 from .measure import grouped
 
@@ -11,9 +11,10 @@ __all__ = ["collectives"]
 
 
 def collectives(
-    workload: Workload, transactions: Sequence[Transaction], vpods: VPods, clock_mhz: float
+    workload: Workload, transactions: Sequence[Transaction], vpods: Mapping[int, Sequence[int]], clock_mhz: float
 ) -> list[dict[str, Any]]:
-    """What ``transactions``, all of ``workload``, did as one operation in each virtual pod; empty for other kinds.
+    """What ``transactions``, all of ``workload``, did as one operation in each of ``vpods``, members by
+    number; empty for other kinds. A virtual pod whose members change does none.
 
     ``busbw`` is what a member sends in the time of the whole operation, in GB/s, 10^9 bytes a second; ``algbw`` is its
     buffer in this time. An allreduce among n sends 2(n - 1)/n times its buffer, an alltoall, of whose buffer one part
@@ -21,10 +22,11 @@ def collectives(
     """
     if workload.kind not in COLLECTIVES:
         return []
-    place = {member: number for number, members in enumerate(vpods) for member in members}
+    place = {member: number for number, members in vpods.items() for member in members}
     return [
         {"vpod": number, **_operation(workload.kind, len(vpods[number]), group, clock_mhz)}
-        for number, group in grouped(transactions, lambda t: place[t.src]).items()
+        for number, group in grouped(transactions, lambda t: place.get(t.src, -1)).items()
+        if number >= 0
     ]
 
 

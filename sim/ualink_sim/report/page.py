@@ -56,7 +56,7 @@ def _view(results: Results) -> dict[str, Any]:
         "kinds": [(kind, len(by_kind[kind]), summary["latency_cycles"][kind]) for kind in KINDS if by_kind[kind]],
         "histogram": histogram(by_kind),
         "timeline": timeline(results, TIMELINE_TRANSACTIONS),
-        "faults": [t for t in results.transactions if t.mismatch or t.completed is None][:20],
+        "faults": [t for t in results.transactions if t.mismatch or (t.completed is None and not t.withdrawn)][:20],
     }
 
 

@@ -5,15 +5,16 @@ import os
 import tempfile
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ..pod.scenario import Scenario
-from ..records import Bucket, Replay, Transaction
+from ..records import Bucket, FlowCounts, Replay, Transaction, VPodEvent
 from .collective import collectives
 from .link_result import LinkResult
 from .measure import bounds, grouped, moved, throughput
+from .virtual_pods import event_rows, vpod_rows
 from .windows import WHOLE_RUN, Window, steady_state
 
 __all__ = ["Bucket", "LinkResult", "Replay", "Results", "Transaction", "write_atomically", "write_results"]
@@ -35,7 +36,8 @@ class Results:
 
     ``links_up`` is the cycle in which the last link came online and requests may go, None when not all links did.
     ``ended`` is a key of ``ENDS``: why the run ended. ``skipped_cycles`` are those among ``cycles`` in which the pod
-    only waited for the ``at`` of a request, and was not simulated.
+    only waited for the ``at`` of a request, and was not simulated. ``vpod_events`` were done to virtual pods, and
+    ``vpod_flows`` is what went through the switch by virtual pod; None: of accelerators that were in none.
     """
 
     scenario: Scenario
@@ -47,6 +49,8 @@ class Results:
     links_up: int | None = 0
     ended: str = "complete"
     skipped_cycles: int = 0
+    vpod_events: list[VPodEvent] = field(default_factory=list)
+    vpod_flows: dict[str | None, FlowCounts] = field(default_factory=dict)
 
     @property
     def remark(self) -> str:
@@ -60,8 +64,13 @@ class Results:
 
     @property
     def incomplete(self) -> int:
-        """Transactions without a response."""
-        return sum(t.completed is None for t in self.transactions)
+        """Transactions without a response, but for those that were withdrawn."""
+        return sum(t.completed is None and not t.withdrawn for t in self.transactions)
+
+    @property
+    def withdrawn(self) -> int:
+        """Transactions that were not issued, because their virtual pod had gone."""
+        return sum(t.withdrawn for t in self.transactions)
 
     @property
     def faults(self) -> list[str]:
@@ -70,7 +79,7 @@ class Results:
 
     @property
     def passed(self) -> bool:
-        """Every transaction completed and every byte matched."""
+        """Every transaction that was not withdrawn completed, and every byte matched."""
         return not self.mismatches and not self.incomplete and not self.faults
 
     @property
@@ -91,6 +100,7 @@ class Results:
             "transactions": len(self.transactions),
             "mismatches": self.mismatches,
             "incomplete": self.incomplete,
+            "withdrawn": self.withdrawn,
             "faults": self.faults,
             "ended": self.ended,
             "cycles": self.cycles,
@@ -102,7 +112,8 @@ class Results:
             "links": [link.summary(run, steady, clock) for link in self.links],
             "pairs": self._pairs(),
             "workloads": self._workloads(),
-            "vpods": self._vpods(),
+            "vpods": vpod_rows(self.scenario, self.transactions, run, self.vpod_events, self.vpod_flows),
+            "vpod_changes": event_rows(self.vpod_events),
             "latency_cycles": whole["latency_cycles"],
             "config": _plain(asdict(self.scenario)),
         }
@@ -115,7 +126,13 @@ class Results:
         ]
 
     def _workloads(self) -> list[dict[str, Any]]:
-        workloads, vpods, clock = self.scenario.workloads, self.scenario.vpods, self.scenario.pod.clock_mhz
+        workloads, clock = self.scenario.workloads, self.scenario.pod.clock_mhz
+        changed = {change.vpod for change in self.scenario.vpod_changes}
+        vpods = {
+            number: members
+            for number, (name, members) in enumerate(zip(self.scenario.vpod_names, self.scenario.vpods))
+            if name not in changed
+        }
         return [
             {
                 "workload": number,
@@ -124,16 +141,6 @@ class Results:
                 "collectives": collectives(workloads[number], group, vpods, clock),
             }
             for number, group in grouped(self.transactions, lambda t: t.workload).items()
-        ]
-
-    def _vpods(self) -> list[dict[str, Any]]:
-        """Requests between virtual pods belong to none."""
-        vpods = self.scenario.vpods
-        both = {(a, b): number for number, members in enumerate(vpods) for a in members for b in members}
-        return [
-            {"vpod": number, "members": list(vpods[number]), **throughput(group, self.run, self.scenario.pod.clock_mhz)}
-            for number, group in grouped(self.transactions, lambda t: both.get((t.src, t.dst), -1)).items()
-            if number >= 0
         ]
 
     def responses(self) -> Iterable[dict[str, Any]]:

@@ -24,6 +24,8 @@ CONTROL = {
 }
 """Counts that are told of links with reconciliation sublayers or that went down, and their headings."""
 
+VPOD_HEADINGS = ("members", "transactions", "withdrawn", "life Gb/s", "items", "denied")
+
 
 def show_summary(results: Results, folder: Path, console: Console | None = None) -> None:
     """Print the verdict, throughput and errors by link direction, throughput by workload, latencies, and where the
@@ -31,8 +33,10 @@ def show_summary(results: Results, folder: Path, console: Console | None = None)
     console = console or Console(highlight=False)
     summary = results.summary()
     verdict = "[green]every byte matched[/]" if results.passed else "[red]failed[/]"
+    withdrawn = f", {results.withdrawn} withdrawn" if results.withdrawn else ""
     console.print(
-        f"{len(results.transactions)} transactions, {results.mismatches} mismatches, {results.incomplete} incomplete: "
+        f"{len(results.transactions)} transactions, {results.mismatches} mismatches, {results.incomplete} incomplete"
+        f"{withdrawn}: "
         f"{verdict}; {results.cycles} cycles in {results.seconds:.1f} s",
         soft_wrap=True,
     )
@@ -50,6 +54,10 @@ def show_summary(results: Results, folder: Path, console: Console | None = None)
         _show(console, ("link, steady state", "Gb/s", "data/wire", "TL eff.", "DL util.", "run Gb/s"), _rates(summary))
     if len(summary["workloads"]) > 1:
         _show(console, ("workload", "transactions", "steady Gb/s", "from", "to", "run Gb/s"), _workloads(summary))
+    if len(summary["vpods"]) > 1 or summary["vpod_changes"]:
+        _show(console, ("virtual pod", *VPOD_HEADINGS), _vpods(summary))
+    if summary["vpod_changes"]:
+        _show(console, ("change", "virtual pod", "members", "from", "to"), _changes(summary))
     operations = list(_collectives(summary))
     if operations:
         _show(
@@ -99,6 +107,23 @@ def _workloads(summary: dict[str, Any]) -> Iterable[tuple[Any, ...]]:
             steady["to"],
             f"{row['run']['gbps']:,.1f}",
         )
+
+
+def _vpods(summary: dict[str, Any]) -> Iterable[tuple[Any, ...]]:
+    for row in summary["vpods"]:
+        told = ("-", "-") if row["flow"] is None else (row["flow"]["accepted"], row["flow"]["denied"])
+        rate = f"{row['lifetime']['gbps']:,.1f}"
+        yield row["name"], _listed(row["members"]), row["transactions"], row["withdrawn"], rate, *told
+
+
+def _changes(summary: dict[str, Any]) -> Iterable[tuple[Any, ...]]:
+    for row in summary["vpod_changes"]:
+        action = row["action"] + ("" if row["drain"] else ", at once")
+        yield action, row["vpod"], _listed(row["members"]), row["begun"], row["done"]
+
+
+def _listed(members: Iterable[int]) -> str:
+    return ", ".join(map(str, members)) or "-"
 
 
 def _collectives(summary: dict[str, Any]) -> Iterable[tuple[Any, ...]]:

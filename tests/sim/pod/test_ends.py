@@ -140,6 +140,7 @@ class Waiting:
         self.completed: set[int] = set()
         self.directions: list = []
         self.cuts = CableCuts([], {})
+        self.changes = SimpleNamespace(busy=False, next_change=None, withdrawn=set())
         self.marker_cycles = 0
         self.lost, self.latency = lost, latency
         self.accelerators = [self._accelerator(number) for number in range(2)]
@@ -148,6 +149,7 @@ class Waiting:
     def _accelerator(self, number):
         accelerator = object.__new__(Accelerator)
         accelerator.number, accelerator._waiting, accelerator._in_flight, accelerator._turn = number, {}, {}, 0
+        accelerator.held, accelerator._given_up = set(), set()
         accelerator.originator = SimpleNamespace(backlog=0)
         accelerator._start = lambda request: (
             accelerator._in_flight.update({request.line: request}),

@@ -57,8 +57,7 @@ def test_everything_a_scenario_says_is_kept():
     assert scenario.station.dl.replay_depth == 32
     assert (scenario.switch.stations, scenario.switch.route_entries) == (3, 64)
     assert scenario.vpods == ((0, 2),)
-    assert scenario.vpod_of(2) == (0, 2)
-    assert scenario.vpod_of(1) == ()
+    assert scenario.memberships == {"0": [(0, 2)]}
     (workload,) = scenario.workloads
     assert (workload.kind, workload.transactions, workload.sizes) == ("neighbour", 10, (4, 64))
     assert workload.mix == Mix(read=0.25, write=0.75)
@@ -228,7 +227,7 @@ CASES = [
         "[link]",
         "[lnk]",
         6,
-        "lnk: unknown key; known are pod, link, upli, upli_checker, tl, dl, phy, switch, run, vpod, cut, work",
+        "lnk: unknown key; known are pod, link, upli, upli_checker, tl, dl, phy, switch, run, vpod, vpod_change, cut,",
     ),
     ("[link]", "[[link]]", 6, "link: must be one table, [link]"),
     ("[[vpod]]", "[vpod]", 24, "vpod: must be an array of tables, [[vpod]]"),

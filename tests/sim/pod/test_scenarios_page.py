@@ -13,6 +13,11 @@ LEAST = """[pod]
 accelerators = 4
 [[vpod]]
 members = [0, 1, 2, 3]
+[[vpod_change]]
+at = 9
+action = "resize"
+vpod = "0"
+members = [0]
 [[cut]]
 link = "acc0.0"
 at = 9
@@ -31,6 +36,7 @@ HEADS = {
     "cut": "cut",
     "switch": "switch",
     "vpod": "vpod",
+    "vpod_change": "vpod_change",
     "Workloads that are generated": "workload",
     "Hot spots": "hotspot",
     "Allreduce": "allreduce",
@@ -90,8 +96,10 @@ def test_the_page_names_the_keys_that_are_known(parse, table):
 def test_defaults_are_those_of_the_page(parse):
     checked = 0
     for table, key, default, *_ in rows():
-        if default != "needed":
-            value = re.match(r"`(.*?)`", default)[1]
+        said = re.match(r"`(.*?)`", default)
+        assert said or default in ("needed", "all of them", "none", "all"), (table, key)
+        if said:
+            value = said[1]
             more = beside(table, key)
             assert parse(table, *more, option(table, key, value)) == parse(table, *more), (table, key)
             checked += 1
@@ -121,6 +129,7 @@ def test_choices_are_those_of_the_page(parse):
             "choosable_ports",
             "separate_upli_clock",
             "bus",
+            "action",
         ):
             continue
         choices = re.findall(r"`([^`]*)`", span)
@@ -147,6 +156,7 @@ def test_the_page_says_what_builds_anew(parse):
     others |= {"choosable_ports": None}
     # Another one is refused for a pod.
     others |= {"cycles_per_beat": None}
+    others |= {"name": '"0"', "vpod": '"0"', "action": None, "drain": "false"}
     others |= {"rate": "400", "ppm": "5", "link": '"acc1.0"'}
     for table, key, _, span, builds in rows():
         ends = re.fullmatch(r"([0-9.]+) to ([0-9.]+)", span)

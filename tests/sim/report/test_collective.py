@@ -27,13 +27,13 @@ def ring(length, last=1100):
     [("allreduce", 6400, 6.4), ("alltoall", 12800, 12.8)],
 )
 def test_bus_bandwidth_is_what_a_member_sends(kind, size, algbw):
-    (row,) = collectives(Workload(kind=kind, line=1), ring(9600), ((0, 1, 2, 3),), 1000)
+    (row,) = collectives(Workload(kind=kind, line=1), ring(9600), {0: (0, 1, 2, 3)}, 1000)
     assert row == {"vpod": 0, "members": 4, "bytes": size, "cycles": 1000, "algbw": algbw, "busbw": 9.6}
 
 
 def test_an_operation_that_did_not_end_has_no_bandwidth():
     group = [*ring(9600)[:3], replace(ring(9600)[3], completed=None)]
-    (row,) = collectives(Workload(kind="allreduce", line=1), group, ((0, 1, 2, 3),), 1000)
+    (row,) = collectives(Workload(kind="allreduce", line=1), group, {0: (0, 1, 2, 3)}, 1000)
     assert (row["bytes"], row["cycles"], row["algbw"], row["busbw"]) == (6400, None, None, None)
 
 
@@ -44,7 +44,7 @@ def test_each_virtual_pod_is_an_operation_of_its_own():
         write(1, 2, 500, 50, 100),
         write(2, 1, 500, 50, 150),
     ]
-    rows = collectives(Workload(kind="allreduce", line=1), group, ((0, 3), (1, 2)), 2000)
+    rows = collectives(Workload(kind="allreduce", line=1), group, {0: (0, 3), 1: (1, 2)}, 2000)
     assert [(row["vpod"], row["members"], row["cycles"], row["busbw"]) for row in rows] == [
         (0, 2, 200, 10.0),
         (1, 2, 100, 10.0),
@@ -52,7 +52,7 @@ def test_each_virtual_pod_is_an_operation_of_its_own():
 
 
 def test_other_kinds_are_no_collectives():
-    assert collectives(Workload(kind="hotspot", line=1), ring(64), ((0, 1, 2, 3),), 1000) == []
+    assert collectives(Workload(kind="hotspot", line=1), ring(64), {0: (0, 1, 2, 3)}, 1000) == []
 
 
 def test_the_report_has_a_table_where_there_are_any():

@@ -111,7 +111,7 @@ def test_topology_adds_up_each_direction(results, count):
 @pytest.mark.parametrize(("bifurcation", "ports"), [("x4", 1), ("2x2", 2), ("4x1", 4)])
 def test_every_link_has_a_line_of_its_own(results, bifurcation, ports):
     results.scenario = replace(results.scenario, pod=replace(results.scenario.pod, bifurcation=bifurcation))
-    topology_of = Topology(4, ports, results.scenario.vpods)
+    topology_of = Topology(4, ports)
     names = [name for a, b in topology_of.links() for name in (f"{a}>{b}", f"{b}>{a}")]
     results.links = [replace(results.links[0], name=name, ports=ports) for name in names]
     page = render_report(results)
@@ -138,7 +138,7 @@ def test_tables_can_be_read_on_a_telephone(failed_results):
 def test_throughput_is_told_by_pair_workload_and_virtual_pod(results):
     vpods = ((0, 1), (2, 3))
     workloads = (results.scenario.workloads[0], replace(results.scenario.workloads[0], kind="alltoall"))
-    results.scenario = replace(results.scenario, vpods=vpods, workloads=workloads)
+    results.scenario = replace(results.scenario, vpods=vpods, vpod_names=("0", "1"), workloads=workloads)
     results.transactions = [replace(t, workload=int(t.line > 1200)) for t in results.transactions]
     text = " ".join(Page(render_report(results)).text)
     assert all(f"acc {src} → acc {dst}" in text for src in range(4) for dst in range(4) if src != dst)

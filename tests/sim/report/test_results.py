@@ -32,6 +32,7 @@ def test_the_three_files(results, tmp_path):
         "transactions",
         "mismatches",
         "incomplete",
+        "withdrawn",
         "faults",
         "ended",
         "cycles",
@@ -44,6 +45,7 @@ def test_the_three_files(results, tmp_path):
         "pairs",
         "workloads",
         "vpods",
+        "vpod_changes",
         "latency_cycles",
         "config",
     ]

@@ -6,7 +6,7 @@ The first ``UALINK_DENIED`` requests of the job go from 0 to 2 and are denied; t
 import json
 import os
 import pickle
-from dataclasses import astuple, replace
+from dataclasses import astuple
 from pathlib import Path
 
 import cocotb
@@ -25,19 +25,19 @@ async def denied_then_open(dut):
     path = Path(os.environ["UALINK_JOB"])
     job, denied = pickle.loads(path.read_bytes()), int(os.environ["UALINK_DENIED"])
     dut.rst.value = 1
-    ends = Topology(job.scenario.pod.accelerators, job.scenario.pod.ports, job.scenario.vpods).links()
+    ends = Topology(job.scenario.pod.accelerators, job.scenario.pod.ports).links()
     links = [f"{a}>{b}/{tap}" for acc, sw in ends for a, b in ((acc, sw), (sw, acc)) for tap in ("tx", "rx")]
     with open(job.capture, "wb") as stream:
         capture = CaptureWriter(stream, links, job.scenario.pod.clock_mhz, job.scenario.authentication)
         bench = PodBench(dut, job, capture, path.with_suffix(".stop"))
-        closed = replace(bench.topology, vpods=((0, 1, 3), (2,)))
+        controller = bench.firmware.pod_controller
         Clock(dut.clk, 2, unit="ns").start()
         fall = FallingEdge(dut.clk)
         for _ in range(16):
             await fall
         dut.rst.value = 0
         await bring_up(bench, fall)
-        await meanwhile(bench, fall, bench.firmware.write_routes(closed))
+        await meanwhile(bench, fall, controller.resize("0", [0, 1, 3]))
         for direction in bench.directions:
             direction.begin(bench.cycle)
 
@@ -61,7 +61,7 @@ async def denied_then_open(dut):
         log = await meanwhile(bench, fall, denied_all())
         counted = [(*place, *astuple(entry)) for place, entry in log.items()]
         answered = len(bench.completed)
-        await meanwhile(bench, fall, bench.firmware.write_routes(bench.topology))
+        await meanwhile(bench, fall, controller.resize("0", range(4)))
         for accelerator in bench.accelerators:
             accelerator.give(r for r in job.requests[denied:] if r.src == accelerator.number)
         await until(lambda: len(bench.completed) == len(job.requests) - denied)

@@ -76,7 +76,7 @@ class Path:
 
     def __init__(self, dut, handler, **options):
         self.dut = dut
-        self.topology = Topology(4, 1, ((0, 1, 2, 3),))
+        self.topology = Topology(4, 1)
         self.fall = FallingEdge(dut.clk)
         self.devices = {n: Device(dut, n, partial(handler, n), **options) for n in DEVICES}
         links = [(("acc", 0), ("acc", 1))]
@@ -130,7 +130,7 @@ class Path:
             await self.fall
         dut.rst.value = 0
         if not DIRECT:
-            await self.meanwhile(self.firmware.write_routes(self.topology))
+            await self.meanwhile(self.firmware.create_virtual_pods())
         await self.meanwhile(*(self._bring_up(end) for end in self.ends))
 
     async def meanwhile(self, *works, limit=8_000):

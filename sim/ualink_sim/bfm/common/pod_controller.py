@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from ...records import FlowCounts
 from .firmware import FirmwareTimeout
-from .port_flow import KINDS, FlowCounts, PortFlow, SwitchPort
+from .port_flow import KINDS, PortFlow, SwitchPort
 from .switch_firmware import Route, SwitchFirmware
 
 __all__ = ["FlowCounts", "PodController", "SwitchPort", "VirtualPodError"]

@@ -3,9 +3,10 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ...records import FlowCounts
 from .switch_firmware import SwitchFirmware
 
-__all__ = ["KINDS", "Egress", "FlowCounts", "PortFlow", "SwitchPort"]
+__all__ = ["KINDS", "Egress", "PortFlow", "SwitchPort"]
 
 SwitchPort = tuple[int, int]
 """Station and port."""
@@ -13,17 +14,6 @@ SwitchPort = tuple[int, int]
 KINDS = ("req", "rd_rsp", "wr_rsp")
 WRAP = 1 << 32
 NAMES = ("accepted", "denied", "forwarded", "dropped_in", "dropped_out")
-
-
-@dataclass(frozen=True)
-class FlowCounts:
-    """Items, Requests and Responses together: that entered the core, that Deny dropped of them, that left it, and that
-    the core's agents dropped, in Drop Mode or for a broken rule."""
-
-    accepted: int = 0
-    denied: int = 0
-    forwarded: int = 0
-    dropped: int = 0
 
 
 @dataclass(frozen=True)
