@@ -133,6 +133,8 @@ def test_names_are_stable():
         *costs,
         *NAMES[presets_end:switches_end],
         *switch_names(16, 32),
+        "hop.latency_cycles",
+        "hop.latency_ns",
         *NAMES[switches_end:],
         *silicon_names("dl4", "station1", "station4"),
     ]
@@ -150,7 +152,7 @@ def test_a_name_selects_its_row_or_those_below_it():
 def test_an_unknown_name_is_refused_in_one_line(name):
     result = bench("dl.tx", name)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr == f"ualink: there is no row {name!r}; groups are dl, tl, wire, preset, switch, silicon\n"
+    assert result.stderr == f"ualink: there is no row {name!r}; groups are dl, tl, wire, preset, switch, hop, silicon\n"
 
 
 def test_a_missing_file_is_refused_in_one_line(tmp_path):

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from .dl import benches as dl_benches
+from .hop import benches as hop_benches
 from .presets import benches as preset_benches
 from .rows import Bench, Options, Row, take
 from .silicon.blocks import BLOCKS
@@ -20,6 +21,7 @@ GROUPS: dict[str, Callable[[Options], list[Bench]]] = {
     "wire": wire_benches,
     "preset": preset_benches,
     "switch": switch_benches,
+    "hop": hop_benches,
     "silicon": silicon_benches,
 }
 """The first word of the names of a group's rows, and what makes its benchmarks."""
