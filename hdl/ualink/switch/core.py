@@ -20,11 +20,11 @@ class SwitchCore(wiring.Component):
     """Moves Requests and responses between the ports of a switch as the route tables say (UALink_200 §10).
 
     Ports are numbered ``station * ports + port``. Requests with their data, Read Responses and Write Responses go
-    through planes of their own, so none of them can hold up another. Within a plane each pair of an ingress and an
-    egress port has its own queue: a pair whose queue is full stops the other pairs of its ingress port, the permitted
-    head-of-line blocking, and no others (UALink_200 §10.4, ruling SW-035). Each pair keeps its order (Strict Ordering),
-    transfers are sent without gaps, fields pass unchanged.
-    3 cycles from input to output for a single beat in an idle core.
+    through planes of their own, so none of them can hold up another. Within a plane each ingress port has a buffer that
+    egress ports share: one that stands still stops the others only when it has taken all it may, and only those items
+    that come from the same ingress port, the permitted head-of-line blocking (UALink_200 §10.4, ruling SW-035). Each
+    pair keeps its order (Strict Ordering), transfers are sent without gaps, fields pass unchanged.
+    6 cycles from input to output for a single beat in an idle core.
 
     Parameters
     ----------
@@ -73,9 +73,9 @@ class SwitchCore(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         depth = self.voq_depth
-        m.submodules.requests = requests = RequestPlane(self.ports, depth.req, depth.orig_data)
-        m.submodules.read_responses = read_responses = ResponsePlane("rd_rsp", self.ports, depth.rd_rsp)
-        m.submodules.write_responses = write_responses = ResponsePlane("wr_rsp", self.ports, depth.wr_rsp)
+        m.submodules.requests = requests = RequestPlane(self.ports, depth)
+        m.submodules.read_responses = read_responses = ResponsePlane("rd_rsp", self.ports, depth.rd_rsp, depth.shared)
+        m.submodules.write_responses = write_responses = ResponsePlane("wr_rsp", self.ports, depth.wr_rsp, depth.shared)
         tables = [RouteTable(self.config) for _ in range(self.config.stations)]
         for station, table in enumerate(tables):
             m.submodules[f"route_table_{station}"] = table

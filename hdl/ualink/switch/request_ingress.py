@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ualink.switch.deny_log import DenialSignature
 from ualink.switch.route_table import LookupSignature
+from ualink.switch.steer import Steer
 from ualink.switch.transfer import SteeredSignature, transfer_layout
 from ualink.upli.channels import REQ_LAYOUT, beat_stream
 from ualink.upli.commands import has_orig_data
@@ -16,7 +17,7 @@ __all__ = ["RequestIngress"]
 class RequestIngress(wiring.Component):
     """Routes each Request on its own and sends its OrigData beats after it (UALink_200 §10.1, §10.7).
 
-    A Request is looked up while it is accepted and goes to its queue in the next cycle or later; so may its first beat.
+    A Request is looked up while it is accepted and goes to its queue two cycles later or after; so may its first beat.
     The k-th data-bearing Request owns the next ReqNumBeats + 1 beats of ``orig_data``; these keep the route of their
     Request. A denied Request is dropped with its beats (ruling C-02). Only a data-bearing Request waits until all beats
     of the one before it have gone to their queue; other Requests go on.
@@ -50,49 +51,50 @@ class RequestIngress(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         request = Signal(REQ_LAYOUT, reset_less=True)
-        holding = Signal()
-        leaving = Signal()
+        holding, leaving = Signal(), Signal()
         data_busy = Signal()  # beats of a Request that has left are still to come
         may_leave = Signal()
+        steer = Steer(m, REQ_LAYOUT, self.lookup, self.steered_req, may_leave)
+        left_last = steer.payload
+        with_data = has_orig_data(left_last.cmd)
         m.d.comb += [
             self.req.ready.eq(~holding | leaving),
             self.lookup.look.eq(self.req.valid & self.req.ready),
             self.lookup.dst_phys_acc_id.eq(self.req.p.dst_phys_acc_id),
-            may_leave.eq(holding & ~(has_orig_data(request.cmd) & data_busy)),
-            self.steered_req.payload.eq(request),
-            self.steered_req.valid.eq((may_leave & ~self.lookup.denied) << self.lookup.egress),
-            leaving.eq(may_leave & (self.lookup.denied | (self.steered_req.ready >> self.lookup.egress)[0])),
-            self.denied.valid.eq(leaving & self.lookup.denied),
-            self.denied.src_phys_acc_id.eq(request.src_phys_acc_id),
-            self.denied.dst_phys_acc_id.eq(request.dst_phys_acc_id),
+            may_leave.eq(~(with_data & data_busy)),
+            leaving.eq(holding & steer.free),
+            self.denied.valid.eq(steer.drops),
+            self.denied.src_phys_acc_id.eq(left_last.src_phys_acc_id),
+            self.denied.dst_phys_acc_id.eq(left_last.dst_phys_acc_id),
         ]
+        steer.take(m, leaving, request)
         with m.If(self.req.ready):
             m.d.sync += [holding.eq(self.req.valid), request.eq(self.req.p)]
 
         steered = self.steered_orig_data
-        kept_egress = Signal.like(self.lookup.egress, reset_less=True)
+        kept_where = Signal.like(steer.where, reset_less=True)
         kept_denied = Signal(reset_less=True)
         kept_left = Signal.like(request.num_beats, reset_less=True)
-        egress = Signal.like(kept_egress)
+        where = Signal.like(kept_where)
         denied = Signal()
         left = Signal.like(kept_left)  # beats to come after this one
         active = Signal()
         moved = Signal()
         m.d.comb += [
-            active.eq(data_busy | (leaving & has_orig_data(request.cmd))),
-            egress.eq(Mux(data_busy, kept_egress, self.lookup.egress)),
-            denied.eq(Mux(data_busy, kept_denied, self.lookup.denied)),
-            left.eq(Mux(data_busy, kept_left, request.num_beats)),
+            active.eq(data_busy | (steer.leaves & with_data)),
+            where.eq(Mux(data_busy, kept_where, steer.where)),
+            denied.eq(Mux(data_busy, kept_denied, steer.denied)),
+            left.eq(Mux(data_busy, kept_left, left_last.num_beats)),
             steered.payload.beat.eq(self.orig_data.p),
             steered.payload.end.eq(left == 0),
-            steered.valid.eq((self.orig_data.valid & active & ~denied) << egress),
-            self.orig_data.ready.eq(active & (denied | (steered.ready >> egress)[0])),
+            steered.valid.eq(where & (self.orig_data.valid & active & ~denied).replicate(len(where))),
+            self.orig_data.ready.eq(active & (denied | (steered.ready & where).any())),
             moved.eq(self.orig_data.valid & self.orig_data.ready),
         ]
         with m.If(active):
             m.d.sync += [
                 data_busy.eq(~(moved & (left == 0))),
-                kept_egress.eq(egress),
+                kept_where.eq(where),
                 kept_denied.eq(denied),
                 kept_left.eq(left - moved),
             ]

@@ -1,41 +1,43 @@
-"""Egress of one port in a response plane: whole transfers of the ingress ports in turn."""
+"""Egress of one port in a response plane: what was read for it waits here to be sent."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal
-from amaranth.lib import stream, wiring
+from amaranth.hdl import Module
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ualink.lib.round_robin import RoundRobinArbiter
-from ualink.lib.select import select_one
-from ualink.switch.transfer import transfer_layout
+from ualink.lib.queue import Queue
+from ualink.switch.queue_depths import EGRESS_DEPTH, egress_room
+from ualink.switch.transfer import MAX_BEATS
 from ualink.upli.channels import CHANNEL_LAYOUTS, beat_stream
 
 __all__ = ["ResponseEgress"]
 
 
 class ResponseEgress(wiring.Component):
-    """Grants the egress port to one ingress port for a transfer at a time, round robin (UALink_200 §10.5).
+    """Sends beats in the order in which they come (UALink_200 §2.7.8). One cycle from input to output.
 
-    The beats of a transfer follow each other on the output in successive accepted slots. Every ingress port is served
-    after at most one transfer of each other one. One cycle from ``queues`` to ``rsp``.
+    The beats of a transfer come in successive cycles and are offered in successive accepted slots.
 
     Parameters
     ----------
     channel : ``"rd_rsp"`` or ``"wr_rsp"``.
-    ingresses : int, ingress ports of the switch.
 
     Attributes
     ----------
-    queues : from the queue of each ingress port: a valid beat is the first of a transfer that is there whole.
+    come : 1 bit: ``beat``, of the layout of ``channel``, comes; ``first``: it is the first of its transfer.
+    room : 1 bit, from a register: there is room for the transfer that is granted in this cycle, and for all that comes
+        before it.
     rsp : what the port sends.
     leads : 1 bit, the beat on offer is the first of its transfer.
     """
 
-    def __init__(self, channel: str, ingresses: int):
+    def __init__(self, channel: str):
         self.channel = channel
-        self.ingresses = ingresses
         super().__init__(
             {
-                "queues": In(stream.Signature(transfer_layout(channel))).array(ingresses),
+                "come": In(1),
+                "beat": In(CHANNEL_LAYOUTS[channel]),
+                "first": In(1),
+                "room": Out(1),
                 "rsp": Out(beat_stream(channel)),
                 "leads": Out(1),
             }
@@ -43,25 +45,16 @@ class ResponseEgress(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.arbiter = arbiter = RoundRobinArbiter(self.ingresses)
-        within = Signal()  # a transfer has begun and not ended
-        holder = Signal(self.ingresses, reset_less=True)
-        chosen = Signal(self.ingresses)
-        transfer = Signal(transfer_layout(self.channel))
-        beat = Signal(CHANNEL_LAYOUTS[self.channel], reset_less=True)
-        free, leads = Signal(), Signal(reset_less=True)
+        layout = data.StructLayout({"beat": CHANNEL_LAYOUTS[self.channel], "first": 1})
+        m.submodules.beats = beats = Queue(layout, EGRESS_DEPTH)
         m.d.comb += [
-            self.rsp.p.eq(beat),
-            self.leads.eq(leads),
-            free.eq(~self.rsp.valid | self.rsp.ready),
-            arbiter.requests.eq(Cat(queue.valid for queue in self.queues)),
-            arbiter.next.eq(free & ~within),
-            chosen.eq(Mux(within, holder, arbiter.grant)),
-            transfer.eq(select_one(chosen, [queue.p for queue in self.queues])),
+            beats.input.valid.eq(self.come),
+            beats.input.p.beat.eq(self.beat),
+            beats.input.p.first.eq(self.first),
+            self.rsp.valid.eq(beats.output.valid),
+            self.rsp.p.eq(beats.output.p.beat),
+            self.leads.eq(beats.output.p.first),
+            beats.output.ready.eq(self.rsp.ready),
         ]
-        m.d.comb += [queue.ready.eq(free & chosen[n]) for n, queue in enumerate(self.queues)]
-        with m.If(free):
-            m.d.sync += [self.rsp.valid.eq(chosen.any()), beat.eq(transfer.beat), leads.eq(~within)]
-            with m.If(chosen.any()):
-                m.d.sync += [within.eq(~transfer.end), holder.eq(chosen)]
+        m.d.sync += self.room.eq(egress_room(beats.level, beats=1 if self.channel == "wr_rsp" else MAX_BEATS))
         return m

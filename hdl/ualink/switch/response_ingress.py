@@ -1,11 +1,12 @@
 """Ingress of one port in a response plane: route, deny and steer Read or Write Responses."""
 
-from amaranth.hdl import Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.switch.deny_log import DenialSignature
 from ualink.switch.route_table import LookupSignature
+from ualink.switch.steer import Steer
 from ualink.switch.transfer import SteeredSignature, transfer_layout
 from ualink.upli.channels import CHANNEL_LAYOUTS, beat_stream
 
@@ -15,7 +16,7 @@ __all__ = ["ResponseIngress"]
 class ResponseIngress(wiring.Component):
     """Routes each response on its own; beats of a Multi-Beat one keep the route of the first (UALink_200 §10.1, §10.7).
 
-    A beat is looked up while it is accepted and goes to its queue in the next cycle or later. Beats of a transfer are
+    A beat is looked up while it is accepted and goes to its queue two cycles later or after. Beats of a transfer are
     counted by RdRspNumBeats of the first of them. A denied transfer is dropped whole and counts once.
 
     Parameters
@@ -28,6 +29,7 @@ class ResponseIngress(wiring.Component):
     rsp : what the port received.
     lookup : the route table of the station.
     steered : to the queue of the egress port.
+    beats : 2 bit, from a register: beats of the transfer less one, as its first said, while ``steered`` has the last.
     denied : the last beat of a dropped transfer goes in this cycle.
     """
 
@@ -39,6 +41,7 @@ class ResponseIngress(wiring.Component):
                 "rsp": In(beat_stream(channel)),
                 "lookup": Out(LookupSignature(egresses)),
                 "steered": Out(SteeredSignature(transfer_layout(channel), egresses)),
+                "beats": Out(2),
                 "denied": Out(DenialSignature()),
             }
         )
@@ -47,36 +50,39 @@ class ResponseIngress(wiring.Component):
         m = Module()
         beat = Signal(CHANNEL_LAYOUTS[self.channel], reset_less=True)
         end = Signal(reset_less=True)
-        holding = Signal()
-        leaving = Signal()
-        accepting = Signal()
-        first = Signal()
+        holding, leaving = Signal(), Signal()
+        accepting, first = Signal(), Signal()
         left_after = Signal(2)  # beats of the transfer that follow the one offered now
+        steer = Steer(m, transfer_layout(self.channel), self.lookup, self.steered)
+        offered = steer.payload.beat
         m.d.comb += [
             self.rsp.ready.eq(~holding | leaving),
             accepting.eq(self.rsp.valid & self.rsp.ready),
             # The table answers until it is asked again, so only the first beat asks.
             self.lookup.look.eq(accepting & first),
             self.lookup.dst_phys_acc_id.eq(self.rsp.p.dst_phys_acc_id),
-            self.steered.payload.beat.eq(beat),
-            self.steered.payload.end.eq(end),
-            self.steered.valid.eq((holding & ~self.lookup.denied) << self.lookup.egress),
-            leaving.eq(holding & (self.lookup.denied | (self.steered.ready >> self.lookup.egress)[0])),
-            self.denied.valid.eq(leaving & self.lookup.denied & end),
-            self.denied.src_phys_acc_id.eq(beat.src_phys_acc_id),
-            self.denied.dst_phys_acc_id.eq(beat.dst_phys_acc_id),
+            leaving.eq(holding & steer.free),
+            self.denied.valid.eq(steer.drops & steer.payload.end),
+            self.denied.src_phys_acc_id.eq(offered.src_phys_acc_id),
+            self.denied.dst_phys_acc_id.eq(offered.dst_phys_acc_id),
         ]
+        steer.take(m, leaving, Cat(beat, end))
         with m.If(self.rsp.ready):
             m.d.sync += [holding.eq(self.rsp.valid), beat.eq(self.rsp.p), end.eq(left_after == 0)]
 
         if self.channel == "rd_rsp":
             left = Signal(2)  # beats of the transfer that are still to be offered
+            beats = Signal(2, reset_less=True)
             m.d.comb += [
                 first.eq(left == 0),
                 left_after.eq(Mux(first, self.rsp.p.num_beats, left - 1)),
             ]
             with m.If(accepting):
                 m.d.sync += left.eq(left_after)
+            with m.If(accepting & first):
+                m.d.sync += beats.eq(self.rsp.p.num_beats)
+            with m.If(leaving):
+                m.d.sync += self.beats.eq(beats)
         else:
             m.d.comb += [first.eq(1), left_after.eq(Const(0))]
         return m

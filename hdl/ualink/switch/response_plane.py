@@ -4,42 +4,43 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ualink.lib.queue import Queue
 from ualink.switch.deny_log import DenialSignature
 from ualink.switch.high_water import HighWater
-from ualink.switch.response_egress import ResponseEgress
+from ualink.switch.queue_depths import banks
+from ualink.switch.response_bank import ResponseBank
 from ualink.switch.response_ingress import ResponseIngress
 from ualink.switch.route_table import LookupSignature
-from ualink.switch.transfer import connect_steered, transfer_layout
-from ualink.switch.transfer_queue import TransferQueue
+from ualink.switch.transfer import connect_steered
 from ualink.upli.channels import beat_stream
 
 __all__ = ["ResponsePlane"]
 
 
 class ResponsePlane(wiring.Component):
-    """Ingresses, a queue for each pair of ports, egresses: nothing is shared by two pairs but the ports themselves.
+    """Ingresses, and banks that share nothing: each has a buffer of every ingress port, and some of the egress ports.
 
-    An ingress port whose oldest item finds its queue full waits with all that follow, no other port does (SW-035).
+    An ingress port whose oldest item finds no room for its egress port waits with all that follow, no other port does
+    (SW-035). A buffer has room for a maximal transfer to each egress port of its bank, whatever the others hold.
 
     Parameters
     ----------
     channel : ``"rd_rsp"`` or ``"wr_rsp"``.
     ports : int, ports of the switch.
-    depth : int, beats in the queue of each pair.
+    depth : int, beats that go from one ingress port to one egress port, at most, inside the buffer.
+    shared : int, beats of each buffer that belong to no egress port.
 
     Attributes
     ----------
-    in_rsp, out_rsp : one stream for each port; 3 cycles from one to the other for a single beat in an idle plane.
+    in_rsp, out_rsp : one stream for each port; 6 cycles from one to the other for a single beat in an idle plane.
     lookup, denied : one for each ingress port.
-    high_water : for each ingress port, what the fullest of its queues has held.
+    high_water : for each ingress port, the most that it has held for one egress port.
     leads : for each egress port, 1 bit: the beat on offer is the first of its transfer.
     """
 
-    def __init__(self, channel: str, ports: int, depth: int):
+    def __init__(self, channel: str, ports: int, depth: int, shared: int):
         self.channel = channel
         self.ports = ports
-        self.depth = depth
+        self.depth, self.shared = depth, shared
         super().__init__(
             {
                 "in_rsp": In(beat_stream(channel)).array(ports),
@@ -53,24 +54,23 @@ class ResponsePlane(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        layout = transfer_layout(self.channel)
-        # Every Write Response is a whole transfer by itself.
-        kind = Queue if self.channel == "wr_rsp" else TransferQueue
-        egresses = [ResponseEgress(self.channel, self.ports) for _ in range(self.ports)]
-        for n, egress in enumerate(egresses):
-            m.submodules[f"egress_{n}"] = egress
-            wiring.connect(m, egress.rsp, wiring.flipped(self.out_rsp[n]))
-            m.d.comb += self.leads[n].eq(egress.leads)
-        for n in range(self.ports):
-            m.submodules[f"ingress_{n}"] = ingress = ResponseIngress(self.channel, self.ports)
+        ingresses = [ResponseIngress(self.channel, self.ports) for _ in range(self.ports)]
+        most = [HighWater(self.depth, self.ports) for _ in range(self.ports)]
+        for n, ingress in enumerate(ingresses):
+            m.submodules[f"ingress_{n}"] = ingress
+            m.submodules[f"high_water_{n}"] = most[n]
             wiring.connect(m, wiring.flipped(self.in_rsp[n]), ingress.rsp)
             wiring.connect(m, ingress.lookup, wiring.flipped(self.lookup[n]))
             wiring.connect(m, ingress.denied, wiring.flipped(self.denied[n]))
-            m.submodules[f"high_water_{n}"] = high_water = HighWater(self.depth, self.ports)
-            m.d.comb += self.high_water[n].eq(high_water.most)
-            for k, egress in enumerate(egresses):
-                m.submodules[f"queue_{n}_{k}"] = queue = kind(layout, self.depth)
-                connect_steered(m, ingress.steered, k, queue.input)
-                m.d.comb += high_water.levels[k].eq(queue.level)
-                wiring.connect(m, queue.output, egress.queues[n])
+            m.d.comb += self.high_water[n].eq(most[n].most)
+        for number, egresses in enumerate(banks(self.ports)):
+            bank = ResponseBank(self.channel, self.ports, len(egresses), self.depth, self.shared)
+            m.submodules[f"bank_{number}"] = bank
+            for n, ingress in enumerate(ingresses):
+                connect_steered(m, ingress.steered, egresses, bank.steered[n])
+                m.d.comb += bank.beats[n].eq(ingress.beats)
+                m.d.comb += [most[n].levels[k].eq(level) for k, level in zip(egresses, bank.levels[n])]
+            for place, k in enumerate(egresses):
+                wiring.connect(m, bank.rsp[place], wiring.flipped(self.out_rsp[k]))
+                m.d.comb += self.leads[k].eq(bank.leads[place])
         return m

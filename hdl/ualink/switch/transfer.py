@@ -1,5 +1,6 @@
 """What moves through the switch core: beats that know whether their transfer ends with them."""
 
+from amaranth.hdl import Cat
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -34,10 +35,7 @@ class SteeredSignature(wiring.Signature):
         super().__init__({"payload": Out(shape), "valid": Out(ways), "ready": In(ways)})
 
 
-def connect_steered(m, steered, way: int, stream) -> None:
-    """Connect the input ``stream`` of the queue of ``way`` to ``steered``."""
-    m.d.comb += [
-        stream.p.eq(steered.payload),
-        stream.valid.eq(steered.valid[way]),
-        steered.ready[way].eq(stream.ready),
-    ]
+def connect_steered(m, steered, ways, part) -> None:
+    """Connect ``part``, a ``SteeredSignature`` seen from queues, to those ``ways`` of ``steered`` that lead to them."""
+    m.d.comb += [part.payload.eq(steered.payload), part.valid.eq(Cat(steered.valid[way] for way in ways))]
+    m.d.comb += [steered.ready[way].eq(part.ready[n]) for n, way in enumerate(ways)]

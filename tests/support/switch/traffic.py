@@ -8,7 +8,7 @@ from ualink.config import StationConfig, SwitchConfig
 from ualink.switch.core import QueueDepths, SwitchCore
 
 RESPONSES = ("rd_rsp", "wr_rsp")
-SMALL = QueueDepths(req=3, orig_data=5, rd_rsp=5, wr_rsp=2)
+SMALL = QueueDepths(req=3, orig_data=5, rd_rsp=5, wr_rsp=2, shared=3)
 
 
 def _beats(kind, items):

@@ -1,0 +1,133 @@
+"""A bank of the request plane: buffers of all ingress ports for some of the egress ports, and these."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from ualink.lib.occupancy import Occupancy
+from ualink.lib.select import select_one
+from ualink.lib.shift_queue import ShiftQueue
+from ualink.switch.matching.matcher import Matcher
+from ualink.switch.queue_depths import QueueDepths
+from ualink.switch.request_egress import RequestEgress
+from ualink.switch.shared_buffer import SharedBuffer
+from ualink.switch.transfer import SteeredSignature, transfer_layout
+from ualink.upli.channels import ORIG_DATA_LAYOUT, REQ_LAYOUT, beat_stream
+from ualink.upli.commands import has_orig_data
+
+__all__ = ["RequestBank"]
+
+_KIND = data.StructLayout({"with_data": 1, "beats": 2})
+
+
+class RequestBank(wiring.Component):
+    """Two shared buffers for each ingress port, a matcher, and a way to each egress port of the bank.
+
+    A Request with data is matched when its beats are in the buffer whole; it is read together with the first of them.
+    A Request without data is matched for one cycle, whatever data go to its egress port or come from its ingress port
+    meanwhile. Requests of one ingress and egress port stay in order (UALink_200 §10.6, Strict). 5 cycles from
+    ``steered_req`` to ``req`` when nothing else waits.
+
+    Parameters
+    ----------
+    ingresses, egresses : int, ingress ports of the switch and egress ports of the bank.
+    depths : QueueDepths.
+
+    Attributes
+    ----------
+    steered_req, steered_orig_data : ``SteeredSignature`` of each ingress port, seen from the bank; data are beats and
+        ``end``.
+    req_levels, orig_data_levels : for each ingress port and egress port, Requests and beats in the queue.
+    req, orig_data : of each egress port, as of ``RequestEgress``.
+    """
+
+    def __init__(self, ingresses: int, egresses: int, depths: QueueDepths):
+        self.ingresses, self.egresses = ingresses, egresses
+        self.depths = depths
+        super().__init__(
+            {
+                "steered_req": In(SteeredSignature(REQ_LAYOUT, egresses)).array(ingresses),
+                "steered_orig_data": In(SteeredSignature(transfer_layout("orig_data"), egresses)).array(ingresses),
+                "req_levels": Out(range(depths.req + 1)).array(ingresses, egresses),
+                "orig_data_levels": Out(range(depths.orig_data + 1)).array(ingresses, egresses),
+                "req": Out(beat_stream("req")).array(egresses),
+                "orig_data": Out(beat_stream("orig_data")).array(egresses),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        depths = self.depths
+        m.submodules.matcher = matcher = Matcher(self.ingresses, self.egresses)
+        requests, beats = [], []  # buffers
+        come: list[Signal] = []
+        come_data: list[Signal] = []
+        ends: list[Signal] = []
+        for n in range(self.ingresses):
+            req, orig_data = self.steered_req[n], self.steered_orig_data[n]
+            m.submodules[f"requests_{n}"] = request = SharedBuffer(REQ_LAYOUT, self.egresses, depths.req, depths.shared)
+            m.submodules[f"data_{n}"] = beat = SharedBuffer(
+                ORIG_DATA_LAYOUT, self.egresses, depths.orig_data, depths.shared
+            )
+            requests.append(request)
+            beats.append(beat)
+            wiring.connect(m, wiring.flipped(req), request.input)
+            m.d.comb += [
+                beat.input.payload.eq(orig_data.payload.beat),
+                beat.input.valid.eq(orig_data.valid),
+                orig_data.ready.eq(beat.input.ready),
+                request.read.eq(matcher.start[n]),
+                beat.read.eq(matcher.hold[n]),
+            ]
+            m.d.comb += [mine.eq(its) for mine, its in zip(self.req_levels[n], request.levels)]
+            m.d.comb += [mine.eq(its) for mine, its in zip(self.orig_data_levels[n], beat.levels)]
+            self._waiting(m, n, matcher)
+            for kept, now in ((come, request.read), (come_data, beat.read), (ends, matcher.ends[n])):
+                later = Signal.like(now)
+                m.d.sync += later.eq(now)
+                kept.append(later)
+        for k in range(self.egresses):
+            m.submodules[f"egress_{k}"] = egress = RequestEgress()
+            here, data_here = [one[k] for one in come], [one[k] for one in come_data]
+            m.d.comb += [
+                egress.come.eq(Cat(here).any()),
+                egress.item.eq(select_one(here, [request.beat for request in requests])),
+                egress.come_data.eq(Cat(data_here).any()),
+                egress.transfer.beat.eq(select_one(data_here, [beat.beat for beat in beats])),
+                egress.transfer.end.eq(select_one(data_here, ends)),
+                matcher.room[k].eq(egress.room),
+                matcher.data_room[k].eq(egress.data_room),
+            ]
+            wiring.connect(m, egress.req, wiring.flipped(self.req[k]))
+            wiring.connect(m, egress.orig_data, wiring.flipped(self.orig_data[k]))
+        return m
+
+    def _waiting(self, m, n, matcher):
+        """Requests of ingress port ``n`` that are there and not accepted, in order, and transfers that are whole."""
+        req, orig_data = self.steered_req[n], self.steered_orig_data[n]
+        came = Signal(self.egresses, name=f"came_{n}")
+        whole = Signal(self.egresses, name=f"whole_{n}")
+        m.d.comb += [
+            came.eq(req.valid & req.ready),
+            whole.eq(orig_data.valid & orig_data.ready & orig_data.payload.end.replicate(self.egresses)),
+        ]
+        for k in range(self.egresses):
+            m.submodules[f"kinds_{n}_{k}"] = kinds = ShiftQueue(_KIND, self.depths.req)
+            transfers = Occupancy(self.depths.orig_data, name=f"transfers_{n}_{k}")
+            oldest, accept = kinds.output, matcher.accept[n][k]
+            transfers.count(m, whole[k], accept & oldest.p.with_data)
+            m.d.comb += [
+                kinds.input.p.with_data.eq(has_orig_data(req.payload.cmd)),
+                kinds.input.p.beats.eq(req.payload.num_beats),
+                kinds.input.valid.eq(came[k]),
+                oldest.ready.eq(accept),
+                matcher.with_data[n][k].eq(oldest.valid & oldest.p.with_data & transfers.some),
+                matcher.without[n][k].eq(oldest.valid & ~oldest.p.with_data),
+                matcher.more[n][k].eq(kinds.level > 1),
+                matcher.beats[n][k].eq(oldest.p.beats),
+                # Whether there is room is known later. Of a Request that stands alone its kind is known now.
+                matcher.soon_without[n][k].eq(~oldest.valid & req.valid[k] & ~has_orig_data(req.payload.cmd)),
+                matcher.soon_with_data[n][k].eq(
+                    orig_data.valid[k] & orig_data.payload.end & Mux(oldest.valid, oldest.p.with_data, req.valid[k])
+                ),
+            ]

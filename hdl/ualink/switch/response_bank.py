@@ -1,0 +1,124 @@
+"""A bank of a response plane: buffers of all ingress ports for some of the egress ports, and these."""
+
+from amaranth.hdl import Cat, Const, Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ualink.lib.occupancy import Occupancy
+from ualink.lib.select import select_one
+from ualink.lib.shift_queue import ShiftQueue
+from ualink.switch.matching.matcher import Matcher
+from ualink.switch.queue_depths import MOST_TRANSFERS
+from ualink.switch.response_egress import ResponseEgress
+from ualink.switch.shared_buffer import SharedBuffer
+from ualink.switch.transfer import SteeredSignature, transfer_layout
+from ualink.upli.channels import CHANNEL_LAYOUTS, beat_stream
+
+__all__ = ["ResponseBank"]
+
+
+class ResponseBank(wiring.Component):
+    """One shared buffer for each ingress port, a matcher, and a way to each egress port of the bank.
+
+    Transfers are matched when they are in the buffer whole. 5 cycles from ``steered`` to ``rsp`` when nothing else
+    waits: written, granted, accepted, read, sent.
+
+    Parameters
+    ----------
+    channel : ``"rd_rsp"`` or ``"wr_rsp"``.
+    ingresses, egresses : int, ingress ports of the switch and egress ports of the bank.
+    depth, shared : as of ``Shares``.
+
+    Attributes
+    ----------
+    steered : ``SteeredSignature`` of each ingress port, seen from the bank: beats and ``end``.
+    beats : 2 bit for each ingress port: beats of the transfer less one, while ``end``.
+    levels : for each ingress port and egress port, beats in the queue.
+    rsp, leads : of each egress port, as of ``ResponseEgress``.
+    """
+
+    def __init__(self, channel: str, ingresses: int, egresses: int, depth: int, shared: int):
+        self.channel = channel
+        self.ingresses, self.egresses = ingresses, egresses
+        self.depth, self.shared = depth, shared
+        super().__init__(
+            {
+                "steered": In(SteeredSignature(transfer_layout(channel), egresses)).array(ingresses),
+                "beats": In(2).array(ingresses),
+                "levels": Out(range(depth + 1)).array(ingresses, egresses),
+                "rsp": Out(beat_stream(channel)).array(egresses),
+                "leads": Out(1).array(egresses),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.matcher = matcher = Matcher(self.ingresses, self.egresses)
+        buffers = []
+        comes, first = [], []
+        for n in range(self.ingresses):
+            m.submodules[f"buffer_{n}"] = buffer = SharedBuffer(
+                CHANNEL_LAYOUTS[self.channel], self.egresses, self.depth, self.shared
+            )
+            buffers.append(buffer)
+            steered, came = self.steered[n], Signal(self.egresses, name=f"came_{n}")
+            room = Signal(self.egresses, name=f"room_{n}")  # to keep account of one more transfer
+            m.d.comb += [
+                buffer.input.payload.eq(steered.payload.beat),
+                buffer.input.valid.eq(steered.valid & room),
+                steered.ready.eq(buffer.input.ready & room),
+                came.eq(steered.valid & steered.ready & steered.payload.end.replicate(self.egresses)),
+            ]
+            # Whether there is room is known later.
+            soon = steered.valid & steered.payload.end.replicate(self.egresses)
+            come, leads = Signal(self.egresses, name=f"come_{n}"), Signal(name=f"leads_{n}")
+            comes.append(come)
+            first.append(leads)
+            if self.channel == "rd_rsp":
+                self._lengths(m, n, came, soon, room, matcher)
+                m.d.comb += buffer.read.eq(matcher.hold[n])
+            else:
+                self._counts(m, n, came, soon, room, matcher)
+                m.d.comb += buffer.read.eq(matcher.start[n])
+            m.d.sync += [come.eq(buffer.read), leads.eq(matcher.start[n].any())]
+            m.d.comb += [mine.eq(its) for mine, its in zip(self.levels[n], buffer.levels)]
+        for k in range(self.egresses):
+            m.submodules[f"egress_{k}"] = egress = ResponseEgress(self.channel)
+            here = [come[k] for come in comes]
+            m.d.comb += [
+                egress.come.eq(Cat(here).any()),
+                egress.beat.eq(select_one(here, [buffer.beat for buffer in buffers])),
+                egress.first.eq(select_one(here, first)),
+                matcher.room[k].eq(egress.room),
+                matcher.data_room[k].eq(1),
+                self.leads[k].eq(egress.leads),
+            ]
+            wiring.connect(m, egress.rsp, wiring.flipped(self.rsp[k]))
+        return m
+
+    def _lengths(self, m, n, came, soon, room, matcher):
+        """Transfers of ingress port ``n`` that are there whole and not accepted: their beats, in order."""
+        for k in range(self.egresses):
+            m.submodules[f"lengths_{n}_{k}"] = lengths = ShiftQueue(2, min(self.depth, MOST_TRANSFERS))
+            m.d.comb += [
+                room[k].eq(lengths.input.ready),
+                lengths.input.p.eq(self.beats[n]),
+                lengths.input.valid.eq(came[k]),
+                lengths.output.ready.eq(matcher.accept[n][k]),
+                matcher.with_data[n][k].eq(lengths.output.valid),
+                matcher.soon_with_data[n][k].eq(soon[k]),
+                matcher.more[n][k].eq(lengths.level > 1),
+                matcher.beats[n][k].eq(lengths.output.p),
+            ]
+
+    def _counts(self, m, n, came, soon, room, matcher):
+        """The same where all have one beat, so that the buffer counts them."""
+        m.d.comb += room.eq(~Const(0, self.egresses))
+        for k in range(self.egresses):
+            items = Occupancy(self.depth, name=f"items_{n}_{k}")
+            items.count(m, came[k], matcher.accept[n][k])
+            m.d.comb += [
+                matcher.without[n][k].eq(items.some),
+                matcher.soon_without[n][k].eq(soon[k]),
+                matcher.more[n][k].eq(items.level > 1),
+            ]

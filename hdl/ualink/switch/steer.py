@@ -1,0 +1,40 @@
+"""The step between the route table and the buffers."""
+
+from amaranth.hdl import Const, Signal
+
+__all__ = ["Steer"]
+
+
+class Steer:
+    """Registers for a payload that was looked up: where it goes, one-hot, or that it is denied.
+
+    ``payload`` : of the layout ``shape``; it is offered to the ways that ``steered`` leads to while it ``goes``.
+    ``holding`` : it is there; ``denied``: and to be dropped; ``drops``: and it is, in this cycle.
+    ``goes`` : 1 bit, from the outside if given: it may leave, if there is room.
+    ``leaves`` : it leaves or is dropped. ``free``: another one can come.
+    """
+
+    def __init__(self, m, shape, lookup, steered, goes=None):
+        self.payload = Signal(shape, name="steered_payload", reset_less=True)
+        self.where = Signal(len(steered.valid), name="steered_where", reset_less=True)
+        self.holding, self.denied = Signal(name="steering"), Signal(name="steered_denied", reset_less=True)
+        self.drops, self.leaves, self.free = Signal(name="drops"), Signal(name="leaves"), Signal(name="free")
+        self._lookup = lookup
+        may_leave = self.holding if goes is None else self.holding & goes
+        m.d.comb += [
+            steered.payload.eq(self.payload),
+            steered.valid.eq(self.where & (may_leave & ~self.denied).replicate(len(self.where))),
+            self.drops.eq(may_leave & self.denied),
+            self.leaves.eq(self.drops | (steered.valid & steered.ready).any()),
+            self.free.eq(~self.holding | self.leaves),
+        ]
+
+    def take(self, m, comes, payload):
+        """``payload`` comes, of which the table says in this cycle where it goes."""
+        with m.If(self.free):
+            m.d.sync += [
+                self.holding.eq(comes),
+                self.payload.eq(payload),
+                self.denied.eq(self._lookup.denied),
+                self.where.eq(Const(1) << self._lookup.egress),
+            ]

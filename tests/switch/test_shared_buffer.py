@@ -1,0 +1,125 @@
+"""The shared buffer against queues of its own for each egress port."""
+
+import random
+from collections import deque
+
+import pytest
+
+from support.switch.bench import run
+from switch.test_shares import SharesModel
+from ualink.switch.shared_buffer import SharedBuffer
+
+WIDTH = 16
+
+
+class Model(SharesModel):
+    """A queue for each way, with room as ``SharesModel`` says."""
+
+    def __init__(self, ways, depth, shared):
+        super().__init__(ways, depth, shared)
+        self.queues = [deque() for _ in range(ways)]
+
+    def push(self, n, beat):
+        assert self.room(n)
+        self.queues[n].append(beat)
+        self.levels[n] += 1
+
+    def pop(self, n):
+        self.levels[n] -= 1
+        return self.queues[n].popleft()
+
+
+SIZES = [(3, 6, 3), (4, 32, 32), (2, 4, 5), (3, 1, 8), (2, 5, 0), (1, 9, 99)]
+
+
+@pytest.mark.req("SW-026", "SW-028", "SW-043")
+@pytest.mark.parametrize(("ways", "depth", "shared"), SIZES)
+@pytest.mark.parametrize("seed", range(2))
+def test_random_traffic(ways, depth, shared, seed):
+    """Phases that fill, empty or balance it, with some queues standing still; a beat may be read in the next cycle."""
+    dut, model = SharedBuffer(WIDTH, ways, depth, shared), Model(ways, depth, shared)
+    rng = random.Random(f"{ways} {depth} {shared} {seed}")
+    levels = set()
+
+    async def bench(ctx):
+        awaited = None
+        for cycle in range(2000):
+            if cycle % 80 == 0:
+                standing = rng.sample(range(ways), rng.randrange(ways))
+                push, pop = rng.choice([(1, 1), (1, 0), (0, 1), (1, 0.3), (0.3, 1)])
+                same = rng.random() < 0.5
+            assert awaited is None or ctx.get(dut.beat) == awaited
+            assert ctx.get(dut.input.ready) == sum(model.room(n) << n for n in range(ways))
+            assert [ctx.get(level) for level in dut.levels] == model.levels
+            levels.add(sum(model.levels))
+            # What is offered need not have room.
+            into = rng.randrange(ways) if rng.random() < push else None
+            there = [n for n in range(ways) if model.levels[n] and n not in standing]
+            out = (there[0] if same else rng.choice(there)) if there and rng.random() < pop else None
+            beat = rng.getrandbits(WIDTH)
+            ctx.set(dut.input.payload, beat)
+            ctx.set(dut.input.valid, 0 if into is None else 1 << into)
+            ctx.set(dut.read, 0 if out is None else 1 << out)
+            has_room = into is not None and model.room(into)
+            await ctx.tick()
+            awaited = None if out is None else model.pop(out)
+            if has_room:
+                model.push(into, beat)
+
+    run(dut, bench)
+    assert {0, dut.beats} <= levels
+
+
+@pytest.mark.req("SW-029", "SW-035", "SW-037")
+def test_a_queue_that_stands_still_leaves_the_others_their_share():
+    """One takes all it may, up to its cap; each of the others still takes a maximal transfer, in and out for ever."""
+    ways, depth, shared = 3, 10, 6
+    dut = SharedBuffer(WIDTH, ways, depth, shared)
+
+    async def push(ctx, n, count):
+        """So many of ``count`` beats that find room in successive cycles."""
+        fit = 0
+        for beat in range(count):
+            ctx.set(dut.input.payload, 100 * n + beat)
+            ctx.set(dut.input.valid, 1 << n)
+            fit += ctx.get(dut.input.ready) >> n & 1
+            await ctx.tick()
+        ctx.set(dut.input.valid, 0)
+        return fit
+
+    async def bench(ctx):
+        assert await push(ctx, 0, 20) == depth
+        for turn in range(20):
+            for n in (1, 2):
+                assert await push(ctx, n, 5) == 4, turn
+            for n in (1, 2):
+                for beat in range(4):
+                    ctx.set(dut.read, 1 << n)
+                    await ctx.tick()
+                    assert ctx.get(dut.beat) == 100 * n + beat
+            ctx.set(dut.read, 0)
+        for beat in range(depth):
+            ctx.set(dut.read, 1)
+            await ctx.tick()
+            assert ctx.get(dut.beat) == beat
+
+    run(dut, bench)
+
+
+def test_every_row_is_used_again_and_none_twice():
+    """One beat in and one out in each cycle, of all queues in turn, many times around the memory."""
+    ways = 4
+    dut = SharedBuffer(WIDTH, ways, 4, 0)
+
+    async def bench(ctx):
+        for cycle in range(40 * dut.beats):
+            ctx.set(dut.input.valid, 1 << cycle % ways)
+            ctx.set(dut.input.payload, cycle % 65536)
+            if cycle >= ways * 3:
+                ctx.set(dut.read, 1 << cycle % ways)
+            await ctx.tick()
+            if cycle >= ways * 3:
+                assert ctx.get(dut.beat) == (cycle - ways * 3) % 65536
+                assert ctx.get(dut.input.ready).bit_count() == ways
+
+    run(dut, bench)
