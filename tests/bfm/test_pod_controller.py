@@ -6,8 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.switch.recorded_bus import RecordedBus, finish, switch_table
+from ualink.switch.service import served_within
 from ualink_sim.bfm.common.firmware import FirmwareTimeout
 from ualink_sim.bfm.common.pod_controller import PodController, VirtualPodError
+from ualink_sim.bfm.common.port_flow import KINDS
 from ualink_sim.bfm.common.register_bus import RegisterError
 from ualink_sim.bfm.common.switch_firmware import Route, SwitchFirmware
 from ualink_sim.pod.topology import Topology
@@ -166,37 +168,47 @@ def test_a_station_has_the_same_port_of_all_its_accelerators():
 
 
 class Egress:
-    """An egress that lets one item go by in every so many reads of its counters, or stands still."""
+    """An egress that always has Requests inside; so many have gone by whenever its counter is read."""
 
-    def __init__(self, pod, place, reads_per_item):
-        self.reads = self.stalled = 0
-        self.every = reads_per_item
+    def __init__(self, pod, place, items_per_read):
+        self.reads = 0
+        self.items_per_read = items_per_read
         pod.bus.counts[*place, "req_forwarded"] = self.forwarded
-        pod.bus.counts[*place, "req_stalled_out"] = self.stand
+        pod.bus.counts[*place, "inside"] = 1
         pod.bus.counts[*place, "req_high_water"] = 3
 
     def forwarded(self):
         self.reads += 1
-        return self.reads // self.every if self.every else 0
-
-    def stand(self):
-        self.stalled += 1
-        return self.stalled
+        return (self.reads - 1) * self.items_per_read
 
 
 def test_a_change_waits_until_the_core_holds_nothing_of_whoever_left():
-    """Four ports, and queues that have held three: after 4 * (3 + 2) items each queue has had its turns. Others that go
-    on are no reason to wait longer."""
+    """Queues have held three, and two may stand before each: after five times what a queue may wait for, all have had
+    their turns, and once more for what stood behind others. Others that go on are no reason to wait longer."""
     pod = Pod(4, 1, patience=100)
     finish(pod.controller.create("a", [0, 1, 2]))
-    egress = Egress(pod, (1, 0), 2)
+    turn = served_within(4)
+    egress = Egress(pod, (1, 0), turn)
     order = []
     pod.bus.watch = lambda: order.append(egress.reads)
     finish(pod.controller.resize("a", [0, 1]))
     assert set(order) == {0}, "who leaves is denied before anything is waited for"
-    assert egress.reads // 2 in (20, 21)
+    assert egress.reads == 2 * (1 + 5)
     finish(pod.controller.create("b", [2]))
-    assert egress.reads // 2 in (20, 21), "what has been waited for once is over"
+    assert egress.reads == 2 * (1 + 5), "what has been waited for once is over"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_change_waits_for_each_kind_until_none_was_inside(kind):
+    """A kind of which nothing is inside for once has gone, whatever comes later; another is waited for meanwhile."""
+    pod = Pod(4, 1, patience=100)
+    finish(pod.controller.create("a", [0, 1]))
+    everything = {name: 1 for name in KINDS}
+    looks = [everything, everything | {kind: 0}, everything, {name: 0 for name in KINDS}]
+    shown = iter(looks)
+    pod.bus.counts[1, 0, "inside"] = lambda: next(shown, {})
+    finish(pod.controller.tear_down("a"))
+    assert next(shown, None) is None, "it has looked so often"
 
 
 def test_who_left_joins_nobody_while_its_items_stand():
@@ -213,7 +225,7 @@ def test_who_left_joins_nobody_while_its_items_stand():
     # Drop Mode takes what stands at the port.
     finish(pod.controller.isolate(1))
     assert pod.bus.dropping == {(1, 0)}
-    stuck.every = 1
+    stuck.items_per_read = 100_000
     finish(pod.controller.resize("b", [2, 3, 0]))
     assert pod.reached() == pod.wanted({"b": (0, 2, 3)})
 

@@ -6,13 +6,8 @@ import re
 import pytest
 
 from support.switch.bench import pack, random_beat, random_request, run
-from support.switch.traffic import RESPONSES, CoreBench
+from support.switch.traffic import RESPONSES, CoreBench, straight
 from support.upsets import collect
-
-
-def straight(stations, ports):
-    """Routes by which ID n is at port n, from everywhere."""
-    return [{n: (0, n) for n in range(stations * ports)} for _ in range(stations)]
 
 
 def random_routes(rng, stations, ports):

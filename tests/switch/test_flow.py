@@ -1,8 +1,12 @@
-"""What is counted of each port of the switch core besides its items: cycles in which they stood, fullest queues."""
+"""What is told of each port of the switch core besides its items: cycles in which they stood, fullest queues, what is
+inside."""
+
+import random
 
 import pytest
 
-from support.switch.traffic import RESPONSES, SMALL, CoreBench
+from support.switch.traffic import RESPONSES, SMALL, CoreBench, straight
+from ualink.upli.commands import has_orig_data
 
 PLANES = ("req", *RESPONSES)
 STRAIGHT = [{0: (0, 0), 1: (0, 1)}] * 2
@@ -71,3 +75,79 @@ def test_the_fullest_queue_of_a_port_leaves_its_mark():
         assert [shown(n, "req") for n in range(2)] == [SMALL.req, 1]
 
     bench.run(scenario)
+
+
+class Underway:
+    """What is in the core by what its streams do, with ``routes`` that lead straight from ID to port."""
+
+    def __init__(self, dut, count):
+        self.items = {(plane, k): 0 for plane in PLANES for k in range(count)}
+        self.streams = [
+            (way, channel, n, getattr(dut, f"{way}_{channel}")[n])
+            for channel in ("req", "orig_data", *RESPONSES)
+            for way in ("in", "out")
+            for n in range(count)
+        ]
+
+    def sampled(self):
+        return [value for *_, stream in self.streams for value in (stream.valid & stream.ready, stream.payload)]
+
+    def follow(self, values):
+        """Beats count one each; those of data that a Request announces count with it."""
+        moved = iter(values)
+        for way, channel, n, _ in self.streams:
+            moves, payload = next(moved), next(moved)
+            if not moves or (channel, way) == ("orig_data", "in"):
+                continue
+            plane = "req" if channel == "orig_data" else channel
+            beats = 1
+            if channel == "req" and has_orig_data(payload.cmd):
+                beats += payload.num_beats + 1
+            if way == "in":
+                self.items[plane, payload.dst_phys_acc_id] += beats
+            else:
+                self.items[plane, n] -= 1
+
+
+@pytest.mark.req("SW-097")
+@pytest.mark.parametrize("seed", range(2))
+def test_what_is_in_the_core_is_told_of_until_it_has_left(seed):
+    """Whatever waits for room, for its data, for its turn: the bit of its egress port and kind is set from two cycles
+    after it came until it has left, and four cycles later it is not."""
+    bench = CoreBench(4, 1, routes=straight(4, 1), seed=seed, source_rate=0.6)
+    dut = bench.dut
+    rng = random.Random(f"inside {seed}")
+    underway = Underway(dut, bench.count)
+    shown = [(plane, k, getattr(dut.flow[k], f"{plane}_inside")) for plane in PLANES for k in range(bench.count)]
+    seen = {True: 0, False: 0}
+
+    async def scenario(ctx):
+        held = dict.fromkeys(underway.items, 0)  # cycles since it has something, or has nothing: negative
+        for cycle in range(1500):
+            if not cycle % 150:
+                for _ in range(rng.randrange(16)):
+                    bench.request(rng.randrange(4), rng.randrange(4), rng.choice([None, 1, 2, 4]))
+                    bench.response("rd_rsp", rng.randrange(4), rng.randrange(4), 1 + rng.randrange(4))
+                    bench.response("wr_rsp", rng.randrange(4), rng.randrange(4))
+                for source in bench.sources["orig_data"]:
+                    source.rate = rng.choice([0.05, 1.0])
+                for sink in (
+                    *bench.request_sinks,
+                    *(sink for sinks in bench.response_sinks.values() for sink in sinks),
+                ):
+                    sink.rate = rng.choice([0.0, 0.3, 1.0])
+            _, _, *values = await ctx.tick().sample(*underway.sampled(), *(bit for *_, bit in shown))
+            bits = values[len(values) - len(shown) :]
+            for (plane, k, _), bit in zip(shown, bits):
+                since = held[plane, k]
+                if since >= 2:
+                    assert bit, (plane, k, cycle)
+                if since <= -5:
+                    assert not bit, (plane, k, cycle)
+                seen[bool(bit)] += 1
+            underway.follow(values[: len(values) - len(shown)])
+            for key, items in underway.items.items():
+                held[key] = max(held[key], 0) + 1 if items else min(held[key], 0) - 1
+
+    bench.run(scenario)
+    assert min(seen.values()) > 500

@@ -8,16 +8,11 @@ kind it may be another's turn, because more has been sent before.
 
 import pytest
 
-from support.switch.traffic import RESPONSES, SMALL, CoreBench
+from support.switch.traffic import RESPONSES, SMALL, CoreBench, straight
 
 KINDS = ("read", "write", *RESPONSES)
 STALLED = 3
 """The egress port that takes nothing of one kind."""
-
-
-def straight(stations, ports):
-    """Routes by which ID n is at port n, from everywhere."""
-    return [{n: (0, n) for n in range(stations * ports)} for _ in range(stations)]
 
 
 def send(bench, kind, ingress, dst):

@@ -129,7 +129,8 @@ class SwitchCore(wiring.Component):
         m.submodules[f"flow_{n}"] = counters = FlowCounters()
         flow, events, dropped = self.flow[n], counters.events, self.dropped[n]
         leads = {"rd_rsp": read_responses.leads[n]}
-        for name, plane in zip(PLANES, (requests, read_responses, write_responses)):
+        planes = dict(zip(PLANES, (requests, read_responses, write_responses)))
+        for name, plane in planes.items():
             came, leaves = getattr(self, f"in_{name}")[n], getattr(self, f"out_{name}")[n]
             happens = {
                 "dropped_in": getattr(dropped, f"{name}_in"),
@@ -146,6 +147,7 @@ class SwitchCore(wiring.Component):
                     getattr(flow, f"{name}_{count}").eq(getattr(counters, f"{name}_{count}")),
                 ]
         m.d.comb += [
+            *(getattr(flow, f"{name}_inside").eq(plane.inside[n]) for name, plane in planes.items()),
             flow.req_high_water.eq(requests.req_high_water[n]),
             flow.orig_data_high_water.eq(requests.orig_data_high_water[n]),
             flow.rd_rsp_high_water.eq(read_responses.high_water[n]),

@@ -38,6 +38,7 @@ class RequestBank(wiring.Component):
     steered_req, steered_orig_data : ``SteeredSignature`` of each ingress port, seen from the bank; data are beats and
         ``end``.
     req_levels, orig_data_levels : for each ingress port and egress port, Requests and beats in the queue.
+    inside : ``egresses`` bit, from registers: where something goes that waits in buffers or at the egress.
     req, orig_data : of each egress port, as of ``RequestEgress``.
     """
 
@@ -50,6 +51,7 @@ class RequestBank(wiring.Component):
                 "steered_orig_data": In(SteeredSignature(transfer_layout("orig_data"), egresses)).array(ingresses),
                 "req_levels": Out(range(depths.req + 1)).array(ingresses, egresses),
                 "orig_data_levels": Out(range(depths.orig_data + 1)).array(ingresses, egresses),
+                "inside": Out(egresses),
                 "req": Out(beat_stream("req")).array(egresses),
                 "orig_data": Out(beat_stream("orig_data")).array(egresses),
             }
@@ -86,6 +88,7 @@ class RequestBank(wiring.Component):
                 later = Signal.like(now)
                 m.d.sync += later.eq(now)
                 kept.append(later)
+        levels = [*self.req_levels, *self.orig_data_levels]
         for k in range(self.egresses):
             m.submodules[f"egress_{k}"] = egress = RequestEgress()
             here, data_here = [one[k] for one in come], [one[k] for one in come_data]
@@ -95,6 +98,7 @@ class RequestBank(wiring.Component):
                 egress.come_data.eq(Cat(data_here).any()),
                 egress.transfer.beat.eq(select_one(data_here, [beat.beat for beat in beats])),
                 egress.transfer.end.eq(select_one(data_here, ends)),
+                self.inside[k].eq(egress.inside | Cat(level[k].any() for level in levels).any()),
                 matcher.room[k].eq(egress.room),
                 matcher.data_room[k].eq(egress.data_room),
             ]

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ualink.switch.deny_log import DenialSignature
 from ualink.switch.route_table import LookupSignature
-from ualink.switch.steer import Steer
+from ualink.switch.steer import Steer, leads_to
 from ualink.switch.transfer import SteeredSignature, transfer_layout
 from ualink.upli.channels import REQ_LAYOUT, beat_stream
 from ualink.upli.commands import has_orig_data
@@ -33,6 +33,7 @@ class RequestIngress(wiring.Component):
     steered_req, steered_orig_data : to the queue of the egress port;
         beats are offered no earlier than their Request leaves.
     denied : a Request is dropped in this cycle.
+    inside : ``egresses`` bit, one-hot or not, from registers and the table: where something goes that is in here.
     """
 
     def __init__(self, egresses: int):
@@ -45,6 +46,7 @@ class RequestIngress(wiring.Component):
                 "steered_req": Out(SteeredSignature(REQ_LAYOUT, egresses)),
                 "steered_orig_data": Out(SteeredSignature(transfer_layout("orig_data"), egresses)),
                 "denied": Out(DenialSignature()),
+                "inside": Out(egresses),
             }
         )
 
@@ -91,6 +93,8 @@ class RequestIngress(wiring.Component):
             self.orig_data.ready.eq(active & (denied | (steered.ready & where).any())),
             moved.eq(self.orig_data.valid & self.orig_data.ready),
         ]
+        comes_in = leads_to(self.lookup) & (holding & ~self.lookup.denied).replicate(self.egresses)
+        m.d.comb += self.inside.eq(comes_in | steer.inside)
         with m.If(active):
             m.d.sync += [
                 data_busy.eq(~(moved & (left == 0))),

@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ualink.switch.deny_log import DenialSignature
 from ualink.switch.high_water import HighWater
+from ualink.switch.inside import Inside
 from ualink.switch.queue_depths import QueueDepths, banks
 from ualink.switch.request_bank import RequestBank
 from ualink.switch.request_ingress import RequestIngress
@@ -33,6 +34,7 @@ class RequestPlane(wiring.Component):
     out_req, out_orig_data : one stream for each port; 6 cycles from ``in_req`` (with its only beat, if it has one, on
         ``in_orig_data`` in the next cycle at the latest) to ``out_req`` in an idle plane, 1 more for each further beat.
     lookup, denied : one for each ingress port.
+    inside : ``ports`` bit, as of ``Inside``: by which ports something is still to leave.
     req_high_water, orig_data_high_water : for each ingress port, the most that it has held for one egress port.
     """
 
@@ -47,6 +49,7 @@ class RequestPlane(wiring.Component):
                 "out_orig_data": Out(beat_stream("orig_data")).array(ports),
                 "lookup": Out(LookupSignature(ports)).array(ports),
                 "denied": Out(DenialSignature()).array(ports),
+                "inside": Out(ports),
                 "req_high_water": Out(range(depths.req + 1)).array(ports),
                 "orig_data_high_water": Out(range(depths.orig_data + 1)).array(ports),
             }
@@ -69,6 +72,9 @@ class RequestPlane(wiring.Component):
                 self.req_high_water[n].eq(req_most[n].most),
                 self.orig_data_high_water[n].eq(data_most[n].most),
             ]
+        m.submodules.inside = inside = Inside(self.ports, self.ports + 1)
+        m.d.comb += self.inside.eq(inside.inside)
+        m.d.comb += [place.eq(ingress.inside) for place, ingress in zip(inside.places, ingresses)]
         for number, egresses in enumerate(banks(self.ports)):
             m.submodules[f"bank_{number}"] = bank = RequestBank(self.ports, len(egresses), self.depths)
             for n, ingress in enumerate(ingresses):
@@ -77,6 +83,7 @@ class RequestPlane(wiring.Component):
                 m.d.comb += [req_most[n].levels[k].eq(level) for k, level in zip(egresses, bank.req_levels[n])]
                 m.d.comb += [data_most[n].levels[k].eq(level) for k, level in zip(egresses, bank.orig_data_levels[n])]
             for place, k in enumerate(egresses):
+                m.d.comb += inside.places[self.ports][k].eq(bank.inside[place])
                 wiring.connect(m, bank.req[place], wiring.flipped(self.out_req[k]))
                 wiring.connect(m, bank.orig_data[place], wiring.flipped(self.out_orig_data[k]))
         return m

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ualink.switch.deny_log import DenialSignature
 from ualink.switch.route_table import LookupSignature
-from ualink.switch.steer import Steer
+from ualink.switch.steer import Steer, leads_to
 from ualink.switch.transfer import SteeredSignature, transfer_layout
 from ualink.upli.channels import CHANNEL_LAYOUTS, beat_stream
 
@@ -31,6 +31,7 @@ class ResponseIngress(wiring.Component):
     steered : to the queue of the egress port.
     beats : 2 bit, from a register: beats of the transfer less one, as its first said, while ``steered`` has the last.
     denied : the last beat of a dropped transfer goes in this cycle.
+    inside : ``egresses`` bit, one-hot or not, from registers and the table: where something goes that is in here.
     """
 
     def __init__(self, channel: str, egresses: int):
@@ -43,6 +44,7 @@ class ResponseIngress(wiring.Component):
                 "steered": Out(SteeredSignature(transfer_layout(channel), egresses)),
                 "beats": Out(2),
                 "denied": Out(DenialSignature()),
+                "inside": Out(egresses),
             }
         )
 
@@ -67,6 +69,8 @@ class ResponseIngress(wiring.Component):
             self.denied.dst_phys_acc_id.eq(offered.dst_phys_acc_id),
         ]
         steer.take(m, leaving, Cat(beat, end))
+        comes_in = leads_to(self.lookup) & (holding & ~self.lookup.denied).replicate(self.egresses)
+        m.d.comb += self.inside.eq(comes_in | steer.inside)
         with m.If(self.rsp.ready):
             m.d.sync += [holding.eq(self.rsp.valid), beat.eq(self.rsp.p), end.eq(left_after == 0)]
 

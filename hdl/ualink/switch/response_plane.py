@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ualink.switch.deny_log import DenialSignature
 from ualink.switch.high_water import HighWater
+from ualink.switch.inside import Inside
 from ualink.switch.queue_depths import banks
 from ualink.switch.response_bank import ResponseBank
 from ualink.switch.response_ingress import ResponseIngress
@@ -33,6 +34,7 @@ class ResponsePlane(wiring.Component):
     ----------
     in_rsp, out_rsp : one stream for each port; 6 cycles from one to the other for a single beat in an idle plane.
     lookup, denied : one for each ingress port.
+    inside : ``ports`` bit, as of ``Inside``: by which ports something is still to leave.
     high_water : for each ingress port, the most that it has held for one egress port.
     leads : for each egress port, 1 bit: the beat on offer is the first of its transfer.
     """
@@ -47,6 +49,7 @@ class ResponsePlane(wiring.Component):
                 "out_rsp": Out(beat_stream(channel)).array(ports),
                 "lookup": Out(LookupSignature(ports)).array(ports),
                 "denied": Out(DenialSignature()).array(ports),
+                "inside": Out(ports),
                 "high_water": Out(range(depth + 1)).array(ports),
                 "leads": Out(1).array(ports),
             }
@@ -63,6 +66,9 @@ class ResponsePlane(wiring.Component):
             wiring.connect(m, ingress.lookup, wiring.flipped(self.lookup[n]))
             wiring.connect(m, ingress.denied, wiring.flipped(self.denied[n]))
             m.d.comb += self.high_water[n].eq(most[n].most)
+        m.submodules.inside = inside = Inside(self.ports, self.ports + 1)
+        m.d.comb += self.inside.eq(inside.inside)
+        m.d.comb += [place.eq(ingress.inside) for place, ingress in zip(inside.places, ingresses)]
         for number, egresses in enumerate(banks(self.ports)):
             bank = ResponseBank(self.channel, self.ports, len(egresses), self.depth, self.shared)
             m.submodules[f"bank_{number}"] = bank
@@ -71,6 +77,7 @@ class ResponsePlane(wiring.Component):
                 m.d.comb += bank.beats[n].eq(ingress.beats)
                 m.d.comb += [most[n].levels[k].eq(level) for k, level in zip(egresses, bank.levels[n])]
             for place, k in enumerate(egresses):
+                m.d.comb += inside.places[self.ports][k].eq(bank.inside[place])
                 wiring.connect(m, bank.rsp[place], wiring.flipped(self.out_rsp[k]))
                 m.d.comb += self.leads[k].eq(bank.leads[place])
         return m

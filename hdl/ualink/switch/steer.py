@@ -2,7 +2,12 @@
 
 from amaranth.hdl import Const, Signal
 
-__all__ = ["Steer"]
+__all__ = ["Steer", "leads_to"]
+
+
+def leads_to(lookup):
+    """Where the table says that an item goes, one-hot, of as many bits as there are egress ports or more."""
+    return Const(1) << lookup.egress
 
 
 class Steer:
@@ -12,6 +17,7 @@ class Steer:
     ``holding`` : it is there; ``denied``: and to be dropped; ``drops``: and it is, in this cycle.
     ``goes`` : 1 bit, from the outside if given: it may leave, if there is room.
     ``leaves`` : it leaves or is dropped. ``free``: another one can come.
+    ``inside`` : where it goes, one-hot, or 0 if it is not there or denied.
     """
 
     def __init__(self, m, shape, lookup, steered, goes=None):
@@ -19,9 +25,11 @@ class Steer:
         self.where = Signal(len(steered.valid), name="steered_where", reset_less=True)
         self.holding, self.denied = Signal(name="steering"), Signal(name="steered_denied", reset_less=True)
         self.drops, self.leaves, self.free = Signal(name="drops"), Signal(name="leaves"), Signal(name="free")
+        self.inside = Signal(len(steered.valid), name="steered_inside")
         self._lookup = lookup
         may_leave = self.holding if goes is None else self.holding & goes
         m.d.comb += [
+            self.inside.eq(self.where & (self.holding & ~self.denied).replicate(len(self.where))),
             steered.payload.eq(self.payload),
             steered.valid.eq(self.where & (may_leave & ~self.denied).replicate(len(self.where))),
             self.drops.eq(may_leave & self.denied),
@@ -36,5 +44,5 @@ class Steer:
                 self.holding.eq(comes),
                 self.payload.eq(payload),
                 self.denied.eq(self._lookup.denied),
-                self.where.eq(Const(1) << self._lookup.egress),
+                self.where.eq(leads_to(self._lookup)),
             ]

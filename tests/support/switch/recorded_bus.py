@@ -30,9 +30,9 @@ def finish(coroutine):
 class RecordedBus(RegisterBus):
     """The registers of ``table``; ``watch`` is called after each write of a route.
 
-    ``counts`` holds registers of the windows ``station_<n>_flow_<p>`` by (station, port, register), or what gives one
-    for each read; ``fail_at`` is the number of the access that is answered with an error. Links carry traffic unless
-    their port is in Drop Mode.
+    ``counts`` holds registers of the windows ``station_<n>_flow_<p>`` by (station, port, register): the first field, or
+    all by name, or what gives one or the other for each read; ``fail_at`` is the number of the access that is answered
+    with an error. Links carry traffic unless their port is in Drop Mode.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class RecordedBus(RegisterBus):
         self.table, self.base = table["description"], 0
         self.watch = watch
         self.routes: dict[tuple[int, int], Route] = {}
-        self.counts: dict[tuple[int, int, str], int | Callable[[], int]] = {}
+        self.counts: dict[tuple[int, int, str], int | Callable[[], int | Mapping[str, int]] | Mapping[str, int]] = {}
         self.dropping: set[tuple[int, int]] = set()
         self.disabled: set[tuple[int, int]] = set()
         self.log: list[tuple[str, str, int]] = []
@@ -92,8 +92,9 @@ class RecordedBus(RegisterBus):
         place = int(number), int(rest[1]) if len(rest) > 1 else 0
         if rest[0] == "flow":
             found = self.counts.get((*place, register), 0)
+            found = found() if callable(found) else found
             field = next(iter(self._design[window][register].fields))
-            return {field: found() if callable(found) else found}
+            return found if isinstance(found, Mapping) else {field: found}
         if (rest[0], register) == ("tl", "status"):
             drops = place in self.dropping
             return {"dropping": drops, "drop_command": drops, "credits_ready": not drops}

@@ -53,6 +53,12 @@ FLOW_REGISTERS = RegisterMap(
             (Field("map_version", "7:0", Access.CONSTANT, MAP_VERSION, "Version of this register map."),),
             "What was built.",
         ),
+        Register(
+            "inside",
+            0x04,
+            tuple(Field(plane, str(number), Access.RO, 0, f"{_KINDS[plane]}.") for number, plane in enumerate(PLANES)),
+            "What is in the core and will leave by this port: looked up, and neither denied nor gone.",
+        ),
         *(register for number, plane in enumerate(PLANES) for register in _plane(number, plane)),
     ),
     "What went through one port of the switch core since reset (UALink_200 §8.5).",

@@ -2,9 +2,11 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from ualink.switch.service import served_within
+
 from ...records import FlowCounts
 from .firmware import FirmwareTimeout
-from .port_flow import KINDS, PortFlow, SwitchPort
+from .port_flow import WRAP, PortFlow, SwitchPort
 from .switch_firmware import Route, SwitchFirmware
 
 __all__ = ["FlowCounts", "PodController", "SwitchPort", "VirtualPodError"]
@@ -30,10 +32,10 @@ class PodController:
     A change is made in three steps, so that no two virtual pods reach each other at any moment in between:
 
     1. Who leaves is denied: the way to and from it in the tables of all members, and of its own station.
-    2. What entered the core before is waited for, until it has gone: at each port of the virtual pod, either nothing
-       stands and nothing goes by, or more has gone by than the queues to it can have held. FirmwareTimeout, if a port
-       stands still for ``patience`` looks; who left is then in no virtual pod, and cannot join one before that port
-       has moved.
+    2. What entered the core before is waited for, until it has gone: at each port of the virtual pod, the core has had
+       nothing on its way to that port, or more has gone by than the queues to it can have held. FirmwareTimeout, if a
+       port does not come so far in ``patience`` looks; who left is then in no virtual pod, and cannot join one before
+       it has.
     3. Who joins is allowed.
 
     The switch keeps no state of a Request, so whoever has one outstanding to a member that leaves never gets a
@@ -61,6 +63,7 @@ class PodController:
         self._left: dict[int, tuple[SwitchPort, ...]] = {}
         self._flow = PortFlow(switch)
         self._busy = False
+        self._served_within = served_within(sum(len(station.ports) for station in switch.stations))
 
     @property
     def virtual_pods(self) -> dict[str, tuple[int, ...]]:
@@ -190,18 +193,22 @@ class PodController:
 
     async def _drain(self, ports: Sequence[SwitchPort]) -> None:
         """Wait until nothing that entered the core before now can still be in it on its way to one of ``ports``."""
-        # Each queue to a port is served in its turn, and none has held more than the mark.
-        most = len(self._faced) * (max([await self._flow.high_water(place) for place in ports], default=0) + 2)
-        for place in ports:
-            first = last = await self._flow.egress(place)
-            for _ in range(self.patience):
-                now = await self._flow.egress(place)
-                if all(
-                    now[kind] == last[kind] or (now[kind].forwarded - first[kind].forwarded) % (1 << 32) >= most
-                    for kind in KINDS
-                ):
-                    break
-                last = now
-            else:
-                station, port = place
-                raise FirmwareTimeout(f"items stand at port {port} of station {station} after {self.patience:,} looks")
+        # No queue has held more than the mark, and two more may stand before it.
+        most = (max([await self._flow.high_water(place) for place in ports], default=0) + 2) * self._served_within
+        # Twice, because what goes to one port may have stood behind what went to another.
+        for place in (*ports, *ports):
+            await self._drain_port(place, most)
+
+    async def _drain_port(self, place: SwitchPort, most: int) -> None:
+        """Wait until of each kind nothing was there, or ``most`` have gone by."""
+        left = await self._flow.inside(place)
+        first = {kind: await self._flow.forwarded(place, kind) for kind in sorted(left)}
+        for _ in range(self.patience):
+            left &= await self._flow.inside(place)
+            for kind in sorted(left):
+                if (await self._flow.forwarded(place, kind) - first[kind]) % WRAP >= most:
+                    left.remove(kind)
+            if not left:
+                return
+        station, port = place
+        raise FirmwareTimeout(f"items stand at port {port} of station {station} after {self.patience:,} looks")

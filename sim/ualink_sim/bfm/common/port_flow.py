@@ -1,12 +1,11 @@
 """Flow counters of a switch's ports, summed up for whom the port served (UALink_200 §8.5)."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from ...records import FlowCounts
 from .switch_firmware import SwitchFirmware
 
-__all__ = ["KINDS", "Egress", "PortFlow", "SwitchPort"]
+__all__ = ["KINDS", "WRAP", "PortFlow", "SwitchPort"]
 
 SwitchPort = tuple[int, int]
 """Station and port."""
@@ -14,14 +13,6 @@ SwitchPort = tuple[int, int]
 KINDS = ("req", "rd_rsp", "wr_rsp")
 WRAP = 1 << 32
 NAMES = ("accepted", "denied", "forwarded", "dropped_in", "dropped_out")
-
-
-@dataclass(frozen=True)
-class Egress:
-    """Of one kind of items at one port: how many have left, and for how many cycles one stood there."""
-
-    forwarded: int
-    stalled: int
 
 
 class PortFlow:
@@ -48,12 +39,13 @@ class PortFlow:
         dropped = total["dropped_in"] + total["dropped_out"]
         return FlowCounts(total["accepted"], total["denied"], total["forwarded"], dropped)
 
-    async def egress(self, place: SwitchPort) -> dict[str, Egress]:
-        """What has left by ``place``, by kind."""
-        return {
-            kind: Egress(await self._read(place, f"{kind}_forwarded"), await self._read(place, f"{kind}_stalled_out"))
-            for kind in KINDS
-        }
+    async def inside(self, place: SwitchPort) -> set[str]:
+        """The kinds of which something is in the core that will leave by ``place``."""
+        return {kind for kind, there in (await self._window(place).read_fields("inside")).items() if there}
+
+    async def forwarded(self, place: SwitchPort, kind: str) -> int:
+        """How many items of ``kind`` have left by ``place``."""
+        return await self._read(place, f"{kind}_forwarded")
 
     async def high_water(self, place: SwitchPort) -> int:
         """The most items that one of the queues which begin at ``place`` has held, or more."""
