@@ -174,7 +174,7 @@ class Egress:
         self.reads = 0
         self.items_per_read = items_per_read
         pod.bus.counts[*place, "req_forwarded"] = self.forwarded
-        pod.bus.counts[*place, "inside"] = 1
+        pod.bus.counts[*place, "under_way"] = 1
         pod.bus.counts[*place, "req_high_water"] = 3
 
     def forwarded(self):
@@ -206,7 +206,7 @@ def test_a_change_waits_for_each_kind_until_none_was_inside(kind):
     everything = {name: 1 for name in KINDS}
     looks = [everything, everything | {kind: 0}, everything, {name: 0 for name in KINDS}]
     shown = iter(looks)
-    pod.bus.counts[1, 0, "inside"] = lambda: next(shown, {})
+    pod.bus.counts[1, 0, "under_way"] = lambda: next(shown, {})
     finish(pod.controller.tear_down("a"))
     assert next(shown, None) is None, "it has looked so often"
 

@@ -1,5 +1,5 @@
 """What is told of each port of the switch core besides its items: cycles in which they stood, fullest queues, what is
-inside."""
+under way."""
 
 import random
 
@@ -116,9 +116,9 @@ def test_what_is_in_the_core_is_told_of_until_it_has_left(seed):
     after it came until it has left, and four cycles later it is not."""
     bench = CoreBench(4, 1, routes=straight(4, 1), seed=seed, source_rate=0.6)
     dut = bench.dut
-    rng = random.Random(f"inside {seed}")
+    rng = random.Random(f"under way {seed}")
     underway = Underway(dut, bench.count)
-    shown = [(plane, k, getattr(dut.flow[k], f"{plane}_inside")) for plane in PLANES for k in range(bench.count)]
+    shown = [(plane, k, getattr(dut.flow[k], f"{plane}_under_way")) for plane in PLANES for k in range(bench.count)]
     seen = {True: 0, False: 0}
 
     async def scenario(ctx):

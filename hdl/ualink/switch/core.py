@@ -11,6 +11,7 @@ from ualink.switch.queue_depths import QueueDepths
 from ualink.switch.request_plane import RequestPlane
 from ualink.switch.response_plane import ResponsePlane
 from ualink.switch.route_table import RouteConfigSignature, RouteTable, chosen_members
+from ualink.switch.stand_in import StandIn, itself
 from ualink.upli.channels import beat_stream
 
 __all__ = ["QueueDepths", "SwitchCore"]
@@ -31,6 +32,8 @@ class SwitchCore(wiring.Component):
     config : SwitchConfig.
     voq_depth : QueueDepths, by default ``QueueDepths.of_credits(config.station.upli)``.
     deny_counter_bits : int, width of the deny counters.
+    stand_in : makes what stands for a bank, of its class and parameters, so that equal ones need to be made but once;
+        without it banks stand for themselves.
 
     Attributes
     ----------
@@ -50,11 +53,17 @@ class SwitchCore(wiring.Component):
     """
 
     def __init__(
-        self, config: SwitchConfig, *, voq_depth: QueueDepths | None = None, deny_counter_bits: int = COUNTER_BITS
+        self,
+        config: SwitchConfig,
+        *,
+        voq_depth: QueueDepths | None = None,
+        deny_counter_bits: int = COUNTER_BITS,
+        stand_in: StandIn = itself,
     ):
         self.config = config
         self.voq_depth = voq_depth or QueueDepths.of_credits(config.station.upli)
         self.deny_counter_bits = deny_counter_bits
+        self._stand_in = stand_in
         self.ports = config.stations * config.station.ports
         channels = ("req", "orig_data", "rd_rsp", "wr_rsp")
         super().__init__(
@@ -72,10 +81,12 @@ class SwitchCore(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        depth = self.voq_depth
-        m.submodules.requests = requests = RequestPlane(self.ports, depth)
-        m.submodules.read_responses = read_responses = ResponsePlane("rd_rsp", self.ports, depth.rd_rsp, depth.shared)
-        m.submodules.write_responses = write_responses = ResponsePlane("wr_rsp", self.ports, depth.wr_rsp, depth.shared)
+        depth, stand_in = self.voq_depth, self._stand_in
+        requests = RequestPlane(self.ports, depth, stand_in)
+        read_responses = ResponsePlane("rd_rsp", self.ports, depth.rd_rsp, depth.shared, stand_in)
+        write_responses = ResponsePlane("wr_rsp", self.ports, depth.wr_rsp, depth.shared, stand_in)
+        m.submodules.requests, m.submodules.read_responses = requests, read_responses
+        m.submodules.write_responses = write_responses
         tables = [RouteTable(self.config) for _ in range(self.config.stations)]
         for station, table in enumerate(tables):
             m.submodules[f"route_table_{station}"] = table
@@ -147,7 +158,7 @@ class SwitchCore(wiring.Component):
                     getattr(flow, f"{name}_{count}").eq(getattr(counters, f"{name}_{count}")),
                 ]
         m.d.comb += [
-            *(getattr(flow, f"{name}_inside").eq(plane.inside[n]) for name, plane in planes.items()),
+            *(getattr(flow, f"{name}_under_way").eq(plane.under_way[n]) for name, plane in planes.items()),
             flow.req_high_water.eq(requests.req_high_water[n]),
             flow.orig_data_high_water.eq(requests.orig_data_high_water[n]),
             flow.rd_rsp_high_water.eq(read_responses.high_water[n]),

@@ -18,6 +18,7 @@ from ualink.lib.forward import forward_member
 from ualink.station import Station
 from ualink.switch.registers.route_block import RouteRegisterBlock
 from ualink.switch.registers.station import StationWindows
+from ualink.switch.stand_in import StandIn, itself
 from ualink.switch.switch import Switch
 
 __all__ = ["SwitchDevice"]
@@ -39,6 +40,7 @@ class SwitchDevice(wiring.Component):
     make_station : makes a station of a ``StationConfig``; by default ``Station`` itself.
     stand_in : makes of the registers of a station what stands for them, one for each station; without it they are
         built as often.
+    bank_stand_in : ``stand_in`` of ``SwitchCore``.
 
     Members
     -------
@@ -59,10 +61,11 @@ class SwitchDevice(wiring.Component):
         config: SwitchDeviceConfig,
         make_station: Callable[[StationConfig], wiring.Component] = Station,
         stand_in: Callable[[StationWindows], wiring.Component] | None = None,
+        bank_stand_in: StandIn = itself,
     ):
         self.config = config
         stations = range(config.switch.stations)
-        self._switch = Switch(config.switch, make_station)
+        self._switch = Switch(config.switch, make_station, bank_stand_in)
         self.station_windows = maps = StationWindows(config.switch)
         self._stations: list[Any] = [stand_in(maps) for _ in stations] if stand_in else [maps]
         self._stations += [StationWindows(config.switch) for _ in stations[len(self._stations) :]]

@@ -56,8 +56,8 @@ class FlowSignature(wiring.Signature):
     -------
     req_accepted, … : 32 bits each, ``COUNTS`` of each of ``PLANES`` since reset, as ``<plane>_<count>``; they wrap
         around. An event is in its count three cycles later at most.
-    req_inside, rd_rsp_inside, wr_rsp_inside : 1 bit each, something that leaves by this port is in the core: from two
-        cycles after it was looked up until it has left, and for four cycles more at the most.
+    req_under_way, rd_rsp_under_way, wr_rsp_under_way : 1 bit each, something that leaves by this port is in the core:
+        from two cycles after it was looked up until it has left, and for four cycles more at the most.
     req_high_water, orig_data_high_water, rd_rsp_high_water, wr_rsp_high_water : beats that the fullest of the queues
         which begin at this port has held since reset.
     """
@@ -66,7 +66,7 @@ class FlowSignature(wiring.Signature):
         super().__init__(
             {
                 **{f"{plane}_{count}": Out(COUNTER_BITS) for plane in PLANES for count in COUNTS},
-                **{f"{plane}_inside": Out(1) for plane in PLANES},
+                **{f"{plane}_under_way": Out(1) for plane in PLANES},
                 **{f"{channel}_high_water": Out(range(getattr(depth, channel) + 1)) for channel in HIGH_WATER},
             }
         )

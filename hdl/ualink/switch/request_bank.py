@@ -35,12 +35,15 @@ class RequestBank(wiring.Component):
 
     Attributes
     ----------
+    channel : ``"req"``, by which the banks of the three planes are told apart.
     steered_req, steered_orig_data : ``SteeredSignature`` of each ingress port, seen from the bank; data are beats and
         ``end``.
     req_levels, orig_data_levels : for each ingress port and egress port, Requests and beats in the queue.
-    inside : ``egresses`` bit, from registers: where something goes that waits in buffers or at the egress.
+    under_way : ``egresses`` bit, from registers: where something goes that waits in buffers or at the egress.
     req, orig_data : of each egress port, as of ``RequestEgress``.
     """
+
+    channel = "req"
 
     def __init__(self, ingresses: int, egresses: int, depths: QueueDepths):
         self.ingresses, self.egresses = ingresses, egresses
@@ -51,7 +54,7 @@ class RequestBank(wiring.Component):
                 "steered_orig_data": In(SteeredSignature(transfer_layout("orig_data"), egresses)).array(ingresses),
                 "req_levels": Out(range(depths.req + 1)).array(ingresses, egresses),
                 "orig_data_levels": Out(range(depths.orig_data + 1)).array(ingresses, egresses),
-                "inside": Out(egresses),
+                "under_way": Out(egresses),
                 "req": Out(beat_stream("req")).array(egresses),
                 "orig_data": Out(beat_stream("orig_data")).array(egresses),
             }
@@ -98,7 +101,7 @@ class RequestBank(wiring.Component):
                 egress.come_data.eq(Cat(data_here).any()),
                 egress.transfer.beat.eq(select_one(data_here, [beat.beat for beat in beats])),
                 egress.transfer.end.eq(select_one(data_here, ends)),
-                self.inside[k].eq(egress.inside | Cat(level[k].any() for level in levels).any()),
+                self.under_way[k].eq(egress.under_way | Cat(level[k].any() for level in levels).any()),
                 matcher.room[k].eq(egress.room),
                 matcher.data_room[k].eq(egress.data_room),
             ]

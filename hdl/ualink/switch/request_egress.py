@@ -26,7 +26,7 @@ class RequestEgress(wiring.Component):
     Attributes
     ----------
     come, come_data : 1 bit each: ``item``, ``REQ_LAYOUT``, is a Request; ``transfer`` is a beat.
-    inside : 1 bit, from registers: something is here.
+    under_way : 1 bit, from registers: something is here.
     room, data_room : 1 bit each, from registers: there is room for what is granted in this cycle, and for all that
         comes before it.
     req, orig_data : what the port sends; ``valid`` is a few gates behind registers.
@@ -39,7 +39,7 @@ class RequestEgress(wiring.Component):
                 "item": In(REQ_LAYOUT),
                 "come_data": In(1),
                 "transfer": In(transfer_layout("orig_data")),
-                "inside": Out(1),
+                "under_way": Out(1),
                 "room": Out(1),
                 "data_room": Out(1),
                 "req": Out(beat_stream("req")),
@@ -58,7 +58,7 @@ class RequestEgress(wiring.Component):
         begins, waits, goes, data_goes = Signal(), Signal(), Signal(), Signal()
         oldest, with_data = requests.output, kinds.output.p
         m.d.comb += [
-            self.inside.eq((requests.level != 0) | (beats.level != 0)),
+            self.under_way.eq((requests.level != 0) | (beats.level != 0)),
             requests.input.valid.eq(self.come),
             requests.input.p.eq(self.item),
             kinds.input.valid.eq(self.come),

@@ -33,7 +33,7 @@ class RequestIngress(wiring.Component):
     steered_req, steered_orig_data : to the queue of the egress port;
         beats are offered no earlier than their Request leaves.
     denied : a Request is dropped in this cycle.
-    inside : ``egresses`` bit, one-hot or not, from registers and the table: where something goes that is in here.
+    under_way : ``egresses`` bit, one-hot or not, from registers and the table: where something goes that is in here.
     """
 
     def __init__(self, egresses: int):
@@ -46,7 +46,7 @@ class RequestIngress(wiring.Component):
                 "steered_req": Out(SteeredSignature(REQ_LAYOUT, egresses)),
                 "steered_orig_data": Out(SteeredSignature(transfer_layout("orig_data"), egresses)),
                 "denied": Out(DenialSignature()),
-                "inside": Out(egresses),
+                "under_way": Out(egresses),
             }
         )
 
@@ -94,7 +94,7 @@ class RequestIngress(wiring.Component):
             moved.eq(self.orig_data.valid & self.orig_data.ready),
         ]
         comes_in = leads_to(self.lookup) & (holding & ~self.lookup.denied).replicate(self.egresses)
-        m.d.comb += self.inside.eq(comes_in | steer.inside)
+        m.d.comb += self.under_way.eq(comes_in | steer.under_way)
         with m.If(active):
             m.d.sync += [
                 data_busy.eq(~(moved & (left == 0))),

@@ -6,12 +6,13 @@ from amaranth.lib.wiring import In, Out
 
 from ualink.switch.deny_log import DenialSignature
 from ualink.switch.high_water import HighWater
-from ualink.switch.inside import Inside
 from ualink.switch.queue_depths import QueueDepths, banks
 from ualink.switch.request_bank import RequestBank
 from ualink.switch.request_ingress import RequestIngress
 from ualink.switch.route_table import LookupSignature
+from ualink.switch.stand_in import StandIn, itself
 from ualink.switch.transfer import connect_steered
+from ualink.switch.under_way import UnderWay
 from ualink.upli.channels import beat_stream
 
 __all__ = ["RequestPlane"]
@@ -27,6 +28,7 @@ class RequestPlane(wiring.Component):
     ----------
     ports : int, ports of the switch.
     depths : QueueDepths.
+    stand_in : as of ``SwitchCore``.
 
     Attributes
     ----------
@@ -34,12 +36,13 @@ class RequestPlane(wiring.Component):
     out_req, out_orig_data : one stream for each port; 6 cycles from ``in_req`` (with its only beat, if it has one, on
         ``in_orig_data`` in the next cycle at the latest) to ``out_req`` in an idle plane, 1 more for each further beat.
     lookup, denied : one for each ingress port.
-    inside : ``ports`` bit, as of ``Inside``: by which ports something is still to leave.
+    under_way : ``ports`` bit, as of ``UnderWay``: by which ports something is still to leave.
     req_high_water, orig_data_high_water : for each ingress port, the most that it has held for one egress port.
     """
 
-    def __init__(self, ports: int, depths: QueueDepths):
+    def __init__(self, ports: int, depths: QueueDepths, stand_in: StandIn = itself):
         self.ports = ports
+        self._stand_in = stand_in
         self.depths = depths
         super().__init__(
             {
@@ -49,7 +52,7 @@ class RequestPlane(wiring.Component):
                 "out_orig_data": Out(beat_stream("orig_data")).array(ports),
                 "lookup": Out(LookupSignature(ports)).array(ports),
                 "denied": Out(DenialSignature()).array(ports),
-                "inside": Out(ports),
+                "under_way": Out(ports),
                 "req_high_water": Out(range(depths.req + 1)).array(ports),
                 "orig_data_high_water": Out(range(depths.orig_data + 1)).array(ports),
             }
@@ -72,18 +75,19 @@ class RequestPlane(wiring.Component):
                 self.req_high_water[n].eq(req_most[n].most),
                 self.orig_data_high_water[n].eq(data_most[n].most),
             ]
-        m.submodules.inside = inside = Inside(self.ports, self.ports + 1)
-        m.d.comb += self.inside.eq(inside.inside)
-        m.d.comb += [place.eq(ingress.inside) for place, ingress in zip(inside.places, ingresses)]
+        m.submodules.under_way = under_way = UnderWay(self.ports, self.ports + 1)
+        m.d.comb += self.under_way.eq(under_way.under_way)
+        m.d.comb += [place.eq(ingress.under_way) for place, ingress in zip(under_way.places, ingresses)]
         for number, egresses in enumerate(banks(self.ports)):
-            m.submodules[f"bank_{number}"] = bank = RequestBank(self.ports, len(egresses), self.depths)
+            bank = self._stand_in(RequestBank, self.ports, len(egresses), self.depths)
+            m.submodules[f"bank_{number}"] = bank
             for n, ingress in enumerate(ingresses):
                 connect_steered(m, ingress.steered_req, egresses, bank.steered_req[n])
                 connect_steered(m, ingress.steered_orig_data, egresses, bank.steered_orig_data[n])
                 m.d.comb += [req_most[n].levels[k].eq(level) for k, level in zip(egresses, bank.req_levels[n])]
                 m.d.comb += [data_most[n].levels[k].eq(level) for k, level in zip(egresses, bank.orig_data_levels[n])]
             for place, k in enumerate(egresses):
-                m.d.comb += inside.places[self.ports][k].eq(bank.inside[place])
+                m.d.comb += under_way.places[self.ports][k].eq(bank.under_way[place])
                 wiring.connect(m, bank.req[place], wiring.flipped(self.out_req[k]))
                 wiring.connect(m, bank.orig_data[place], wiring.flipped(self.out_orig_data[k]))
         return m

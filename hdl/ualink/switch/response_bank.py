@@ -34,7 +34,7 @@ class ResponseBank(wiring.Component):
     steered : ``SteeredSignature`` of each ingress port, seen from the bank: beats and ``end``.
     beats : 2 bit for each ingress port: beats of the transfer less one, while ``end``.
     levels : for each ingress port and egress port, beats in the queue.
-    inside : ``egresses`` bit, from registers: where something goes that waits in buffers or at the egress.
+    under_way : ``egresses`` bit, from registers: where something goes that waits in buffers or at the egress.
     rsp, leads : of each egress port, as of ``ResponseEgress``.
     """
 
@@ -47,7 +47,7 @@ class ResponseBank(wiring.Component):
                 "steered": In(SteeredSignature(transfer_layout(channel), egresses)).array(ingresses),
                 "beats": In(2).array(ingresses),
                 "levels": Out(range(depth + 1)).array(ingresses, egresses),
-                "inside": Out(egresses),
+                "under_way": Out(egresses),
                 "rsp": Out(beat_stream(channel)).array(egresses),
                 "leads": Out(1).array(egresses),
             }
@@ -91,7 +91,7 @@ class ResponseBank(wiring.Component):
                 egress.come.eq(Cat(here).any()),
                 egress.beat.eq(select_one(here, [buffer.beat for buffer in buffers])),
                 egress.first.eq(select_one(here, first)),
-                self.inside[k].eq(egress.inside | Cat(level[k].any() for level in self.levels).any()),
+                self.under_way[k].eq(egress.under_way | Cat(level[k].any() for level in self.levels).any()),
                 matcher.room[k].eq(egress.room),
                 matcher.data_room[k].eq(1),
                 self.leads[k].eq(egress.leads),

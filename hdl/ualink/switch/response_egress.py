@@ -24,7 +24,7 @@ class ResponseEgress(wiring.Component):
     Attributes
     ----------
     come : 1 bit: ``beat``, of the layout of ``channel``, comes; ``first``: it is the first of its transfer.
-    inside : 1 bit, from a register: something is here.
+    under_way : 1 bit, from a register: something is here.
     room : 1 bit, from a register: there is room for the transfer that is granted in this cycle, and for all that comes
         before it.
     rsp : what the port sends.
@@ -38,7 +38,7 @@ class ResponseEgress(wiring.Component):
                 "come": In(1),
                 "beat": In(CHANNEL_LAYOUTS[channel]),
                 "first": In(1),
-                "inside": Out(1),
+                "under_way": Out(1),
                 "room": Out(1),
                 "rsp": Out(beat_stream(channel)),
                 "leads": Out(1),
@@ -50,7 +50,7 @@ class ResponseEgress(wiring.Component):
         layout = data.StructLayout({"beat": CHANNEL_LAYOUTS[self.channel], "first": 1})
         m.submodules.beats = beats = Queue(layout, EGRESS_DEPTH)
         m.d.comb += [
-            self.inside.eq(beats.level != 0),
+            self.under_way.eq(beats.level != 0),
             beats.input.valid.eq(self.come),
             beats.input.p.beat.eq(self.beat),
             beats.input.p.first.eq(self.first),

@@ -31,7 +31,7 @@ class ResponseIngress(wiring.Component):
     steered : to the queue of the egress port.
     beats : 2 bit, from a register: beats of the transfer less one, as its first said, while ``steered`` has the last.
     denied : the last beat of a dropped transfer goes in this cycle.
-    inside : ``egresses`` bit, one-hot or not, from registers and the table: where something goes that is in here.
+    under_way : ``egresses`` bit, one-hot or not, from registers and the table: where something goes that is in here.
     """
 
     def __init__(self, channel: str, egresses: int):
@@ -44,7 +44,7 @@ class ResponseIngress(wiring.Component):
                 "steered": Out(SteeredSignature(transfer_layout(channel), egresses)),
                 "beats": Out(2),
                 "denied": Out(DenialSignature()),
-                "inside": Out(egresses),
+                "under_way": Out(egresses),
             }
         )
 
@@ -70,7 +70,7 @@ class ResponseIngress(wiring.Component):
         ]
         steer.take(m, leaving, Cat(beat, end))
         comes_in = leads_to(self.lookup) & (holding & ~self.lookup.denied).replicate(self.egresses)
-        m.d.comb += self.inside.eq(comes_in | steer.inside)
+        m.d.comb += self.under_way.eq(comes_in | steer.under_way)
         with m.If(self.rsp.ready):
             m.d.sync += [holding.eq(self.rsp.valid), beat.eq(self.rsp.p), end.eq(left_after == 0)]
 

@@ -6,12 +6,13 @@ from amaranth.lib.wiring import In, Out
 
 from ualink.switch.deny_log import DenialSignature
 from ualink.switch.high_water import HighWater
-from ualink.switch.inside import Inside
 from ualink.switch.queue_depths import banks
 from ualink.switch.response_bank import ResponseBank
 from ualink.switch.response_ingress import ResponseIngress
 from ualink.switch.route_table import LookupSignature
+from ualink.switch.stand_in import StandIn, itself
 from ualink.switch.transfer import connect_steered
+from ualink.switch.under_way import UnderWay
 from ualink.upli.channels import beat_stream
 
 __all__ = ["ResponsePlane"]
@@ -29,18 +30,20 @@ class ResponsePlane(wiring.Component):
     ports : int, ports of the switch.
     depth : int, beats that go from one ingress port to one egress port, at most, inside the buffer.
     shared : int, beats of each buffer that belong to no egress port.
+    stand_in : as of ``SwitchCore``.
 
     Attributes
     ----------
     in_rsp, out_rsp : one stream for each port; 6 cycles from one to the other for a single beat in an idle plane.
     lookup, denied : one for each ingress port.
-    inside : ``ports`` bit, as of ``Inside``: by which ports something is still to leave.
+    under_way : ``ports`` bit, as of ``UnderWay``: by which ports something is still to leave.
     high_water : for each ingress port, the most that it has held for one egress port.
     leads : for each egress port, 1 bit: the beat on offer is the first of its transfer.
     """
 
-    def __init__(self, channel: str, ports: int, depth: int, shared: int):
+    def __init__(self, channel: str, ports: int, depth: int, shared: int, stand_in: StandIn = itself):
         self.channel = channel
+        self._stand_in = stand_in
         self.ports = ports
         self.depth, self.shared = depth, shared
         super().__init__(
@@ -49,7 +52,7 @@ class ResponsePlane(wiring.Component):
                 "out_rsp": Out(beat_stream(channel)).array(ports),
                 "lookup": Out(LookupSignature(ports)).array(ports),
                 "denied": Out(DenialSignature()).array(ports),
-                "inside": Out(ports),
+                "under_way": Out(ports),
                 "high_water": Out(range(depth + 1)).array(ports),
                 "leads": Out(1).array(ports),
             }
@@ -66,18 +69,19 @@ class ResponsePlane(wiring.Component):
             wiring.connect(m, ingress.lookup, wiring.flipped(self.lookup[n]))
             wiring.connect(m, ingress.denied, wiring.flipped(self.denied[n]))
             m.d.comb += self.high_water[n].eq(most[n].most)
-        m.submodules.inside = inside = Inside(self.ports, self.ports + 1)
-        m.d.comb += self.inside.eq(inside.inside)
-        m.d.comb += [place.eq(ingress.inside) for place, ingress in zip(inside.places, ingresses)]
+        m.submodules.under_way = under_way = UnderWay(self.ports, self.ports + 1)
+        m.d.comb += self.under_way.eq(under_way.under_way)
+        m.d.comb += [place.eq(ingress.under_way) for place, ingress in zip(under_way.places, ingresses)]
         for number, egresses in enumerate(banks(self.ports)):
-            bank = ResponseBank(self.channel, self.ports, len(egresses), self.depth, self.shared)
+            of_bank = self.channel, self.ports, len(egresses), self.depth, self.shared
+            bank = self._stand_in(ResponseBank, *of_bank)
             m.submodules[f"bank_{number}"] = bank
             for n, ingress in enumerate(ingresses):
                 connect_steered(m, ingress.steered, egresses, bank.steered[n])
                 m.d.comb += bank.beats[n].eq(ingress.beats)
                 m.d.comb += [most[n].levels[k].eq(level) for k, level in zip(egresses, bank.levels[n])]
             for place, k in enumerate(egresses):
-                m.d.comb += inside.places[self.ports][k].eq(bank.inside[place])
+                m.d.comb += under_way.places[self.ports][k].eq(bank.under_way[place])
                 wiring.connect(m, bank.rsp[place], wiring.flipped(self.out_rsp[k]))
                 m.d.comb += self.leads[k].eq(bank.leads[place])
         return m

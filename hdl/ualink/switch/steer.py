@@ -17,7 +17,7 @@ class Steer:
     ``holding`` : it is there; ``denied``: and to be dropped; ``drops``: and it is, in this cycle.
     ``goes`` : 1 bit, from the outside if given: it may leave, if there is room.
     ``leaves`` : it leaves or is dropped. ``free``: another one can come.
-    ``inside`` : where it goes, one-hot, or 0 if it is not there or denied.
+    ``under_way`` : where it goes, one-hot, or 0 if it is not there or denied.
     """
 
     def __init__(self, m, shape, lookup, steered, goes=None):
@@ -25,11 +25,11 @@ class Steer:
         self.where = Signal(len(steered.valid), name="steered_where", reset_less=True)
         self.holding, self.denied = Signal(name="steering"), Signal(name="steered_denied", reset_less=True)
         self.drops, self.leaves, self.free = Signal(name="drops"), Signal(name="leaves"), Signal(name="free")
-        self.inside = Signal(len(steered.valid), name="steered_inside")
+        self.under_way = Signal(len(steered.valid), name="steered_under_way")
         self._lookup = lookup
         may_leave = self.holding if goes is None else self.holding & goes
         m.d.comb += [
-            self.inside.eq(self.where & (self.holding & ~self.denied).replicate(len(self.where))),
+            self.under_way.eq(self.where & (self.holding & ~self.denied).replicate(len(self.where))),
             steered.payload.eq(self.payload),
             steered.valid.eq(self.where & (may_leave & ~self.denied).replicate(len(self.where))),
             self.drops.eq(may_leave & self.denied),

@@ -12,6 +12,7 @@ from ualink.switch.flow import PLANES
 from ualink.switch.injection.interface import InjectionSignature
 from ualink.switch.injection.station_injection import StationInjection
 from ualink.switch.injection.upli_strike import UPLIStrike
+from ualink.switch.stand_in import StandIn, itself
 from ualink.upli.channels import CHANNEL_LAYOUTS
 from ualink.upli.completer import Completer
 from ualink.upli.drop_mode import AgentDropMode
@@ -35,6 +36,7 @@ class Switch(wiring.Component):
     ----------
     config : SwitchConfig.
     make_station : makes a station of a ``StationConfig``; by default ``Station`` itself.
+    stand_in : as of ``SwitchCore``.
 
     Attributes
     ----------
@@ -52,10 +54,10 @@ class Switch(wiring.Component):
         is denied.
     """
 
-    def __init__(self, config: SwitchConfig, make_station=Station):
+    def __init__(self, config: SwitchConfig, make_station=Station, stand_in: StandIn = itself):
         self.config = config
         self._stations = [make_station(config.station_of_switch) for _ in range(config.stations)]
-        self._core = SwitchCore(config)
+        self._core = SwitchCore(config, stand_in=stand_in)
         members = self._stations[0].signature.members
         self._below = "rs" if config.station.phy is None else "pcs"
         shown = (*PORT_MEMBERS, *AGENT_MEMBERS, *(name for name in OPTIONAL_MEMBERS if name in members))

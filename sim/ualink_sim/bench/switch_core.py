@@ -9,6 +9,7 @@ from pathlib import Path
 from ualink.emit.verilog import to_verilog
 
 from ..simulator import Model, SimulatorError, build_once
+from ..whole_banks import WholeBanks, bank_modules
 from .rows import Unavailable
 from .switch_source import Destinations
 from .switch_top import SwitchTop
@@ -43,11 +44,12 @@ def _model(ports: int) -> Model:
     top = f"switch_core_{ports}"
 
     def sources() -> dict[str, str]:
-        return {f"{top}.v": to_verilog(SwitchTop(ports), top)}
+        banks = WholeBanks()
+        return {f"{top}.v": "\n".join([to_verilog(SwitchTop(ports, banks), top), banks.verilog()])}
 
     own_code = [path.read_text() for path in sorted(Path(__file__).parent.glob("switch_*.py"))]
     try:
-        return build_once(sources, top, "\0".join([str(ports), *own_code]))
+        return build_once(sources, top, "\0".join([str(ports), *own_code]), blocks=bank_modules(ports))
     except SimulatorError as error:
         raise Unavailable(str(error)) from None
 

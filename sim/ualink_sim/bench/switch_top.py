@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In, Out, connect
 from ualink.config import SwitchConfig
 from ualink.switch.core import SwitchCore
 from ualink.switch.route_table import route_entry_layout
+from ualink.switch.stand_in import StandIn, itself
 
 from .switch_sink import LONGEST, ItemSink
 from .switch_source import Destinations, ItemSource
@@ -21,7 +22,7 @@ def core_config(ports: int) -> SwitchConfig:
 
 
 class SwitchTop(wiring.Component):
-    """A core of ``ports`` ports; ID n is at port n.
+    """A core of ``ports`` ports; ID n is at port n. ``stand_in`` as of ``SwitchCore``.
 
     Members
     -------
@@ -34,8 +35,8 @@ class SwitchTop(wiring.Component):
     idle : nothing waits in a source.
     """
 
-    def __init__(self, ports: int):
-        self._ports = ports
+    def __init__(self, ports: int, stand_in: StandIn = itself):
+        self._ports, self._stand_in = ports, stand_in
         super().__init__(
             {
                 "beats_less_one": In(2),
@@ -58,7 +59,7 @@ class SwitchTop(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.core = core = SwitchCore(core_config(self._ports))
+        m.submodules.core = core = SwitchCore(core_config(self._ports), stand_in=self._stand_in)
         self._write_routes(m, core)
         now = Signal(32)
         m.d.sync += now.eq(now + 1)

@@ -19,6 +19,7 @@ from ..output import output_folder
 from ..report.page import write_report
 from ..report.results import Results, write_results
 from ..simulator import Model, RunOptions, build_once
+from ..whole_banks import WholeBanks, bank_modules
 from .job import Job
 from .progress import lines, working
 from .scenario import Scenario
@@ -50,13 +51,15 @@ def build_pod(accelerators: int, config: SwitchConfig, *, trace: bool = False) -
             return Blackbox(stations[station], names[station])
 
         controller = make_controller(config, make_station)
-        switch = make_switch(config, make_station, lambda windows: Blackbox(windows, "ualink_switch_registers"))
+        banks = WholeBanks()
+        switch = make_switch(config, make_station, lambda maps: Blackbox(maps, "ualink_switch_registers"), banks)
         top = PodTop([Blackbox(controller, "ualink_controller") for _ in range(accelerators)], switch)
         parts = {name: stations[station] for station, name in names.items()}
         parts |= {"ualink_controller": controller, "ualink_switch_registers": switch.station_windows, "pod": top}
-        return {"pod.v": "\n".join(to_verilog(part, name) for name, part in parts.items())}
+        return {"pod.v": "\n".join([*(to_verilog(part, name) for name, part in parts.items()), banks.verilog()])}
 
     blocks: tuple[str, ...] = ("ualink_station", "ualink_controller", "ualink_switch_registers")
+    blocks += bank_modules(config.stations * config.station.ports)
     if config.station_of_switch != config.station:
         blocks += ("ualink_switch_station",)
     return build_once(make_sources, "pod", repr((accelerators, config)), blocks=blocks, trace=trace)

@@ -13,6 +13,7 @@ from ualink.lib.forward import forward
 from ualink.station import Station
 from ualink.switch.device import SwitchDevice
 from ualink.switch.registers.station import StationWindows
+from ualink.switch.stand_in import StandIn, itself
 
 __all__ = ["PodTop", "make_controller", "make_switch"]
 
@@ -28,9 +29,10 @@ def make_switch(
     config: SwitchConfig,
     make_station: MakeStation = Station,
     stand_in: Callable[[StationWindows], wiring.Component] | None = None,
+    bank_stand_in: StandIn = itself,
 ) -> SwitchDevice:
-    """The switch of a pod; ``stand_in`` as of ``SwitchDevice``."""
-    return SwitchDevice(SwitchDeviceConfig(bus="native", switch=config), make_station, stand_in)
+    """The switch of a pod; ``stand_in`` and ``bank_stand_in`` as of ``SwitchDevice``."""
+    return SwitchDevice(SwitchDeviceConfig(bus="native", switch=config), make_station, stand_in, bank_stand_in)
 
 
 class PodTop(wiring.Component):

@@ -46,7 +46,7 @@ class FlowRegisterBlock(wiring.Component):
             for count in COUNTS:
                 name = f"{plane}_{count}"
                 m.d.comb += getattr(block, name).count.eq(getattr(self.flow, name))
-            m.d.comb += getattr(block.inside, plane).eq(getattr(self.flow, f"{plane}_inside"))
+            m.d.comb += getattr(block.under_way, plane).eq(getattr(self.flow, f"{plane}_under_way"))
             for field, channel in HIGH_WATER_FIELDS[plane].items():
                 shown = getattr(getattr(block, f"{plane}_high_water"), field)
                 m.d.comb += shown.eq(getattr(self.flow, f"{channel}_high_water"))

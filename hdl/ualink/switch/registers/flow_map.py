@@ -54,7 +54,7 @@ FLOW_REGISTERS = RegisterMap(
             "What was built.",
         ),
         Register(
-            "inside",
+            "under_way",
             0x04,
             tuple(Field(plane, str(number), Access.RO, 0, f"{_KINDS[plane]}.") for number, plane in enumerate(PLANES)),
             "What is in the core and will leave by this port: looked up, and neither denied nor gone.",

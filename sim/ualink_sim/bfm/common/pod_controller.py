@@ -201,10 +201,10 @@ class PodController:
 
     async def _drain_port(self, place: SwitchPort, most: int) -> None:
         """Wait until of each kind nothing was there, or ``most`` have gone by."""
-        left = await self._flow.inside(place)
+        left = await self._flow.under_way(place)
         first = {kind: await self._flow.forwarded(place, kind) for kind in sorted(left)}
         for _ in range(self.patience):
-            left &= await self._flow.inside(place)
+            left &= await self._flow.under_way(place)
             for kind in sorted(left):
                 if (await self._flow.forwarded(place, kind) - first[kind]) % WRAP >= most:
                     left.remove(kind)

@@ -39,9 +39,9 @@ class PortFlow:
         dropped = total["dropped_in"] + total["dropped_out"]
         return FlowCounts(total["accepted"], total["denied"], total["forwarded"], dropped)
 
-    async def inside(self, place: SwitchPort) -> set[str]:
+    async def under_way(self, place: SwitchPort) -> set[str]:
         """The kinds of which something is in the core that will leave by ``place``."""
-        return {kind for kind, there in (await self._window(place).read_fields("inside")).items() if there}
+        return {kind for kind, there in (await self._window(place).read_fields("under_way")).items() if there}
 
     async def forwarded(self, place: SwitchPort, kind: str) -> int:
         """How many items of ``kind`` have left by ``place``."""
