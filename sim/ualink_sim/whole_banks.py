@@ -6,28 +6,28 @@ from ualink.emit.blackbox import Blackbox
 from ualink.emit.verilog import to_verilog
 from ualink.switch.queue_depths import banks
 
-__all__ = ["WholeBanks", "bank_modules"]
+__all__ = ["WholeBanks"]
 
-CHANNELS = ("req", "rd_rsp", "wr_rsp")
-
-
-def _module(channel: str, egresses: int) -> str:
-    return f"ualink_{channel}_bank_{egresses}"
-
-
-def bank_modules(ports: int) -> tuple[str, ...]:
-    """The Verilog modules of the banks in a core of ``ports`` ports: one for each plane and number of egress ports."""
-    sizes = sorted({len(bank) for bank in banks(ports)})
-    return tuple(_module(channel, size) for channel in CHANNELS for size in sizes)
+FEW = 2
+"""So many banks of each plane compile faster as parts of the core: each module takes a compiler of its own."""
 
 
 class WholeBanks:
-    """``stand_in`` of a ``SwitchCore``: an instance of the module of each bank."""
+    """``stand_in`` of a ``SwitchCore`` of ``ports`` ports: an instance of the module of each bank, if there are many.
 
-    def __init__(self):
+    Attributes
+    ----------
+    blocks : names of the Verilog modules: one for each plane and number of egress ports.
+    """
+
+    def __init__(self, ports: int):
+        sizes = {len(bank) for bank in banks(ports)} if len(banks(ports)) > FEW else ()
+        self.blocks = tuple(_module(channel, size) for channel in ("req", "rd_rsp", "wr_rsp") for size in sorted(sizes))
         self._first: dict[tuple[Any, ...], Any] = {}
 
-    def __call__(self, kind, *parameters) -> Blackbox:
+    def __call__(self, kind, *parameters):
+        if not self.blocks:
+            return kind(*parameters)
         if (kind, parameters) not in self._first:
             self._first[kind, parameters] = kind(*parameters)
         bank = self._first[kind, parameters]
@@ -36,3 +36,7 @@ class WholeBanks:
     def verilog(self) -> str:
         """The modules, once the core is elaborated."""
         return "\n".join(to_verilog(bank, _module(bank.channel, bank.egresses)) for bank in self._first.values())
+
+
+def _module(channel: str, egresses: int) -> str:
+    return f"ualink_{channel}_bank_{egresses}"

@@ -4,9 +4,9 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from ualink.lib.headed_queue import HeadedQueue
 from ualink.lib.occupancy import Occupancy
 from ualink.lib.select import select_one
-from ualink.lib.shift_queue import ShiftQueue
 from ualink.switch.matching.matcher import Matcher
 from ualink.switch.queue_depths import QueueDepths
 from ualink.switch.request_egress import RequestEgress
@@ -119,7 +119,7 @@ class RequestBank(wiring.Component):
             whole.eq(orig_data.valid & orig_data.ready & orig_data.payload.end.replicate(self.egresses)),
         ]
         for k in range(self.egresses):
-            m.submodules[f"kinds_{n}_{k}"] = kinds = ShiftQueue(_KIND, self.depths.req)
+            m.submodules[f"kinds_{n}_{k}"] = kinds = HeadedQueue(_KIND, self.depths.req, decisive=("with_data",))
             transfers = Occupancy(self.depths.orig_data, name=f"transfers_{n}_{k}")
             oldest, accept = kinds.output, matcher.accept[n][k]
             transfers.count(m, whole[k], accept & oldest.p.with_data)

@@ -4,9 +4,9 @@ from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from ualink.lib.headed_queue import HeadedQueue
 from ualink.lib.occupancy import Occupancy
 from ualink.lib.select import select_one
-from ualink.lib.shift_queue import ShiftQueue
 from ualink.switch.matching.matcher import Matcher
 from ualink.switch.queue_depths import MOST_TRANSFERS
 from ualink.switch.response_egress import ResponseEgress
@@ -102,7 +102,7 @@ class ResponseBank(wiring.Component):
     def _lengths(self, m, n, came, soon, room, matcher):
         """Transfers of ingress port ``n`` that are there whole and not accepted: their beats, in order."""
         for k in range(self.egresses):
-            m.submodules[f"lengths_{n}_{k}"] = lengths = ShiftQueue(2, min(self.depth, MOST_TRANSFERS))
+            m.submodules[f"lengths_{n}_{k}"] = lengths = HeadedQueue(2, min(self.depth, MOST_TRANSFERS))
             m.d.comb += [
                 room[k].eq(lengths.input.ready),
                 lengths.input.p.eq(self.beats[n]),

@@ -9,7 +9,7 @@ from pathlib import Path
 from ualink.emit.verilog import to_verilog
 
 from ..simulator import Model, SimulatorError, build_once
-from ..whole_banks import WholeBanks, bank_modules
+from ..whole_banks import WholeBanks
 from .rows import Unavailable
 from .switch_source import Destinations
 from .switch_top import SwitchTop
@@ -43,13 +43,14 @@ class Traffic:
 def _model(ports: int) -> Model:
     top = f"switch_core_{ports}"
 
+    banks = WholeBanks(ports)
+
     def sources() -> dict[str, str]:
-        banks = WholeBanks()
         return {f"{top}.v": "\n".join([to_verilog(SwitchTop(ports, banks), top), banks.verilog()])}
 
     own_code = [path.read_text() for path in sorted(Path(__file__).parent.glob("switch_*.py"))]
     try:
-        return build_once(sources, top, "\0".join([str(ports), *own_code]), blocks=bank_modules(ports))
+        return build_once(sources, top, "\0".join([str(ports), *own_code]), blocks=banks.blocks)
     except SimulatorError as error:
         raise Unavailable(str(error)) from None
 

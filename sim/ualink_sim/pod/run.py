@@ -19,7 +19,7 @@ from ..output import output_folder
 from ..report.page import write_report
 from ..report.results import Results, write_results
 from ..simulator import Model, RunOptions, build_once
-from ..whole_banks import WholeBanks, bank_modules
+from ..whole_banks import WholeBanks
 from .job import Job
 from .progress import lines, working
 from .scenario import Scenario
@@ -43,6 +43,8 @@ FILES = ("capture.pcapng", "summary.json", "responses.jsonl", "memory.json", "re
 def build_pod(accelerators: int, config: SwitchConfig, *, trace: bool = False) -> Model:
     """The compiled model of a pod; making it takes ``compile_minutes``, finding it again nothing."""
 
+    banks = WholeBanks(config.stations * config.station.ports)
+
     def make_sources() -> dict[str, str]:
         names = {config.station_of_switch: "ualink_switch_station", config.station: "ualink_station"}
         stations = {station: Station(station) for station in names}
@@ -51,15 +53,13 @@ def build_pod(accelerators: int, config: SwitchConfig, *, trace: bool = False) -
             return Blackbox(stations[station], names[station])
 
         controller = make_controller(config, make_station)
-        banks = WholeBanks()
         switch = make_switch(config, make_station, lambda maps: Blackbox(maps, "ualink_switch_registers"), banks)
         top = PodTop([Blackbox(controller, "ualink_controller") for _ in range(accelerators)], switch)
         parts = {name: stations[station] for station, name in names.items()}
         parts |= {"ualink_controller": controller, "ualink_switch_registers": switch.station_windows, "pod": top}
         return {"pod.v": "\n".join([*(to_verilog(part, name) for name, part in parts.items()), banks.verilog()])}
 
-    blocks: tuple[str, ...] = ("ualink_station", "ualink_controller", "ualink_switch_registers")
-    blocks += bank_modules(config.stations * config.station.ports)
+    blocks = ("ualink_station", "ualink_controller", "ualink_switch_registers", *banks.blocks)
     if config.station_of_switch != config.station:
         blocks += ("ualink_switch_station",)
     return build_once(make_sources, "pod", repr((accelerators, config)), blocks=blocks, trace=trace)
