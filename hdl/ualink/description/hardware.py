@@ -22,11 +22,13 @@ from ualink.wording import shown
 from .presets import PRESET_NAMES, over_preset
 from .table import Table
 
-__all__ = ["BIFURCATIONS", "TABLES", "Hardware", "check_simulated", "read_hardware", "switch_stations"]
+__all__ = ["BIFURCATIONS", "FIDELITIES", "TABLES", "Hardware", "check_simulated", "read_hardware", "switch_stations"]
 
 BIFURCATIONS = {"x4": 1, "2x2": 2, "4x1": 4}
 """Ports of a station by the name of its bifurcation."""
-MAX_ACCELERATORS = 8
+FIDELITIES = ("links", "upli")
+"""How much of a pod is simulated: whole links, or UPLI-level accelerators around a switch core."""
+MAX_ACCELERATORS = {"links": 8, "upli": 32}
 MAX_PORTS = 16
 """Ports of the largest switch that is simulated: its queues grow with the square of them."""
 RATES = {1: (800, 400), 2: (400, 200), 4: (200, 100)}
@@ -49,6 +51,8 @@ TABLES = (
 )
 """Tables of a description; those that are not read here say what happens in a simulated pod."""
 
+POD = ("accelerators", "bifurcation", "choosable_ports", "clock_mhz", "fidelity", "preset", "separate_upli_clock")
+"""Keys of [pod]."""
 RUN_TIME = ("compression", "authentication")
 """Keys of [tl] that firmware decides; ``build_authentication`` is TLConfig.authentication."""
 PHY_RUN_TIME = ("ppm",)
@@ -103,7 +107,7 @@ def read_hardware(
     said_preset = asked.choice("preset", PRESET_NAMES[0], PRESET_NAMES)
     root = over_preset(root, said_preset if preset is None else preset)
     pod, upli, tl, dl, switch = (root.table(name) for name in ("pod", "upli", "tl", "dl", "switch"))
-    pod.known("accelerators", "bifurcation", "choosable_ports", "clock_mhz", "preset", "separate_upli_clock")
+    pod.known(*POD)
     choosable, separate = pod.boolean("choosable_ports", False), pod.boolean("separate_upli_clock", False)
     bifurcation = pod.choice("bifurcation", "4x1" if choosable else "x4", tuple(BIFURCATIONS))
     if choosable and bifurcation != "4x1":
@@ -113,8 +117,9 @@ def read_hardware(
     said = BIFURCATIONS[bifurcation]
     accelerators = None
     if "accelerators" in pod.values:
-        accelerators = pod.integer("accelerators", None, 2, MAX_ACCELERATORS)
-        if accelerators * said > MAX_PORTS:
+        fidelity = pod.choice("fidelity", FIDELITIES[0], FIDELITIES)
+        accelerators = pod.integer("accelerators", None, 2, MAX_ACCELERATORS[fidelity])
+        if fidelity == "links" and accelerators * said > MAX_PORTS:
             reason = f"is {accelerators}; with bifurcation {bifurcation} at most {MAX_PORTS // said}"
             raise pod.fail("accelerators", reason)
     station = StationConfig(

@@ -24,6 +24,7 @@ from .job import Job
 from .progress import lines, working
 from .scenario import Scenario
 from .top import PodTop, make_controller, make_switch
+from .upli.model import build_upli_pod, upli_compile_minutes
 from .workload import build_requests
 
 __all__ = ["build_pod", "compile_minutes", "run_pod", "simulate"]
@@ -38,6 +39,9 @@ def compile_minutes(ports: int) -> int:
 
 
 FILES = ("capture.pcapng", "summary.json", "responses.jsonl", "memory.json", "report.html")
+FILES_WITHOUT_LINKS = ("summary.json", "responses.jsonl", "report.html")
+BENCHES = {"links": "ualink_sim.pod.bench", "upli": "ualink_sim.pod.upli.bench"}
+"""What drives the model, by ``pod.fidelity``."""
 
 
 def build_pod(accelerators: int, config: SwitchConfig, *, trace: bool = False) -> Model:
@@ -87,7 +91,7 @@ def run_pod(
 
         options = RunOptions(seed=job.scenario.link.seed, wave=wave, interrupted=stop)
         with _watch(file.with_suffix(".progress"), report):
-            model.run("ualink_sim.pod.bench", environment={"UALINK_JOB": str(file)}, options=options)
+            model.run(BENCHES[job.scenario.pod.fidelity], environment={"UALINK_JOB": str(file)}, options=options)
         unwritten = file.with_suffix(".unwritten")
         if unwritten.exists():
             raise OSError(0, unwritten.read_text(), str(job.capture))
@@ -122,18 +126,28 @@ class _watch:
 
 
 def simulate(scenario: Scenario, out: Path, *, wave: bool = False, progress: bool = True) -> Results:
-    """Do what ``ualink sim`` does: leave a summary, a capture, a report, responses and memories in ``out``.
+    """Do what ``ualink sim`` does: leave a summary, a capture, a report, responses and memories in ``out``; without
+    links there are no captures and no memories.
 
     Nothing is written when a workload is refused (ScenarioError), the results have no place (OutputError) or the
     simulation fails (SimulatorError). A Ctrl-C during the simulation leaves the results so far.
     """
     requests = build_requests(scenario)
     console = Console(stderr=True, quiet=not progress)
-    with output_folder(out, [*FILES, *(["wave.fst"] if wave else [])]) as scratch:
+    with_links = scenario.pod.fidelity == "links"
+    with output_folder(
+        out, [*(FILES if with_links else FILES_WITHOUT_LINKS), *(["wave.fst"] if wave else [])]
+    ) as scratch:
         started = time.monotonic()
-        minutes = compile_minutes(scenario.pod.accelerators * scenario.pod.ports)
+        if with_links:
+            minutes = compile_minutes(scenario.pod.accelerators * scenario.pod.ports)
+        else:
+            minutes = upli_compile_minutes(scenario.pod.accelerators)
         with working(console, f"compiling the pod (once per configuration, about {minutes} min and 1 GB on two cores)"):
-            model = build_pod(scenario.pod.accelerators, scenario.switch, trace=wave)
+            if with_links:
+                model = build_pod(scenario.pod.accelerators, scenario.switch, trace=wave)
+            else:
+                model = build_upli_pod(scenario.switch, trace=wave)
         console.print(f"model ready after {time.monotonic() - started:.0f} s")
         columns = (
             TextColumn("simulating"),
@@ -145,7 +159,7 @@ def simulate(scenario: Scenario, out: Path, *, wave: bool = False, progress: boo
             task = bar.add_task("", total=None, cycle=0)
             results = run_pod(
                 model,
-                Job(scenario, requests, (scratch / "capture.pcapng").resolve()),
+                Job(scenario, requests, (scratch / "capture.pcapng").resolve() if with_links else None),
                 wave=scratch / "wave.fst" if wave else None,
                 report=lambda done, total, cycle: bar.update(task, completed=done, total=total, cycle=cycle),
             )

@@ -7,12 +7,13 @@ from pathlib import Path
 from ualink.config import PhyConfig, StationConfig, SwitchConfig
 from ualink.description.error import ScenarioError
 from ualink.description.file import load_description, parse_description
-from ualink.description.hardware import BIFURCATIONS, TABLES, check_simulated, read_hardware
+from ualink.description.hardware import BIFURCATIONS, FIDELITIES, TABLES, check_simulated, read_hardware
 from ualink.description.table import Table
 from ualink.wording import shown
 
 from .rate_matching import most_ppm
 from .topology import Topology
+from .upli.limits import check_upli
 from .vpod_table import Memberships, VPodChange, memberships, read_changes, read_vpods
 from .workload_table import Workload, read_workload
 
@@ -37,11 +38,15 @@ MOST_PPM = 10_000
 
 @dataclass(frozen=True, kw_only=True)
 class Pod:
-    """Accelerators around one switch; ``bifurcation`` is that of every station, ``clock_mhz`` the rate of one beat."""
+    """Accelerators around one switch; ``bifurcation`` is that of every station, ``clock_mhz`` the rate of one beat.
+
+    ``fidelity`` is what is simulated: "links", or "upli" for UPLI-level accelerators around the core of the switch.
+    """
 
     accelerators: int
     bifurcation: str = "x4"
     clock_mhz: float = 1562.5
+    fidelity: str = FIDELITIES[0]
 
     @property
     def ports(self) -> int:
@@ -143,7 +148,7 @@ def _scenario(root: Table) -> Scenario:
     members = memberships(dict(zip(names, vpods)), changes)
     tl, run = root.table("tl"), root.table("run")
     run.known("max_cycles")
-    return Scenario(
+    scenario = Scenario(
         path=root.places.path,
         pod=_pod(pod),
         link=_link(root.table("link")),
@@ -158,6 +163,9 @@ def _scenario(root: Table) -> Scenario:
         vpod_changes=changes,
         workloads=tuple(read_workload(table, members) for table in root.tables("workload", required=True)),
     )
+    if scenario.pod.fidelity == "upli":
+        check_upli(root, scenario.workloads)
+    return scenario
 
 
 def _pod(table: Table) -> Pod:
@@ -165,6 +173,7 @@ def _pod(table: Table) -> Pod:
         accelerators=table.values["accelerators"],
         bifurcation=table.values.get("bifurcation", Pod.bifurcation),
         clock_mhz=table.number("clock_mhz", Pod.clock_mhz, 1, 10_000),
+        fidelity=table.choice("fidelity", FIDELITIES[0], FIDELITIES),
     )
 
 

@@ -7,14 +7,17 @@ from typing import Any
 
 import jinja2
 
+from .accelerators import crossings
 from .charts import histogram, link_chart, timeline, topology
 from .link_result import LinkResult
 from .measure import KINDS, latencies
-from .results import Results, write_atomically
+from .results import WITHOUT_LINKS, Results, write_atomically
 
 __all__ = ["render_report", "write_report"]
 
 TIMELINE_TRANSACTIONS = 160
+MOST_DRAWN = 8
+"""Accelerators that have a place around the switch in the drawing."""
 CHART_POINTS = 120
 
 
@@ -42,17 +45,21 @@ def _view(results: Results) -> dict[str, Any]:
     # In a bucket of a few cycles a single beat is more than the wire can carry.
     top = _round_up(min(peak, line_rate))
     summary = results.summary()
+    rows = summary["links"]
+    if rows is None:
+        rows = crossings(results.transactions, results.run, results.steady_state, pod)
     by_kind = {kind: latencies(results.transactions, kind) for kind in KINDS}
     return {
         "title": results.scenario.path.stem,
         "results": results,
         "scenario": results.scenario,
+        "without_links": WITHOUT_LINKS,
         "summary": summary,
         "microseconds": results.cycles / pod.clock_mhz,
         "line_rate": line_rate,
         "top": top,
-        "topology": topology(results, summary["links"]),
-        "links": [_link(*both, results, gbps, top) for both in zip(results.links, summary["links"])],
+        "topology": topology(results, rows) if pod.accelerators <= MOST_DRAWN else None,
+        "links": [_link(*both, results, gbps, top) for both in zip(results.links, summary["links"] or ())],
         "kinds": [(kind, len(by_kind[kind]), summary["latency_cycles"][kind]) for kind in KINDS if by_kind[kind]],
         "histogram": histogram(by_kind),
         "timeline": timeline(results, TIMELINE_TRANSACTIONS),

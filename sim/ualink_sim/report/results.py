@@ -11,13 +11,23 @@ from typing import Any
 
 from ..pod.scenario import Scenario
 from ..records import Bucket, FlowCounts, Replay, Transaction, VPodEvent
+from .accelerators import accelerator_rows
 from .collective import collectives
 from .link_result import LinkResult
 from .measure import bounds, grouped, moved, throughput
 from .virtual_pods import event_rows, vpod_rows
-from .windows import WHOLE_RUN, Window, steady_state
+from .windows import ROUTES_WRITTEN, WHOLE_RUN, Window, steady_state
 
-__all__ = ["Bucket", "LinkResult", "Replay", "Results", "Transaction", "write_atomically", "write_results"]
+__all__ = [
+    "WITHOUT_LINKS",
+    "Bucket",
+    "LinkResult",
+    "Replay",
+    "Results",
+    "Transaction",
+    "write_atomically",
+    "write_results",
+]
 
 
 ENDS = {
@@ -29,6 +39,9 @@ ENDS = {
 }
 """Why a run ends, and what a user is told of it."""
 
+WITHOUT_LINKS = "UPLI-level accelerators around a switch; no links"
+"""What users are told of a pod with ``pod.fidelity`` "upli"."""
+
 
 @dataclass(kw_only=True)
 class Results:
@@ -38,6 +51,7 @@ class Results:
     ``ended`` is a key of ``ENDS``: why the run ended. ``skipped_cycles`` are those among ``cycles`` in which the pod
     only waited for the ``at`` of a request, and was not simulated. ``vpod_events`` were done to virtual pods, and
     ``vpod_flows`` is what went through the switch by virtual pod; None: of accelerators that were in none.
+    ``model_faults`` are errors that belong to no transaction. A pod without links has no ``links`` and no ``memory``.
     """
 
     scenario: Scenario
@@ -51,6 +65,7 @@ class Results:
     skipped_cycles: int = 0
     vpod_events: list[VPodEvent] = field(default_factory=list)
     vpod_flows: dict[str | None, FlowCounts] = field(default_factory=dict)
+    model_faults: list[str] = field(default_factory=list)
 
     @property
     def remark(self) -> str:
@@ -74,8 +89,13 @@ class Results:
 
     @property
     def faults(self) -> list[str]:
-        """What kept links from carrying anything: ``acc0.0>sw0.0 never came up: …``."""
-        return [f"{link.name} {link.fault}" for link in self.links if link.fault]
+        """What kept links from carrying anything, ``acc0.0>sw0.0 never came up: …``, and ``model_faults``."""
+        return [f"{link.name} {link.fault}" for link in self.links if link.fault] + self.model_faults
+
+    @property
+    def has_links(self) -> bool:
+        """Links were simulated, so that there are links, captures and memories to tell of."""
+        return self.scenario.pod.fidelity == "links"
 
     @property
     def passed(self) -> bool:
@@ -85,7 +105,8 @@ class Results:
     @property
     def run(self) -> Window:
         """The whole run."""
-        return Window(start=self.links_up or 0, end=self.cycles, basis=WHOLE_RUN)
+        basis = WHOLE_RUN if self.has_links else ROUTES_WRITTEN
+        return Window(start=self.links_up or 0, end=self.cycles, basis=basis)
 
     @property
     def steady_state(self) -> Window | None:
@@ -96,7 +117,9 @@ class Results:
         """The content of summary.json."""
         run, steady, clock = self.run, self.steady_state, self.scenario.pod.clock_mhz
         whole = throughput(self.transactions, run, clock)
+        links = [link.summary(run, steady, clock) for link in self.links] if self.has_links else None
         return {
+            "fidelity": self.scenario.pod.fidelity,
             "transactions": len(self.transactions),
             "mismatches": self.mismatches,
             "incomplete": self.incomplete,
@@ -109,7 +132,8 @@ class Results:
             "seconds": round(self.seconds, 3),
             "run": bounds(run) | whole["run"],
             "steady_state": whole["steady_state"],
-            "links": [link.summary(run, steady, clock) for link in self.links],
+            "links": links,
+            "accelerators": accelerator_rows(self.transactions, run, steady, self.scenario.pod),
             "pairs": self._pairs(),
             "workloads": self._workloads(),
             "vpods": vpod_rows(self.scenario, self.transactions, run, self.vpod_events, self.vpod_flows),
@@ -161,11 +185,12 @@ class Results:
 
 
 def write_results(results: Results, folder: str | Path) -> None:
-    """Write summary.json, responses.jsonl and memory.json into ``folder``, each whole or not at all."""
+    """Write summary.json, responses.jsonl and, with links, memory.json into ``folder``, each whole or not at all."""
     folder = Path(folder)
     write_atomically(folder / "summary.json", json.dumps(results.summary(), indent=2) + "\n")
     write_atomically(folder / "responses.jsonl", "".join(json.dumps(row) + "\n" for row in results.responses()))
-    write_atomically(folder / "memory.json", json.dumps(results.memory_image(), indent=1) + "\n")
+    if results.has_links:
+        write_atomically(folder / "memory.json", json.dumps(results.memory_image(), indent=1) + "\n")
 
 
 def write_atomically(path: Path, text: str) -> None:

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from .measure import PERCENTILES
-from .results import Results
+from .results import WITHOUT_LINKS, Results
 
 __all__ = ["show_summary"]
 
@@ -40,6 +40,8 @@ def show_summary(results: Results, folder: Path, console: Console | None = None)
         f"{verdict}; {results.cycles} cycles in {results.seconds:.1f} s",
         soft_wrap=True,
     )
+    if not results.has_links:
+        console.print(WITHOUT_LINKS, soft_wrap=True)
     if results.remark:
         console.print(f"[red]{results.remark}[/]", soft_wrap=True)
     _show_faults(console, results.faults)
@@ -51,7 +53,12 @@ def show_summary(results: Results, folder: Path, console: Console | None = None)
             sep="\n",
             soft_wrap=True,
         )
-        _show(console, ("link, steady state", "Gb/s", "data/wire", "TL eff.", "DL util.", "run Gb/s"), _rates(summary))
+        if results.has_links:
+            _show(
+                console, ("link, steady state", "Gb/s", "data/wire", "TL eff.", "DL util.", "run Gb/s"), _rates(summary)
+            )
+        else:
+            _show(console, ("steady state", "Gb/s asked", "Gb/s served", "transactions"), _accelerators(summary))
     if len(summary["workloads"]) > 1:
         _show(console, ("workload", "transactions", "steady Gb/s", "from", "to", "run Gb/s"), _workloads(summary))
     if len(summary["vpods"]) > 1 or summary["vpod_changes"]:
@@ -63,13 +70,16 @@ def show_summary(results: Results, folder: Path, console: Console | None = None)
         _show(
             console, ("collective", "vpod", "members", "bytes each", "cycles", "algbw GB/s", "busbw GB/s"), operations
         )
-    _show(console, ("link, since reset", "flits", "payload", "replays", "CRC", "lost"), _counts(summary))
-    if any(link["markers"] or link["link_downs"] for link in summary["links"]):
+    if results.has_links:
+        _show(console, ("link, since reset", "flits", "payload", "replays", "CRC", "lost"), _counts(summary))
+    if any(link["markers"] or link["link_downs"] for link in summary["links"] or ()):
         _show(console, ("link, since reset", *CONTROL.values()), _control(summary))
     rows = [(kind, *row.values()) for kind, row in summary["latency_cycles"].items() if row["max"] is not None]
     if rows:
         _show(console, ("latency, cycles", *PERCENTILES), rows)
-    console.print(f"report:  {folder / 'report.html'}\ncapture: {folder / 'capture.pcapng'}", soft_wrap=True)
+    console.print(f"report:  {folder / 'report.html'}", soft_wrap=True)
+    if results.has_links:
+        console.print(f"capture: {folder / 'capture.pcapng'}", soft_wrap=True)
 
 
 def _show_faults(console: Console, faults: list[str]) -> None:
@@ -93,6 +103,12 @@ def _rates(summary: dict[str, Any]) -> Iterable[tuple[Any, ...]]:
         row = link["steady_state"]
         shares = (f"{row[key]:.2%}" for key in ("wire_efficiency", "tl_efficiency", "dl_utilisation"))
         yield link["name"], f"{row['gbps']:,.1f}", *shares, f"{link['run']['gbps']:,.1f}"
+
+
+def _accelerators(summary: dict[str, Any]) -> Iterable[tuple[Any, ...]]:
+    for row in summary["accelerators"]:
+        rates = (f"{row[key]['steady_state']['gbps']:,.1f}" for key in ("asked", "served"))
+        yield f"accelerator {row['accelerator']}", *rates, row["transactions"]
 
 
 def _workloads(summary: dict[str, Any]) -> Iterable[tuple[Any, ...]]:

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from ..records import Transaction
 
-__all__ = ["ALL_BUSY", "TRAFFIC", "WHOLE_RUN", "Window", "gigabits", "steady_state"]
+__all__ = ["ALL_BUSY", "ROUTES_WRITTEN", "TRAFFIC", "WHOLE_RUN", "Window", "gigabits", "steady_state"]
 
+ROUTES_WRITTEN = "routes are written to the end of the simulation"
 WHOLE_RUN = "all links online to the end of the simulation"
 ALL_BUSY = "all sources busy"
 TRAFFIC = "first issue to last completion"

@@ -29,6 +29,7 @@ def test_the_three_files(results, tmp_path):
     write_results(results, tmp_path / "out")
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
     assert list(summary) == [
+        "fidelity",
         "transactions",
         "mismatches",
         "incomplete",
@@ -42,6 +43,7 @@ def test_the_three_files(results, tmp_path):
         "run",
         "steady_state",
         "links",
+        "accelerators",
         "pairs",
         "workloads",
         "vpods",

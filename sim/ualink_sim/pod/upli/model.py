@@ -1,0 +1,41 @@
+"""The compiled model of a pod of this kind."""
+
+from pathlib import Path
+
+from ualink.config import SwitchConfig
+from ualink.emit.blackbox import Blackbox
+from ualink.emit.verilog import to_verilog
+
+from ...simulator import Model, build_once
+from .accelerator import Accelerator
+from .top import UPLIPodTop
+
+__all__ = ["build_upli_pod", "core_config", "upli_compile_minutes"]
+
+BLOCK = "upli_accelerator"
+"""The module of an accelerator, which is compiled once for all."""
+
+
+def upli_compile_minutes(accelerators: int) -> int:
+    """About how long a model of so many ``accelerators`` compiles on two idle cores, rounded up."""
+    return 1 + accelerators * accelerators // 60
+
+
+def core_config(config: SwitchConfig) -> SwitchConfig:
+    """What of ``config`` the core of the switch is built of: the links of its stations are not."""
+    default = SwitchConfig().station.replace(ports=1)
+    return config.replace(station=default.replace(upli=config.station.upli))
+
+
+def build_upli_pod(config: SwitchConfig, *, trace: bool = False) -> Model:
+    """The model of as many accelerators as the switch ``config`` has stations, compiled or found again."""
+    core = core_config(config)
+
+    def sources() -> dict[str, str]:
+        accelerator = Accelerator(core.stations)
+        top = UPLIPodTop(core, lambda _: Blackbox(accelerator, BLOCK))
+        return {"upli_pod.v": "\n".join((to_verilog(accelerator, BLOCK), to_verilog(top, "upli_pod")))}
+
+    hardware = ("accelerator", "delay", "layouts", "requester", "responder", "top")
+    own_code = [Path(__file__).with_name(f"{name}.py").read_text() for name in hardware]
+    return build_once(sources, "upli_pod", "\0".join([repr(core), *own_code]), blocks=(BLOCK,), trace=trace)
