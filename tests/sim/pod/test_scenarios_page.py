@@ -25,7 +25,7 @@ cycles = 9
 [[workload]]
 kind = "{kind}"
 {more}"""
-WITHOUT_LINKS = "[pod]\naccelerators = 4\n[[workload]]\nkind = \"{kind}\"\n{more}"
+WITHOUT_LINKS = '[pod]\naccelerators = 4\n[[workload]]\nkind = "{kind}"\n{more}'
 HEADS = {
     "pod": "pod",
     "run": "run",

@@ -28,8 +28,8 @@ LINES = 1 << 16
 """Lines of 64 bytes that an accelerator has; an address means the line of its low bits."""
 ROOM = 256
 """Beats of a channel that wait at the end of a link, before those behind them wait at its begin."""
-MOST_LATENCY = 3840
-"""Cycles that a beat is on the way at the most: what is under way stands in a memory of 4096 beats with ``ROOM``."""
+MOST_LATENCY = 1792
+"""Cycles that a beat is on the way at the most: what is under way stands in a memory of 2048 beats with ``ROOM``."""
 
 REQUEST = data.StructLayout({"line": 51, "dst": 10, "beats": 2, "write": 1, "full": 1, "window": 12, "unused": 3})
 """One request: ``beats`` + 1 lines of accelerator ``dst`` from ``line`` on; WriteFull if ``full``. It is issued while

@@ -58,15 +58,17 @@ class Responder(wiring.Component):
         m.submodules.reads = reads = Queue(_READ, READS)
         line = Signal(51)
         beat = Signal(2)  # of a Write
-        writes, takes, last = Signal(), Signal(), Signal()
+        self._writes, takes, last = Signal(), Signal(), Signal()
         m.d.comb += [
             line.eq(request.addr[6:]),
             last.eq(beat == request.num_beats),
-            writes.eq((request.cmd == ReqCmd.WRITE) | (request.cmd == ReqCmd.WRITE_FULL)),
-            takes.eq(self.req.valid & writes & self.orig_data.valid & (~last | ~self.wr_rsp.valid | self.wr_rsp.ready)),
+            self._writes.eq((request.cmd == ReqCmd.WRITE) | (request.cmd == ReqCmd.WRITE_FULL)),
+            takes.eq(
+                self.req.valid & self._writes & self.orig_data.valid & (~last | ~self.wr_rsp.valid | self.wr_rsp.ready)
+            ),
             self.orig_data.ready.eq(takes),
-            reads.input.valid.eq(self.req.valid & ~writes),
-            self.req.ready.eq(Mux(writes, takes & last, reads.input.ready)),
+            reads.input.valid.eq(self.req.valid & ~self._writes),
+            self.req.ready.eq(Mux(self._writes, takes & last, reads.input.ready)),
         ]
         status = self._judge(m)
         key = key_of(request.auth_tag, request.src_phys_acc_id)
@@ -127,7 +129,9 @@ class Responder(wiring.Component):
         ]
         with m.If((request.dst_phys_acc_id != self.number) | ~known):
             m.d.comb += status.eq(Status.DECODE_ERROR)
-        with m.Elif((request.auth_tag <= before.data) | (request.len[:4] != 15) | (request.addr[:6] != 0)):
+        beats = Mux(self._writes, request.len[4:], 0)
+        lines = (request.num_beats == beats) & (request.len[:4] == 15) & (request.addr[:6] == 0)
+        with m.Elif((request.auth_tag <= before.data) | ~lines):
             m.d.comb += status.eq(Status.TARGET_ABORT)
         return status
 
