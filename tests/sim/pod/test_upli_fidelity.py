@@ -216,7 +216,7 @@ def test_the_command_tells_the_fidelity_and_leaves_out_what_links_would_have(tmp
 @pytest.mark.parametrize(
     ("change", "line", "reason"),
     [
-        ('[pod]\naccelerators = 33\nfidelity = "upli"', 2, "pod.accelerators: is 33"),
+        ('[pod]\naccelerators = 17\nfidelity = "upli"', 2, "pod.accelerators: is 17"),
         ('[pod]\naccelerators = 9\nfidelity = "links"', 2, "pod.accelerators: is 9"),
         (POD.replace('"upli"', '"flits"'), 3, "pod.fidelity: is 'flits'"),
         (f'{POD}bifurcation = "2x2"', 4, "pod.bifurcation: is '2x2'"),
