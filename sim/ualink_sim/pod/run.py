@@ -135,19 +135,11 @@ def simulate(scenario: Scenario, out: Path, *, wave: bool = False, progress: boo
     requests = build_requests(scenario)
     console = Console(stderr=True, quiet=not progress)
     with_links = scenario.pod.fidelity == "links"
-    with output_folder(
-        out, [*(FILES if with_links else FILES_WITHOUT_LINKS), *(["wave.fst"] if wave else [])]
-    ) as scratch:
+    files = FILES if with_links else FILES_WITHOUT_LINKS
+    with output_folder(out, [*files, *(["wave.fst"] if wave else [])]) as scratch:
         started = time.monotonic()
-        if with_links:
-            minutes = compile_minutes(scenario.pod.accelerators * scenario.pod.ports)
-        else:
-            minutes = upli_compile_minutes(scenario.pod.accelerators)
-        with working(console, f"compiling the pod (once per configuration, about {minutes} min and 1 GB on two cores)"):
-            if with_links:
-                model = build_pod(scenario.pod.accelerators, scenario.switch, trace=wave)
-            else:
-                model = build_upli_pod(scenario.switch, trace=wave)
+        with working(console, _compiling(scenario)):
+            model = _model(scenario, wave)
         console.print(f"model ready after {time.monotonic() - started:.0f} s")
         columns = (
             TextColumn("simulating"),
@@ -168,6 +160,20 @@ def simulate(scenario: Scenario, out: Path, *, wave: bool = False, progress: boo
         write_results(results, scratch)
         write_report(results, scratch / "report.html")
     return results
+
+
+def _compiling(scenario: Scenario) -> str:
+    """What goes on while there is no model yet."""
+    count = scenario.pod.accelerators
+    with_links = scenario.pod.fidelity == "links"
+    minutes = compile_minutes(count * scenario.pod.ports) if with_links else upli_compile_minutes(count)
+    return f"compiling the pod (once per configuration, about {minutes} min and 1 GB on two cores)"
+
+
+def _model(scenario: Scenario, wave: bool) -> Model:
+    if scenario.pod.fidelity == "links":
+        return build_pod(scenario.pod.accelerators, scenario.switch, trace=wave)
+    return build_upli_pod(scenario.switch, trace=wave)
 
 
 def _so_far(bar: Progress) -> str:

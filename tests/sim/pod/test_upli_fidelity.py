@@ -182,6 +182,12 @@ def test_a_run_ends_at_max_cycles_and_tells_what_was_done_by_then():
     assert done == [t for t in whole.transactions if t.completed < 3000]
 
 
+def test_a_run_can_end_before_the_routes_are_written():
+    results = run(scenario_of('kind = "alltoall"\ntransactions = 9', "[run]\nmax_cycles = 100\n"))
+    assert (results.ended, results.cycles, results.incomplete) == ("max_cycles", 100, 9)
+    assert results.summary()["run"]["cycles"] == 0
+
+
 def test_the_command_tells_the_fidelity_and_leaves_out_what_links_would_have(tmp_path, monkeypatch):
     (tmp_path / "pod.toml").write_text(f'{POD}[[workload]]\nkind = "alltoall"\ntransactions = 1800\nsizes = [256]\n')
     arguments = ["sim", str(tmp_path / "pod.toml"), "--out", str(tmp_path / "out")]

@@ -92,27 +92,27 @@ class Host:
         """All requests, or until nothing has moved for long; returns ``Results.ended``."""
         total, last = len(self.job.requests), self.job.scenario.run.max_cycles
         patience = PATIENCE_CYCLES + 100 * self.job.scenario.link.latency_cycles
-        moved, ended = self.cycle, "complete"
+        moved = self.cycle
         self.dut.enable.value = (1 << len(self.requests)) - 1
         while self.done < total:
-            before = self.done
-            await self._load()
-            await self.cycles(min(STRETCH, max(0, last - self.cycle)))
-            await self._collect()
-            progress.write_text(f"{self.done} {total} {self.cycle}")
-            moved = self.cycle if self.done > before else moved
-            if self.done == total:
-                break
+            ended = ""
             if self.cycle >= last:
                 ended = "max_cycles"
             elif self._stop.exists():
                 ended = "interrupted"
             elif self.cycle - moved >= patience:
                 ended = "stalled"
-            if ended != "complete":
+            if ended:
                 await self._collect(to_the_end=True)
-                break
-        return ended
+                return ended
+            before = self.done
+            await self._load()
+            await self.cycles(min(STRETCH, last - self.cycle))
+            await self._collect()
+            progress.write_text(f"{self.done} {total} {self.cycle}")
+            if self.done > before:
+                moved = self.cycle
+        return "complete"
 
     async def _load(self) -> None:
         """As many requests as there is room for."""
@@ -192,7 +192,7 @@ async def pod(dut):
     await host.set_up()
     ended = await host.run(path.with_suffix(".progress"))
     transactions = sorted((known for of in host.fates for known in of), key=lambda known: known.line)
-    cycles = host.cycle
+    cycles = min(host.cycle, job.scenario.run.max_cycles)
     if ended == "complete":
         cycles = 1 + max(known.completed or 0 for known in transactions)
     flows = await host.flows()
