@@ -29,6 +29,7 @@ BIFURCATIONS = {"x4": 1, "2x2": 2, "4x1": 4}
 FIDELITIES = ("links", "upli")
 """How much of a pod is simulated: whole links, or UPLI-level accelerators around a switch core."""
 MAX_ACCELERATORS = {"links": 8, "upli": 16}
+"""By fidelity; a larger core of a switch takes too long to compile."""
 MAX_PORTS = 16
 """Ports of the largest switch that is simulated: its queues grow with the square of them."""
 RATES = {1: (800, 400), 2: (400, 200), 4: (200, 100)}
