@@ -7,6 +7,7 @@ from ualink.emit.blackbox import Blackbox
 from ualink.emit.verilog import to_verilog
 
 from ...simulator import Model, build_once
+from ...whole_banks import WholeBanks
 from .accelerator import Accelerator
 from .top import UPLIPodTop
 
@@ -31,11 +32,14 @@ def build_upli_pod(config: SwitchConfig, *, trace: bool = False) -> Model:
     """The model of as many accelerators as the switch ``config`` has stations, compiled or found again."""
     core = core_config(config)
 
+    banks = WholeBanks(core.stations)
+
     def sources() -> dict[str, str]:
         accelerator = Accelerator(core.stations)
-        top = UPLIPodTop(core, lambda _: Blackbox(accelerator, BLOCK))
-        return {"upli_pod.v": "\n".join((to_verilog(accelerator, BLOCK), to_verilog(top, "upli_pod")))}
+        top = UPLIPodTop(core, lambda _: Blackbox(accelerator, BLOCK), banks)
+        return {"upli_pod.v": "\n".join((to_verilog(accelerator, BLOCK), to_verilog(top, "upli_pod"), banks.verilog()))}
 
     hardware = ("accelerator", "delay", "layouts", "requester", "responder", "top")
     own_code = [Path(__file__).with_name(f"{name}.py").read_text() for name in hardware]
-    return build_once(sources, "upli_pod", "\0".join([repr(core), *own_code]), blocks=(BLOCK,), trace=trace)
+    blocks = (BLOCK, *banks.blocks)
+    return build_once(sources, "upli_pod", "\0".join([repr(core), *own_code]), blocks=blocks, trace=trace)

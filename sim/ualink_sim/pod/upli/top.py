@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out, connect
 
 from ualink.config import SwitchConfig
 from ualink.switch.core import SwitchCore
+from ualink.switch.stand_in import StandIn, itself
 from ualink.upli.channels import CHANNEL_LAYOUTS
 
 from .accelerator import Accelerator
@@ -29,6 +30,7 @@ class UPLIPodTop(wiring.Component):
     ----------
     config : SwitchConfig, of stations of one port.
     make_accelerator : what makes each accelerator, or stands for it, of their number.
+    stand_in : as of ``SwitchCore``.
 
     Members
     -------
@@ -41,8 +43,13 @@ class UPLIPodTop(wiring.Component):
     flow_port, flow : the counters ``FLOW`` of a port.
     """
 
-    def __init__(self, config: SwitchConfig, make_accelerator: Callable[[int], wiring.Component] = Accelerator):
-        self._config, self._make = config, make_accelerator
+    def __init__(
+        self,
+        config: SwitchConfig,
+        make_accelerator: Callable[[int], wiring.Component] = Accelerator,
+        stand_in: StandIn = itself,
+    ):
+        self._config, self._make, self._stand_in = config, make_accelerator, stand_in
         count = self._count = config.stations
         numbers = data.ArrayLayout(NUMBER_BITS, count)
         super().__init__(
@@ -72,7 +79,7 @@ class UPLIPodTop(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.core = core = SwitchCore(self._config)
+        m.submodules.core = core = SwitchCore(self._config, stand_in=self._stand_in)
         m.d.sync += self.now.eq(self.now + 1)
         m.d.comb += [
             self.ready.eq(core.route.ready),
