@@ -55,7 +55,7 @@ class Accept(wiring.Component):
         every = self.egresses
         eligible, pressing = Signal(every), Signal(every)
         accept, starts_data = self.accept, Signal()
-        place = turns(m, every, name="accepted", move=self.move, lag=1, chosen=self.start)
+        place = turns(m, "accepted", move=self.move, lag=1, chosen=self.start)
         first_pressing, was_pressing = Signal(every), Signal()
         may_start = self.with_data & ~self.egress_busy & self.ends.replicate(every)
         m.d.comb += [

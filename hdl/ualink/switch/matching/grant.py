@@ -57,7 +57,7 @@ class Grant(wiring.Component):
         places = {}
         for kind, mine in (("with_data", started_data), ("without", ~started_data)):
             chosen = self.started & mine.replicate(self.ingresses)
-            places[kind] = turns(m, self.ingresses, name=kind, move=self.move, lag=2, chosen=chosen)
+            places[kind] = turns(m, kind, move=self.move, lag=2, chosen=chosen)
 
         data_waits, other_waits, takes_data = Signal(), Signal(), Signal()
         data_was_last = Signal()

@@ -32,13 +32,13 @@ def first_of(requests: Value, first: Value) -> Value:
     return Mux(ahead.any(), lowest(ahead), lowest(requests))
 
 
-def turns(m, ways: int, *, name: str, move: Value, lag: int, chosen: Value):
+def turns(m, name: str, *, move: Value, lag: int, chosen: Value):
     """A place for each of three turns; those of the turn whose cycle it is: mask of those who come first.
 
     ``lag`` cycles after a choice ``chosen`` is who was served, one-hot, or 0 if nobody was: then the place stays. So
     choices of one turn are made with all those of the same turn known. Without ``move`` the turns rest.
     """
-    places = [Signal(ways, name=f"{name}_turn_{n}") for n in range(TURNS)]
+    places = [Signal(len(chosen), name=f"{name}_turn_{n}") for n in range(TURNS)]
     for n, place in enumerate(places):
         moved = Mux(chosen.any(), above(chosen), place) if n == lag else place
         with m.If(move):
