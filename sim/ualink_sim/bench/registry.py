@@ -9,6 +9,7 @@ from .presets import benches as preset_benches
 from .rows import Bench, Options, Row, take
 from .silicon.blocks import BLOCKS
 from .silicon.rows import benches as silicon_benches
+from .station import benches as station_benches
 from .switch import benches as switch_benches
 from .tl import benches as tl_benches
 from .wire import benches as wire_benches
@@ -22,6 +23,7 @@ GROUPS: dict[str, Callable[[Options], list[Bench]]] = {
     "preset": preset_benches,
     "switch": switch_benches,
     "hop": hop_benches,
+    "station": station_benches,
     "silicon": silicon_benches,
 }
 """The first word of the names of a group's rows, and what makes its benchmarks."""
