@@ -20,7 +20,8 @@ MODES = {"1x4": 1, "2x2": 2, "4x1": 4}
 """Ports by what they are called."""
 SETTLE = 20_000
 """Cycles before the window opens, in which all queues grow to their lengths."""
-WINDOW = 40_000
+WINDOW = 3 * 4 * 42 * 160
+"""What is packed repeats with 42 flits, and what of DL flits with 160, of one of four ports."""
 OUTSTANDING = 256
 TOP, STATION = "station_pair", "ualink_station"
 
