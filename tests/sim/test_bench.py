@@ -16,6 +16,7 @@ from ualink_sim.bench.netlist import cells, lut_levels
 from ualink_sim.bench.registry import run, select
 from ualink_sim.bench.rows import Bench, Options, Row, Unavailable
 from ualink_sim.bench.show import number, update_page
+from ualink_sim.bench.station_pair import MODES
 
 
 def silicon_names(*blocks):
@@ -135,6 +136,7 @@ def test_names_are_stable():
         *switch_names(16, 32),
         "hop.latency_cycles",
         "hop.latency_ns",
+        *(f"station.{what}.{mode}" for mode in MODES for what in ("throughput", "latency_cycles", "latency_ns")),
         *NAMES[switches_end:],
         *silicon_names("dl4", "station1", "station4"),
     ]
@@ -152,7 +154,8 @@ def test_a_name_selects_its_row_or_those_below_it():
 def test_an_unknown_name_is_refused_in_one_line(name):
     result = bench("dl.tx", name)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr == f"ualink: there is no row {name!r}; groups are dl, tl, wire, preset, switch, hop, silicon\n"
+    groups = "dl, tl, wire, preset, switch, hop, station, silicon"
+    assert result.stderr == f"ualink: there is no row {name!r}; groups are {groups}\n"
 
 
 def test_a_missing_file_is_refused_in_one_line(tmp_path):
