@@ -1,34 +1,29 @@
-"""What the benchmarks of a station are made of: the wire, the devices before the stations, the rows."""
+"""What the benchmarks of a station are made of: the devices before the stations, wires of several ports, the rows."""
 
 import pytest
 from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect
-from amaranth.sim import Simulator
 
+from support.switch.bench import run
 from ualink.lib.ports_used import last_port
 from ualink.phy.interface import SlotStatus, TxKind
+from ualink_sim.bench.link_wire import Wire
 from ualink_sim.bench.rows import Options
 from ualink_sim.bench.station import LIMIT, WRITE, benches
 from ualink_sim.bench.station_device import PORTS, StationDevice
 from ualink_sim.bench.station_pair import MODES, throughput
-from ualink_sim.bench.station_wire import STATION_WIRE, StationWire
+from ualink_sim.bench.station_top import STATION_WIRE
 from ualink_sim.bench.tl_patterns import Pattern
 
 
-def run(top, bench):
-    simulator = Simulator(top)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(bench)
-    simulator.run()
-
-
-def test_a_wire_gives_each_beat_four_cycles_later():
-    wire = StationWire()
+def test_a_wire_keeps_the_ports_of_beats_apart():
+    wire = Wire(1)
     kinds = (TxKind.DATA, TxKind.IDLE, TxKind.REMOTE_FAULT)
     sent = [(n * 0x0123456789ABCDEF, n % PORTS, n % 3 == 0, n % 5 == 0, kinds[n % 3]) for n in range(30)]
 
     async def bench(ctx):
+        ctx.set(wire.latency, STATION_WIRE)
         came = []
         faults = [0] * PORTS
         for n in range(len(sent) + STATION_WIRE):

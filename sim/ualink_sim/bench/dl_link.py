@@ -13,7 +13,7 @@ from .link_top import LinkTop
 from .packer_run import packer_utilisation
 from .rows import Bench, Row, Unavailable
 
-__all__ = ["benches", "go_back_n", "recovery_slots"]
+__all__ = ["SATURATED", "benches", "go_back_n", "recovery_slots"]
 
 CONFIG = DLConfig()
 LATENCY = 100
@@ -23,6 +23,7 @@ PACKER_CYCLES = 1600
 
 SECTORS = 160
 SATURATED = 157 / SECTORS
+"""Share of a DL flit that is for TL flits."""
 WITH_MESSAGES = 152 / SECTORS
 FLIT_ERROR_RATES = {"1e-4": 800_000, "1e-3": 320_000, "1e-2": 160_000, "3e-2": 160_000, "1e-1": 160_000}
 """And the cycles for which each is run."""

@@ -17,7 +17,7 @@ from ..pod.workload import build_requests
 from ..simulator import SimulatorError
 from .rows import Bench, Options, Row, Told, Unavailable
 
-__all__ = ["benches", "crossings"]
+__all__ = ["PERIOD_NS", "benches", "crossings"]
 
 TRIES = 40
 GAP = 307

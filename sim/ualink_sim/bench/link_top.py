@@ -82,7 +82,7 @@ class LinkTop(wiring.Component):
                 wire.latency.eq(self.latency),
                 wire.error_rate.eq(self.error_rate),
                 wire.strike.eq(end.strike),
-                link.remote_fault.eq(incoming.remote_fault),
+                link.remote_fault.eq(incoming.remote_fault[0]),
                 link.config.enable.eq(1),
                 link.config.channel_4_online.eq(self.messages),
                 link.uart_tx.valid.eq(self.messages),

@@ -23,7 +23,8 @@ class Wire(wiring.Component):
 
     Members
     -------
-    tx, rx, remote_fault : the transmitter's beats, and what the receiver gets ``latency`` cycles later.
+    tx, rx : the transmitter's beats, and what the receiver gets ``latency`` cycles later.
+    remote_fault : 4 bit, reset value 0: bit n, the last beat of port n that came said so.
     latency : cycles, 1 to 127; constant.
     error_rate : chance of each DL flit, of 2**32.
     strike : pulse: damage the next payload flit.
@@ -35,7 +36,7 @@ class Wire(wiring.Component):
             {
                 "tx": In(stream.Signature(TX_BEAT_LAYOUT)),
                 "rx": Out(stream.Signature(RX_BEAT_LAYOUT, always_ready=True)),
-                "remote_fault": Out(1),
+                "remote_fault": Out(4),
                 "latency": In(range(LONGEST_WIRE + 1)),
                 "error_rate": In(32),
                 "strike": In(1),
@@ -67,9 +68,7 @@ class Wire(wiring.Component):
             write.data.beat.data[0].eq(self.tx.p.data[0] ^ (struck | (ends & (chance < self.error_rate)))),
             read.addr.eq(place - self.latency),
             self.rx.valid.eq(read.data.valid),
-            self.rx.p.data.eq(read.data.beat.data),
-            self.rx.p.first.eq(read.data.beat.first),
-            self.rx.p.last.eq(read.data.beat.last),
+            *(self.rx.p[name].eq(read.data.beat[name]) for name in ("data", "port", "first", "last")),
             self.rx.p.status.eq(Mux(read.data.beat.kind == TxKind.DATA, SlotStatus.GOOD, SlotStatus.CONTROL)),
         ]
         m.d.sync += place.eq(place + 1)
@@ -80,5 +79,6 @@ class Wire(wiring.Component):
         with m.If(self.strike):
             m.d.sync += awaited.eq(1)
         with m.If(self.rx.valid):
-            m.d.sync += self.remote_fault.eq(read.data.beat.kind == TxKind.REMOTE_FAULT)
+            fault = self.remote_fault.bit_select(read.data.beat.port, 1)
+            m.d.sync += fault.eq(read.data.beat.kind == TxKind.REMOTE_FAULT)
         return m

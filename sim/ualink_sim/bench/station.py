@@ -1,22 +1,21 @@
 """Rows of the benchmarks of a station, of which it is chosen how many ports it has."""
 
 from ..model.upli.transactions import ReqCmd
+from .dl_link import SATURATED
+from .hop import PERIOD_NS
 from .rows import Bench, Options, Row, Told
 from .station_pair import MODES, OUTSTANDING, WINDOW, latencies, throughput
-from .station_wire import STATION_WIRE
+from .station_top import STATION_WIRE
 from .tl_efficiency import RESPONSE_AND_CREDITS
 from .tl_patterns import Kind, efficiency
 
 __all__ = ["benches"]
 
-PERIOD_NS = 0.64
 TRIES = 40
-SECTORS_FOR_TL = 157 / 160
-"""Of a DL flit (UALink_200 §6.3.6)."""
 WRITE = Kind(ReqCmd.WRITE_FULL, 4)
 SHORT = Kind(ReqCmd.WRITE_FULL, 1)
 _BUILD = "one build of chosen ports, two of them in Verilator"
-LIMIT = float(efficiency((WRITE,), 2 + RESPONSE_AND_CREDITS)) * SECTORS_FOR_TL
+LIMIT = float(efficiency((WRITE,), 2 + RESPONSE_AND_CREDITS)) * SATURATED
 
 
 def benches(_: Options) -> list[Bench]:

@@ -34,7 +34,7 @@ def _model() -> Model:
         return {f"{TOP}.v": "\n".join((to_verilog(station, STATION), to_verilog(top, TOP)))}
 
     folder = Path(__file__).parent
-    hardware = ("station_device.py", "station_top.py", "station_wire.py", "tl_pair_*.py")
+    hardware = ("station_device.py", "station_top.py", "link_wire.py", "tl_pair_*.py")
     own_code = [path.read_text() for pattern in hardware for path in sorted(folder.glob(pattern))]
     try:
         return build_once(sources, TOP, "\0".join(own_code), blocks=(STATION,))

@@ -9,12 +9,15 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from ualink.config import StationConfig
 from ualink.station import Station
 
+from .link_wire import Wire
 from .station_device import PORTS, StationDevice
-from .station_wire import StationWire
 from .tl_pair_requests import PatternSignature
 from .tl_pair_source import MOST_OUTSTANDING
 
-__all__ = ["StationTop", "station_config"]
+__all__ = ["STATION_WIRE", "StationTop", "station_config"]
+
+STATION_WIRE = 4
+"""Cycles of each direction: what is sent in the cycles of a port comes in those of the same port, of 1, 2 or 4."""
 
 FOUR_X1 = 2
 """As of ``BifurcationMode``."""
@@ -26,7 +29,8 @@ def station_config() -> StationConfig:
 
 
 class StationTop(wiring.Component):
-    """An accelerator and a switch, as far as their stations, whose links are ``StationWire``.
+    """An accelerator and a switch, as far as their stations, whose links are ``Wire`` of
+    ``STATION_WIRE`` cycles.
 
     Parameters
     ----------
@@ -64,7 +68,7 @@ class StationTop(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         stations = [self._make(station_config()) for _ in range(2)]
-        wires = [StationWire() for _ in range(2)]
+        wires = [Wire(number + 1) for number in range(2)]
         devices = [self._end(m, number, station, wires) for number, station in enumerate(stations)]
         in_force = [Value.cast(station.bifurcation.in_force) == self.wanted for station in stations]
         m.d.comb += self.in_force.eq(Cat(in_force).all())
@@ -80,9 +84,12 @@ class StationTop(wiring.Component):
         connect(m, station.upli_originator, device.completer)
         connect(m, flipped(self.pattern), device.pattern)
         connect(m, station.rs.tx, wires[number].tx)
-        connect(m, wires[1 - number].rx, station.rs.rx)
+        comes = wires[1 - number]
         m.d.comb += [
-            station.rs.remote_fault.eq(wires[1 - number].remote_fault),
+            wires[number].latency.eq(STATION_WIRE),
+            station.rs.rx.valid.eq(comes.rx.valid),
+            station.rs.rx.p.eq(comes.rx.p),
+            station.rs.remote_fault.eq(comes.remote_fault),
             station.bifurcation.wanted.eq(self.wanted),
             station.upli_moves.eq(device.moves),
             *(getattr(device, name).eq(getattr(station, name)) for name in ("slot", "used", "restart")),

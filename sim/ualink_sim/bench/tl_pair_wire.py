@@ -83,7 +83,7 @@ class LinkWire(wiring.Component):
             connect(m, wires[1 - end].rx, link.rx)
             m.d.comb += [
                 wire.latency.eq(self.latency),
-                link.remote_fault.eq(wires[1 - end].remote_fault),
+                link.remote_fault.eq(wires[1 - end].remote_fault[0]),
                 link.config.enable.eq(1),
                 link.uart_rx.ready.eq(1),
                 self.online[end].eq(link.online),
