@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 from support.evidence import evidence
+from support.quick_simulation import hasten
+
+hasten()
 
 ROOT = Path(__file__).resolve().parent.parent
 
