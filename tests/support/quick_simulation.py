@@ -5,10 +5,14 @@ each of which asks for those of all that it is made of.
 """
 
 import functools
+import re
 from importlib.metadata import version
 
-from amaranth.hdl import _ast
-from amaranth.sim import _pyrtl, pysim
+from amaranth.hdl import _ast, _dsl, _ir
+from amaranth.sim import _pyrtl
+
+from support.quick_values import ScopedEmitter, compiler_for
+from ualink.emit.sharing import shared_expressions
 
 __all__ = ["CHECKED", "hasten"]
 
@@ -16,15 +20,23 @@ CHECKED = ("0.5.10",)
 """Versions of Amaranth whose inner parts are those that this file knows; any other simulates at its own pace."""
 
 
+_SHARING = shared_expressions()
+"""Entered for good: it ends with the object."""
+
+
 @functools.cache
 def hasten() -> bool:
     """Whether simulators made from now on in this process take less time."""
     if version("amaranth") not in CHECKED:
         return False
-    for kind in (_ast.Operator, _ast.Concat, _ast.SwitchValue):
+    for kind in (_ast.Operator, _ast.Concat, _ast.SwitchValue, _ast.Slice, _ast.Signal):
         _keep_shape(kind)
-    _count_bits(_pyrtl._RHSValueCompiler)
-    _compare_first(pysim._PySignalState)
+    _dsl._check_rhs = _once(_dsl._check_rhs)
+    _ir.Design._collect_used_signals_value = _once_for_each_fragment(_ir.Design._collect_used_signals_value)
+    _SHARING.__enter__()
+    _pyrtl._PythonEmitter = ScopedEmitter
+    _pyrtl._RHSValueCompiler = compiler_for
+    _pyrtl.compile = _compile
     return True
 
 
@@ -42,25 +54,32 @@ def _keep_shape(kind):
     kind.shape = shape
 
 
-def _count_bits(compiler):
-    """Parity from the number of ones, which Python counts in one step, not from a text of all bits."""
-    others = compiler.on_Operator
+def _once(check):
+    """A check of an expression asks for those of all its parts, in each place that they are used in."""
 
-    def on_operator(self, value):
-        if value.operator != "r^":
-            return others(self, value)
-        (bits,) = value.operands
-        return f"(({(1 << len(bits)) - 1:#x} & {self(bits)}).bit_count() & 1)"
+    def checked(value):
+        if not hasattr(value, "_is_checked"):
+            check(value)
+            value._is_checked = True
 
-    compiler.on_Operator = on_operator
+    return checked
 
 
-def _compare_first(state):
-    """Most signals get the value that they have."""
-    others = state.update
+def _once_for_each_fragment(collect):
+    def collected(self, fragment, value):
+        seen = self.__dict__.setdefault("_seen", {})
+        key = id(fragment), id(value)
+        if key not in seen:
+            collect(self, fragment, value)
+            seen[key] = fragment, value
 
-    def update(self, value, mask=~0):
-        if value != self.next:
-            others(self, value, mask)
+    return collected
 
-    state.update = update
+
+_UPDATE = re.compile(r"^( *)(slots\[\d+\])\.update\((next_\d+), (.*)\)$", re.MULTILINE)
+
+
+@functools.lru_cache(maxsize=512)
+def _compile(text: str, filename: str, mode: str):
+    """Most signals get the value that they have, and most processes of a design come in the next one, too."""
+    return compile(_UPDATE.sub(r"\1if \2.next != \3: \2.update(\3, \4)", text), filename, mode)
