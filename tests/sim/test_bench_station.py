@@ -1,5 +1,7 @@
 """What the benchmarks of a station are made of: the devices before the stations, wires of several ports, the rows."""
 
+import os
+
 import pytest
 from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import wiring
@@ -116,6 +118,7 @@ def test_rows_are_those_of_each_number_of_ports():
 
 
 @pytest.mark.soak
+@pytest.mark.skipif("UALINK_SOAK" not in os.environ, reason="minutes of compilation, for `make soak`")
 @pytest.mark.parametrize("mode", MODES)
 def test_a_station_keeps_its_links_full(mode):
     assert throughput(mode, WRITE) == pytest.approx(LIMIT, rel=1e-4)
