@@ -1,6 +1,7 @@
 """``ualink build``: bad input, results, and whole the smallest bitstream that has a data link in it."""
 
 import json
+import os
 import stat
 from pathlib import Path
 
@@ -162,25 +163,30 @@ def test_each_board_takes_the_bit_error_test(name):
     assert [window for window, _ in design.registers.windows] == [f"lane{n}" for n in range(board.lanes)]
 
 
-@pytest.mark.xdist_group("bitstream")
-def test_bitstream_of_a_data_link_is_built_whole(tmp_path):
+RATES = {"bert": 50, "data_link": 25}
+"""Clock of each design's registers in MHz. Four minutes for the second: ``make soak`` (UALINK_SOAK=1)."""
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("design", RATES if os.environ.get("UALINK_SOAK") else ["bert"])
+def test_bitstream_is_built_whole(design, tmp_path):
     out = tmp_path / "out"
-    result = ualink("ecpix5", "--design", "data_link", "--json", "-o", out)
+    result = ualink("ecpix5", "--design", design, "--json", "-o", out)
     assert result.exit_code == 0, result.stderr
     report = json.loads(result.stdout)
     assert report == json.loads((out / "report.json").read_text())
     assert report["timing_met"]
     required = {clock["name"]: clock["required_mhz"] for clock in report["clocks"]}
-    assert required == {"sync": 25, "tx0": 62.5, "rx0": 62.5, "tx0_half": 125, "rx0_half": 125}
+    assert required == {"sync": RATES[design], "tx0": 62.5, "rx0": 62.5, "tx0_half": 125, "rx0_half": 125}
     # Ten per cent above the line rate.
     assert all(clock["achieved_mhz"] >= 1.1 * clock["required_mhz"] for clock in report["clocks"])
     assert report["utilisation"]["dcu"]["used"] == 1
     bitstream = (out / report["bitstream"]).read_bytes()
     assert len(bitstream) == report["bitstream_bytes"]
     assert b"LFE5UM5G-85F" in bitstream[:200]
-    assert json.loads((out / "registers.json").read_text())["design"] == "data_link"
+    assert json.loads((out / "registers.json").read_text())["design"] == design
     names = {"place.log", "registers.json", "report.json", "synthesis.log"}
     assert {file.name for file in out.iterdir()} == names | {
-        f"ecpix5-data_link.{suffix}" for suffix in ("bit", "svf", "lpf")
+        f"ecpix5-{design}.{suffix}" for suffix in ("bit", "svf", "lpf")
     }
     assert list(tmp_path.iterdir()) == [out]
