@@ -1,4 +1,4 @@
-"""``ualink build``: bad input, results, and whole the smallest bitstream that has a data link in it."""
+"""``ualink build``: bad input, results, and whole bitstreams: the smallest, and in the soak that of a data link."""
 
 import json
 import os
