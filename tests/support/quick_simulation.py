@@ -8,20 +8,16 @@ import functools
 import re
 from importlib.metadata import version
 
-from amaranth.hdl import _ast, _dsl, _ir
+from amaranth.hdl import _ast, _dsl, _ir, _xfrm
 from amaranth.sim import _pyrtl
 
 from support.quick_values import ScopedEmitter, compiler_for
-from ualink.emit.sharing import shared_expressions
+from ualink.emit.sharing import has_clock
 
 __all__ = ["CHECKED", "hasten"]
 
 CHECKED = ("0.5.10",)
 """Versions of Amaranth whose inner parts are those that this file knows; any other simulates at its own pace."""
-
-
-_SHARING = shared_expressions()
-"""Entered for good: it ends with the object."""
 
 
 @functools.cache
@@ -33,7 +29,7 @@ def hasten() -> bool:
         _keep_shape(kind)
     _dsl._check_rhs = _once(_dsl._check_rhs)
     _ir.Design._collect_used_signals_value = _once_for_each_fragment(_ir.Design._collect_used_signals_value)
-    _SHARING.__enter__()
+    _copy_only_clocks(_xfrm.DomainLowerer)
     _pyrtl._PythonEmitter = ScopedEmitter
     _pyrtl._RHSValueCompiler = compiler_for
     _pyrtl.compile = _compile
@@ -52,6 +48,20 @@ def _keep_shape(kind):
             return self._kept_shape
 
     kind.shape = shape
+
+
+def _copy_only_clocks(lowerer):
+    """Looking clocks up copies every expression, as often as it is used, in most of which there is none.
+
+    What becomes of a design that is simulated is compiled anew; Verilog is made as without this file.
+    """
+    copied = lowerer.on_value
+
+    def on_value(self, value):
+        found = self.__dict__.setdefault("_found", {})
+        return copied(self, value) if has_clock(value, found) else value
+
+    lowerer.on_value = on_value
 
 
 def _once(check):
