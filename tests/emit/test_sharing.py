@@ -44,13 +44,14 @@ def test_one_copy_for_all_bits_and_one_for_each_other_use():
 
 def test_a_reset_that_is_replicated_is_that_of_its_domain():
     m = Module()
-    m.domains += [ClockDomain("here"), ClockDomain("there")]
+    domains = [ClockDomain("here"), ClockDomain("there")]
+    m.domains += domains
     a, b = Replicated(), Replicated()
     m.submodules.a, m.submodules.b = DomainRenamer("here")(a), DomainRenamer("there")(b)
     shown = Signal(8)
     m.d.comb += [shown[:4].eq(a.held), shown[4:].eq(b.held)]
     with replicated_once():
-        text = rtlil.convert(m, ports=[shown])
+        text = rtlil.convert(m, ports=[shown, *(signal for domain in domains for signal in (domain.clk, domain.rst))])
     assert text.count("{ " + 4 * "\\here_rst [0] " + "}") == 1
     assert text.count("{ " + 4 * "\\there_rst [0] " + "}") == 1
 
