@@ -1,13 +1,10 @@
 """What is replicated is computed once, and with the clock and reset of where it stands."""
 
-from unittest.mock import patch
-
 from amaranth.back import rtlil
-from amaranth.hdl import ClockDomain, DomainRenamer, Module, ResetSignal, Signal, _xfrm
+from amaranth.hdl import ClockDomain, DomainRenamer, Module, ResetSignal, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ualink.emit import sharing
 from ualink.emit.sharing import replicated_once
 from ualink.emit.verilog import to_verilog
 
@@ -38,8 +35,7 @@ def test_one_copy_for_all_bits_and_one_for_each_other_use():
     """One is that of ``wide``; Amaranth itself has one for each bit."""
     with replicated_once():
         assert ands(rtlil.convert(Replicated())) == 1 + 1 + 1
-    with patch.object(_xfrm.DomainLowerer, "on_value", sharing._LOWER):
-        assert ands(rtlil.convert(Replicated())) == 1 + 8 + 1
+    assert ands(rtlil.convert(Replicated())) == 1 + 8 + 1
 
 
 def test_a_reset_that_is_replicated_is_that_of_its_domain():

@@ -1,5 +1,6 @@
 """Results as a simulation would hand them over, without simulating."""
 
+import os
 import random
 import signal
 
@@ -8,6 +9,9 @@ import pytest
 from support.sim.pod_fixtures import RECONCILIATION, random_trace, run_scenario
 from ualink_sim.pod.scenario import parse_scenario
 from ualink_sim.report.results import Bucket, LinkResult, Replay, Results, Transaction
+
+collect_ignore = [] if os.environ.get("UALINK_SOAK") else ["test_station_whole.py"]
+"""Long campaigns of which CI has no slice."""
 
 SCENARIO = """
 [pod]

@@ -1,7 +1,5 @@
 """What the benchmarks of a station are made of: the devices before the stations, wires of several ports, the rows."""
 
-import os
-
 import pytest
 from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import wiring
@@ -14,7 +12,7 @@ from ualink_sim.bench.link_wire import Wire
 from ualink_sim.bench.rows import Options
 from ualink_sim.bench.station import LIMIT, WRITE, benches
 from ualink_sim.bench.station_device import PORTS, StationDevice
-from ualink_sim.bench.station_pair import MODES, throughput
+from ualink_sim.bench.station_pair import MODES
 from ualink_sim.bench.station_top import STATION_WIRE
 from ualink_sim.bench.tl_patterns import Pattern
 
@@ -115,10 +113,3 @@ def test_rows_are_those_of_each_number_of_ports():
     ]
     # Five WriteFull of four beats and their Responses in two Control half-flits, of 157 of 160 sectors.
     assert pytest.approx(5 * 8 / (5 * 8 + 2) * 157 / 160) == LIMIT
-
-
-@pytest.mark.soak
-@pytest.mark.skipif("UALINK_SOAK" not in os.environ, reason="minutes of compilation, for `make soak`")
-@pytest.mark.parametrize("mode", MODES)
-def test_a_station_keeps_its_links_full(mode):
-    assert throughput(mode, WRITE) == pytest.approx(LIMIT, rel=1e-4)

@@ -10,6 +10,8 @@ from pathlib import Path
 from amaranth.back import rtlil
 from amaranth.hdl import Elaboratable
 
+from ualink.emit.sharing import replicated_once
+
 BUILD = Path(__file__).resolve().parents[2] / "build" / "formal"
 
 
@@ -25,7 +27,8 @@ def prove(bench: Elaboratable, *, mode: str = "prove", depth: int = 20, engine: 
     folder = BUILD / re.sub(r"\W+", "_", test)[-120:]
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    (folder / "bench.il").write_text(rtlil.convert(bench, name="bench", ports=ports, platform="formal"))
+    with replicated_once():
+        (folder / "bench.il").write_text(rtlil.convert(bench, name="bench", ports=ports, platform="formal"))
     (folder / "bench.sby").write_text(
         f"[options]\nmode {mode}\ndepth {depth}\n\n[engines]\n{engine}\n\n"
         "[script]\nread_rtlil bench.il\nprep -top bench\n\n[files]\nbench.il\n"

@@ -1,18 +1,19 @@
 """Amaranth's simulator in less time: what it computes over and over is kept, what it does is the same.
 
-Most of the time of a short test goes into making its simulator, and most of that into shapes of the same expressions,
-each of which asks for those of all that it is made of.
+Most of the time of a short test goes into making its simulator: into shapes of the same expressions, into copies of
+them, and into Python that computes each part as often as it is used and is compiled anew for every design.
+``quick_values`` computes parts once; the rest is here.
 """
 
 import functools
 import re
 from importlib.metadata import version
+from unittest.mock import patch
 
-from amaranth.hdl import _ast, _dsl, _ir, _xfrm
-from amaranth.sim import _pyrtl
+from amaranth.hdl import ClockSignal, ResetSignal, Value, _ast, _dsl, _ir, _xfrm
+from amaranth.sim import Simulator, _pyrtl
 
 from support.quick_values import ScopedEmitter, compiler_for
-from ualink.emit.sharing import has_clock
 
 __all__ = ["CHECKED", "hasten"]
 
@@ -29,7 +30,7 @@ def hasten() -> bool:
         _keep_shape(kind)
     _dsl._check_rhs = _once(_dsl._check_rhs)
     _ir.Design._collect_used_signals_value = _once_for_each_fragment(_ir.Design._collect_used_signals_value)
-    _copy_only_clocks(_xfrm.DomainLowerer)
+    Simulator.__init__ = _copying_only_clocks(Simulator.__init__)
     _pyrtl._PythonEmitter = ScopedEmitter
     _pyrtl._RHSValueCompiler = compiler_for
     _pyrtl.compile = _compile
@@ -50,18 +51,50 @@ def _keep_shape(kind):
     kind.shape = shape
 
 
-def _copy_only_clocks(lowerer):
-    """Looking clocks up copies every expression, as often as it is used, in most of which there is none.
+def _copying_only_clocks(make):
+    """Looking clocks up copies every expression, as often as it is used, though there is a clock in few of them.
 
-    What becomes of a design that is simulated is compiled anew; Verilog is made as without this file.
+    So it is for simulators alone: what becomes Verilog, a bitstream or a proof is made as by users.
     """
-    copied = lowerer.on_value
+    copied = _xfrm.DomainLowerer.on_value
 
     def on_value(self, value):
         found = self.__dict__.setdefault("_found", {})
-        return copied(self, value) if has_clock(value, found) else value
+        return copied(self, value) if _has_clock(value, found) else value
 
-    lowerer.on_value = on_value
+    @functools.wraps(make)
+    def made(self, *arguments, **options):
+        with patch.object(_xfrm.DomainLowerer, "on_value", on_value):
+            make(self, *arguments, **options)
+
+    return made
+
+
+def _has_clock(value: Value, found: dict[int, tuple[Value, bool]]) -> bool:
+    """Whether ``value`` is made of a clock or reset that is still to be looked up; ``found`` keeps the answers.
+
+    With its answer a value stays alive, so that no later one takes its place in memory.
+    """
+    known = found.get(id(value))
+    if known is None:
+        looks = isinstance(value, (ClockSignal, ResetSignal)) or any(_has_clock(part, found) for part in _parts(value))
+        known = found[id(value)] = (value, looks)
+    return known[1]
+
+
+def _parts(value: Value) -> tuple[Value, ...]:
+    """The expressions that ``value`` is made of."""
+    if isinstance(value, _ast.Operator):
+        return value.operands
+    if isinstance(value, _ast.Slice):
+        return (value.value,)
+    if isinstance(value, _ast.Part):
+        return (value.value, value.offset)
+    if isinstance(value, _ast.Concat):
+        return value.parts
+    if isinstance(value, _ast.SwitchValue):
+        return (value.test, *(chosen for _, chosen in value.cases))
+    return ()
 
 
 def _once(check):
