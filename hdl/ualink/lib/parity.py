@@ -15,6 +15,7 @@ __all__ = [
     "even_parity",
     "join_parity",
     "parity_mismatch",
+    "protects_data",
     "split_parity",
 ]
 
@@ -26,6 +27,11 @@ _DATA_PARITY: ContextVar[bool] = ContextVar("data parity", default=True)
 
 BITS_OF_STATE = 3
 """Bits of a protected register that share a parity bit."""
+
+
+def protects_data() -> bool:
+    """Whether what is elaborated now protects data: not in what is ``WithoutDataParity``."""
+    return _DATA_PARITY.get()
 
 
 def even_parity(*values) -> Value:

@@ -10,7 +10,10 @@ from amaranth.lib.wiring import In, Out
 
 __all__ = [
     "CHANNEL_LAYOUTS",
+    "CODED_LAYOUTS",
+    "CODE_LAYOUTS",
     "ORIG_DATA_LAYOUT",
+    "PROTECTED_BITS",
     "RD_RSP_LAYOUT",
     "REQ_LAYOUT",
     "WR_RSP_LAYOUT",
@@ -86,6 +89,27 @@ WR_RSP_LAYOUT = data.StructLayout(
 """One Write Response beat."""
 
 CHANNEL_LAYOUTS = {"req": REQ_LAYOUT, "orig_data": ORIG_DATA_LAYOUT, "rd_rsp": RD_RSP_LAYOUT, "wr_rsp": WR_RSP_LAYOUT}
+
+
+PROTECTED_BITS = {"data": 64, "byte_en": 64}
+"""Fields with bits of the code for themselves, one for each so many bits: what is wrong of them is a Data Error
+(UALink_200 §3.1.2)."""
+
+
+def _code_layout(layout):
+    own = {name: -(-field.width // PROTECTED_BITS[name]) for name, field in layout if name in PROTECTED_BITS}
+    return data.StructLayout({"control": 1, **own})
+
+
+CODE_LAYOUTS = {channel: _code_layout(layout) for channel, layout in CHANNEL_LAYOUTS.items()}
+"""The code of a beat inside a device, even parity: ``control`` (1 bit) over all fields but ``data`` and ``byte_en``,
+with ASI, AuthTag and VC; ``data`` (8 bits) one over each 64 bits; ``byte_en`` (1 bit)."""
+
+CODED_LAYOUTS = {
+    channel: data.StructLayout({**{name: field.shape for name, field in layout}, "code": CODE_LAYOUTS[channel]})
+    for channel, layout in CHANNEL_LAYOUTS.items()
+}
+"""A beat with its code, behind the fields that the channel tells."""
 
 
 class CreditReturnSignature(wiring.Signature):
@@ -179,6 +203,7 @@ class UPLISignature(wiring.Signature):
         )
 
 
-def beat_stream(channel: str, **kwargs) -> stream.Signature:
-    """Stream of beats of ``channel`` (``"req"``, ``"orig_data"``, ``"rd_rsp"`` or ``"wr_rsp"``) inside a device."""
-    return stream.Signature(CHANNEL_LAYOUTS[channel], **kwargs)
+def beat_stream(channel: str, *, coded: bool = False, **kwargs) -> stream.Signature:
+    """Stream of beats of ``channel`` (``"req"``, ``"orig_data"``, ``"rd_rsp"`` or ``"wr_rsp"``) inside a device,
+    ``coded`` with the code of each."""
+    return stream.Signature((CODED_LAYOUTS if coded else CHANNEL_LAYOUTS)[channel], **kwargs)
