@@ -36,10 +36,10 @@ class Agent(wiring.Component):
     ----------
     config : UPLIConfig.
     ports : 1, 2 or 4.
-    own : ``"orig"`` or ``"comp"``: whose ClkReq and ClkAck this side drives.
-    sends : the channels that this side sends; it receives the other two.
+    own : ``"orig"`` or ``"comp"``: whose ClkReq, ClkAck and channels this side drives; it receives the other two.
     choosable : it does what an agent for as many ports does as are used; there is ``used``, as of ``ports_used``, which
         changes in its reset only, and ``moves``, 1 bit: a beat waits here, or is on the interface.
+    coded : beats have a code, as of ``beat_stream``: from the check of UPLI parity on, and until it is made.
     """
 
     CHANNELS = ("req", "orig_data", "rd_rsp", "wr_rsp")
@@ -50,15 +50,15 @@ class Agent(wiring.Component):
         ports: int,
         *,
         own: str,
-        sends: tuple[str, ...],
         choosable: bool = False,
+        coded: bool = False,
     ):
         self.config = config
         self.ports = check_ports("agent", ports, choosable)
-        self.choosable = choosable
+        self.choosable, self.coded = choosable, coded
         self._own = own
         self._peer = "comp" if own == "orig" else "orig"
-        self.sends = sends
+        self.sends = sends = self.CHANNELS[:2] if own == "orig" else self.CHANNELS[2:]
         self.receives = tuple(channel for channel in self.CHANNELS if channel not in sends)
         super().__init__(
             {
@@ -68,7 +68,7 @@ class Agent(wiring.Component):
                 "slot": In(2),
                 "connect": In(1, init=1),
                 **{
-                    channel: (In if channel in sends else Out)(beat_stream(channel)).array(ports)
+                    channel: (In if channel in sends else Out)(beat_stream(channel, coded=coded)).array(ports)
                     for channel in self.CHANNELS
                 },
                 "drop": In(1),
@@ -108,8 +108,9 @@ class Agent(wiring.Component):
                 getattr(self, f"protocol_{what}").eq(told.protocol.as_value().any() | told.handshake),
             ]
 
-        senders = {name: Sender(name, self.config, self.ports, choosable=self.choosable) for name in self.sends}
-        departures = {name: Departure(name, self.ports, choosable=self.choosable) for name in self.sends}
+        kind = {"choosable": self.choosable, "coded": self.coded}
+        senders = {name: Sender(name, self.config, self.ports, **kind) for name in self.sends}
+        departures = {name: Departure(name, self.ports, **kind) for name in self.sends}
         sends = {name: Signal(name=f"{name}_send") for name in self.sends}
         for name, sender in senders.items():
             m.submodules[name] = sender
@@ -142,12 +143,7 @@ class Agent(wiring.Component):
 
         receivers = {}
         for name in self.receives:
-            receivers[name] = receiver = Receiver(
-                name,
-                self.config,
-                self.ports,
-                choosable=self.choosable,
-            )
+            receivers[name] = receiver = Receiver(name, self.config, self.ports, **kind)
             m.submodules[name] = receiver
             wiring.connect(m, wiring.flipped(getattr(upli, name)), receiver.upli)
             for inner, outer in zip(receiver.beats, getattr(self, name)):

@@ -1,7 +1,7 @@
 """The queue of received beats in front of those who decide by them."""
 
 from collections.abc import Callable
-from functools import partial
+from functools import partial, reduce
 
 from amaranth.hdl import Module
 from amaranth.lib import data, stream, wiring
@@ -14,7 +14,7 @@ from ualink.lib.queue import Queue
 __all__ = ["BeatQueue", "beat_queue"]
 
 WIDE = ("data", "byte_en")
-"""Fields of a beat that nobody decides by."""
+"""Fields of a beat that nobody decides by, and the code of each."""
 
 FEW = 16
 """Beats whose data are in LUT RAMs of an FPGA, of which two would be twice as many."""
@@ -29,7 +29,7 @@ class BeatQueue(wiring.Component):
 
     Parameters
     ----------
-    shape : layout with the member ``beat``, itself a layout, and others.
+    shape : layout with the member ``beat``, itself a layout, maybe with a code, and others.
     depth : as of ``Queue``.
 
     Attributes
@@ -46,10 +46,14 @@ class BeatQueue(wiring.Component):
                 "level": Out(range(depth + 1)),
             }
         )
-        fields = {name: field.shape for name, field in shape["beat"].shape}
+        # Members of layouts in that of a beat have a name made of their path.
+        paths = dict(_leaves(shape["beat"].shape))
+        self._paths = {"_".join(path): path for path in paths}
         self._others = [name for name, _ in shape if name != "beat"]
-        self._wide = data.StructLayout({name: fields[name] for name in WIDE if name in fields})
-        self._beat = data.StructLayout({name: fields[name] for name in fields if name not in WIDE})
+        self._wide, self._beat = (
+            data.StructLayout({"_".join(path): field for path, field in paths.items() if (path[-1] in WIDE) is wide})
+            for wide in (True, False)
+        )
         self._narrow = data.StructLayout({"beat": self._beat, **{name: shape[name].shape for name in self._others}})
 
     def elaborate(self, platform):
@@ -68,10 +72,13 @@ class BeatQueue(wiring.Component):
             (self.output.p, narrow.output.p, oldest, False),
         ):
             pairs = [(outside[name], inside[name]) for name in self._others]
-            pairs += [(outside.beat[name], inside.beat[name]) for name, _ in self._beat]
-            pairs += [(outside.beat[name], wide[name]) for name, _ in self._wide]
+            pairs += [(self._of_beat(outside, name), inside.beat[name]) for name, _ in self._beat]
+            pairs += [(self._of_beat(outside, name), wide[name]) for name, _ in self._wide]
             m.d.comb += [within.eq(outer) if is_input else outer.eq(within) for outer, within in pairs]
         return m
+
+    def _of_beat(self, payload, name):
+        return reduce(lambda part, step: part[step], self._paths[name], payload.beat)
 
     def _wide_part(self, m, narrow):
         """What comes and the oldest of the ``WIDE`` fields, beside ``narrow``."""
@@ -95,3 +102,12 @@ def beat_queue(*, prompt: bool, poisons: bool, lean: bool) -> Callable[[data.Str
     if prompt and not lean:
         return BeatQueue
     return partial(Queue, prompt=prompt or not poisons, lean=lean)
+
+
+def _leaves(layout, path=()):
+    """What is no layout itself in ``layout``, with the path of names to it."""
+    for name, field in layout:
+        if isinstance(field.shape, data.StructLayout):
+            yield from _leaves(field.shape, (*path, name))
+        else:
+            yield (*path, name), field.shape

@@ -25,7 +25,7 @@ class Completer(Agent):
 
     Parameters
     ----------
-    config, ports, choosable : as of ``Agent``.
+    config, ports, choosable, coded : as of ``Agent``.
 
     Attributes
     ----------
@@ -44,8 +44,8 @@ class Completer(Agent):
         a rule that it broke. What had a Control Error counts as none: nobody knows what it was.
     """
 
-    def __init__(self, config: UPLIConfig, ports: int, *, choosable: bool = False):
-        super().__init__(config, ports, own="comp", sends=("rd_rsp", "wr_rsp"), choosable=choosable)
+    def __init__(self, config: UPLIConfig, ports: int, *, choosable: bool = False, coded: bool = False):
+        super().__init__(config, ports, own="comp", choosable=choosable, coded=coded)
 
     def _accept(self, m, departures, sends, available, to_come, to_drop):
         rd_rsp, wr_rsp, credits = departures["rd_rsp"], departures["wr_rsp"], available["rd_rsp"]

@@ -9,7 +9,7 @@ from ualink.lib.occupancy import Occupancy
 from ualink.lib.ports_used import existing, used_member
 from ualink.lib.select import of_now
 from ualink.upli.calendar import check_ports
-from ualink.upli.channels import CHANNEL_LAYOUTS, beat_stream
+from ualink.upli.channels import CHANNEL_LAYOUTS, CODED_LAYOUTS, beat_stream
 from ualink.upli.commands import has_orig_data
 
 __all__ = ["DUE_LAYOUT", "Departure"]
@@ -50,6 +50,7 @@ class Departure(wiring.Component):
     ports : 1, 2 or 4.
     choosable : it does what one for as many ports does as are used; there is ``used``, as of ``ports_used``, and
         ``waits``, 1 bit: there is a beat of any port. One port alone has the place of port 0.
+    coded : beats have a code, as of ``beat_stream``, and keep it.
 
     Members
     -------
@@ -61,16 +62,16 @@ class Departure(wiring.Component):
     auth_tag : 64 bits, that of the beat that ``valid`` is about; not with ``"orig_data"``.
     """
 
-    def __init__(self, channel: str, ports: int, *, choosable: bool = False):
+    def __init__(self, channel: str, ports: int, *, choosable: bool = False, coded: bool = False):
         self.ports = check_ports("departure", ports, choosable)
         self._choosable = choosable
-        self._layout = CHANNEL_LAYOUTS[channel]
+        self._layout = (CODED_LAYOUTS if coded else CHANNEL_LAYOUTS)[channel]
         self._authenticated = "auth_tag" in self._layout.members
         super().__init__(
             {
                 **used_member(choosable),
                 **({"waits": Out(1)} if choosable else {}),
-                "beats": In(beat_stream(channel)).array(ports),
+                "beats": In(beat_stream(channel, coded=coded)).array(ports),
                 "slot": In(2),
                 "valid": Out(1),
                 "due": Out(DUE_LAYOUT),

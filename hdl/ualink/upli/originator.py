@@ -23,7 +23,7 @@ class Originator(Agent):
 
     Parameters
     ----------
-    config, ports, choosable : as of ``Agent``.
+    config, ports, choosable, coded : as of ``Agent``.
 
     Attributes
     ----------
@@ -42,8 +42,8 @@ class Originator(Agent):
         a rule that it broke. What had a Control Error counts as none: nobody knows what it was.
     """
 
-    def __init__(self, config: UPLIConfig, ports: int, *, choosable: bool = False):
-        super().__init__(config, ports, own="orig", sends=("req", "orig_data"), choosable=choosable)
+    def __init__(self, config: UPLIConfig, ports: int, *, choosable: bool = False, coded: bool = False):
+        super().__init__(config, ports, own="orig", choosable=choosable, coded=coded)
 
     def _accept(self, m, departures, sends, available, to_come, to_drop):
         req, orig_data = departures["req"], departures["orig_data"]

@@ -8,7 +8,8 @@ from ualink.config import UPLIConfig
 from ualink.lib.ports_used import used_member
 from ualink.upli.beat_queue import beat_queue
 from ualink.upli.calendar import check_ports
-from ualink.upli.channels import CHANNEL_LAYOUTS, beat_stream
+from ualink.upli.channels import CHANNEL_LAYOUTS, CODE_LAYOUTS, CODED_LAYOUTS, PROTECTED_BITS, beat_stream
+from ualink.upli.code import beat_code, code_of, recoded
 from ualink.upli.credits import ReceiverCredits
 from ualink.upli.parity import control_mismatch, data_mismatch
 from ualink.upli.sender import CHANNEL_SIGNATURES, POISON
@@ -17,6 +18,9 @@ __all__ = ["Receiver"]
 
 OF_BEAT = ("data", "byte_en", "offset", "last", *POISON.values())
 """Fields that differ between the beats of one transfer."""
+
+CONTROL_OF_BEAT = [name for name in OF_BEAT if name not in PROTECTED_BITS]
+"""Those of them that are control."""
 
 ROOM = 4
 """Entries that are asked for at once: of the beats of a transfer."""
@@ -35,6 +39,9 @@ class Receiver(wiring.Component):
     becomes of a good one, its user says: ``take``, ``void`` or neither. A beat whose data or byte enables have wrong
     parity is poisoned; parity is generated anew by the next sender (UALink_200 §3.1.4.1).
 
+    The code of a beat is formed of the same wires in the cycle in which its parity is checked, and stored with it. That
+    of a poisoned beat is right for what is stored, unless what this was made of has changed since.
+
     Parameters
     ----------
     channel : ``"req"``, ``"orig_data"``, ``"rd_rsp"`` or ``"wr_rsp"``.
@@ -42,6 +49,7 @@ class Receiver(wiring.Component):
         they must, as of ``Queue``; ``lean``, for slow clocks: everything comes out of a memory, and in the same cycles.
     ports : 1, 2 or 4.
     choosable : there is ``used``, as of ``ports_used``: how many ports are.
+    coded : ``beats`` have a code, as of ``beat_stream``.
 
     Attributes
     ----------
@@ -61,12 +69,20 @@ class Receiver(wiring.Component):
     data_error, control_error : 1 bit each, of this cycle's beat; ``control_error`` also without one.
     """
 
-    def __init__(self, channel: str, config: UPLIConfig, ports: int, *, choosable: bool = False):
+    def __init__(
+        self,
+        channel: str,
+        config: UPLIConfig,
+        ports: int,
+        *,
+        choosable: bool = False,
+        coded: bool = False,
+    ):
         self.channel = channel
         self._prompt_data, self._lean = config.prompt_data, config.lean
         self.credits = getattr(config, channel)
         self.ports = check_ports("receiver", ports, choosable)
-        self._choosable = choosable
+        self._choosable, self._coded = choosable, coded
         super().__init__(
             {
                 **used_member(choosable),
@@ -84,7 +100,7 @@ class Receiver(wiring.Component):
                 "due_offset": In(2),
                 "due_last": In(1),
                 "credit": In(1),
-                "beats": Out(beat_stream(channel)).array(ports),
+                "beats": Out(beat_stream(channel, coded=coded)).array(ports),
                 "data_error": Out(1),
                 "control_error": Out(1),
             }
@@ -115,6 +131,10 @@ class Receiver(wiring.Component):
             self.control_error.eq(self.listen & wrong),
             self.data_error.eq(self.listen & upli.vld & data_mismatch(self.channel, upli)),
         ]
+        code = None
+        if self._coded:
+            code, layout = Signal(CODE_LAYOUTS[self.channel], reset_less=True), CODED_LAYOUTS[self.channel]
+            m.d.sync += [code[name].eq(value) for name, value in beat_code(self.channel, upli).items()]
         stored = data.StructLayout({"beat": layout, "pool": 1, "void": 1, "credit": 1})
         poisons = self.channel in POISON
         kind = beat_queue(prompt=self._prompt_data, poisons=poisons, lean=self._lean)
@@ -128,10 +148,17 @@ class Receiver(wiring.Component):
                 incoming.void.eq(self.void),
                 incoming.credit.eq(1),
             ]
+            if code is not None:
+                m.d.comb += incoming.beat.code.eq(code)
             if poisons:
                 poison = POISON[self.channel]
-                m.d.comb += incoming.beat[poison].eq(beat[poison] | self.data_error)
-                self._fill(m, port, incoming)
+                poisoned = beat[poison] | self.data_error
+                m.d.comb += incoming.beat[poison].eq(poisoned)
+                if code is not None:
+                    m.d.comb += incoming.beat.code.control.eq(recoded(poisoned, of=beat[poison], code=code.control))
+                kept = self._fill(m, port, incoming)
+                if code is not None:
+                    self._code_of_filled(m, port, incoming.beat, kept, code)
             m.d.comb += [
                 self.beats[port].valid.eq(queue.output.valid & ~outgoing.void),
                 self.beats[port].p.eq(outgoing.beat),
@@ -164,6 +191,7 @@ class Receiver(wiring.Component):
         return room
 
     def _fill(self, m, port, incoming):
+        """What is stored with ``fill``; gives the fields kept of the beat taken last."""
         layout = CHANNEL_LAYOUTS[self.channel]
         same = [name for name, _ in layout if name not in OF_BEAT]
         kept = Signal(data.StructLayout({name: layout[name].shape for name in same}), reset_less=True)
@@ -183,3 +211,18 @@ class Receiver(wiring.Component):
                 incoming.credit.eq(self.credit),
                 incoming.void.eq(0),
             ]
+        return kept
+
+    def _code_of_filled(self, m, port, filled, kept, code):
+        """That of ``filled``: wrong if what was ``kept`` is, or the VC of this cycle's beat where that is stored."""
+        kept_code, vc_code = (Signal(name=f"{name}_code_{port}", reset_less=True) for name in ("kept", "vc"))
+        of_beat = tuple(self.beat[name] for name in CHANNEL_LAYOUTS[self.channel].members if name in CONTROL_OF_BEAT)
+        m.d.sync += vc_code.eq(code_of(self.upli.vc))
+        with m.If(self.take & (self.slot == port if self.ports > 1 else 1)):
+            m.d.sync += kept_code.eq(recoded((), of=of_beat, code=code.control))
+        with m.If(self.fill):
+            new = (filled.vc, self.due_offset, self.due_last, filled[POISON[self.channel]])
+            old = (kept.vc, Mux(self.credit, Cat(self.beat.vc, vc_code), 0))
+            m.d.comb += filled.code.control.eq(recoded(new, of=old, code=kept_code))
+            if "byte_en" in filled.shape().members:
+                m.d.comb += filled.code.byte_en.eq(0)

@@ -1,21 +1,25 @@
 """The sending side of one channel (UALink_200 §2.5-2.7)."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.config import UPLIConfig
+from ualink.lib.parity import protects_data
 from ualink.lib.ports_used import used_member
 from ualink.upli.calendar import check_ports
 from ualink.upli.channels import (
     CHANNEL_LAYOUTS,
+    CODED_LAYOUTS,
+    PROTECTED_BITS,
     OrigDataSignature,
     RdRspSignature,
     ReqSignature,
     WrRspSignature,
 )
+from ualink.upli.code import code_of, recoded, wrong
 from ualink.upli.lean_credits import sender_credits
-from ualink.upli.parity import beat_parity, even_parity, with_port
+from ualink.upli.parity import CONTROL_COVER, DATA_COVER, beat_parity, even_parity, with_port
 
 __all__ = ["CHANNEL_SIGNATURES", "POISON", "Sender"]
 
@@ -29,6 +33,9 @@ CHANNEL_SIGNATURES = {
 POISON = {"orig_data": "error", "rd_rsp": "data_error"}
 """The field of a data channel that marks a beat's data as corrupt."""
 
+UNCOVERED = ("asi", "auth_tag")
+"""Fields that no parity of UPLI covers (ruling A-12 of UPLI)."""
+
 
 class Sender(wiring.Component):
     """Drives one channel from registers: what is sent in cycle t is on the interface in cycle t + 1.
@@ -38,11 +45,16 @@ class Sender(wiring.Component):
     whether it goes. Whoever uses this block decides that: in the slot of its port, contiguous, and only as many as
     ``available`` allows.
 
+    Of a beat with a code parity is made of the code: one over control is wrong if the code of control is, that of data
+    and of byte enables is their code. The ``UNCOVERED`` fields of a beat that waits on the interface keep one bit, and
+    the parity goes wrong when they change.
+
     Parameters
     ----------
     channel : ``"req"``, ``"orig_data"``, ``"rd_rsp"`` or ``"wr_rsp"``.
     ports : 1, 2 or 4.
     choosable : there is ``used``, as of ``ports_used``: how many ports are.
+    coded : ``beat`` has a code, as the beats of ``beat_stream``.
 
     Attributes
     ----------
@@ -57,11 +69,19 @@ class Sender(wiring.Component):
     counted.
     """
 
-    def __init__(self, channel: str, config: UPLIConfig, ports: int, *, choosable: bool = False):
+    def __init__(
+        self,
+        channel: str,
+        config: UPLIConfig,
+        ports: int,
+        *,
+        choosable: bool = False,
+        coded: bool = False,
+    ):
         self.channel = channel
         self.config = config
         self.ports = check_ports("sender", ports, choosable)
-        self._choosable = choosable
+        self._choosable, self._coded = choosable, coded
         super().__init__(
             {
                 **used_member(choosable),
@@ -69,7 +89,7 @@ class Sender(wiring.Component):
                 "connected": In(1),
                 "listen": In(1),
                 "slot": In(2),
-                "beat": In(CHANNEL_LAYOUTS[channel]),
+                "beat": In((CODED_LAYOUTS if coded else CHANNEL_LAYOUTS)[channel]),
                 "hold": In(1),
                 "vc": In(4),
                 "auth_tag": In(64),
@@ -97,11 +117,11 @@ class Sender(wiring.Component):
         ]
         layout = CHANNEL_LAYOUTS[self.channel]
         driven = [("port_id", self.slot)] + [(name, self.beat[name]) for name, _ in layout if name != "auth_tag"]
-        driven += beat_parity(self.channel, with_port(self.beat, self.slot)).items()
-        poison = POISON.get(self.channel)
+        driven += self._parity().items()
+        poison, registers = POISON.get(self.channel), {}
         for name, value in driven:
             output = getattr(self.upli, name)
-            register = Signal.like(output, name=name, reset_less=True)
+            registers[name] = register = Signal.like(output, name=name, reset_less=True)
             m.d.comb += output.eq(register)
             with m.If(~self.hold):
                 m.d.sync += register.eq(value)
@@ -116,4 +136,39 @@ class Sender(wiring.Component):
         ]
         if "auth_tag" in layout.members:
             m.d.sync += self.upli.auth_tag.eq(Mux(self.send, self.auth_tag, 0))
+            if self._coded and (self.ports == 1 or self._choosable):
+                self._watch_uncovered(m, registers)
         return m
+
+    def _parity(self) -> dict[str, Value]:
+        """The parity of ``beat``, which is that of this cycle's port."""
+        made = beat_parity(self.channel, with_port(self.beat, self.slot))
+        if not self._coded or not protects_data():
+            return made
+        code, name = self.beat.code, _code_shows_in(self.channel)
+        # What is covered by both, the fields of this parity, has not to be looked at.
+        others = [
+            getattr(self.beat, field)
+            for field, _ in CHANNEL_LAYOUTS[self.channel]
+            if field not in (*CONTROL_COVER[self.channel][name], *PROTECTED_BITS)
+        ]
+        made[name] = recoded(self.slot, of=tuple(others), code=code.control)
+        return made | {parity: code[field] for parity, field in DATA_COVER[self.channel].items()}
+
+    def _watch_uncovered(self, m, registers):
+        """Makes a parity wrong, once, when an ``UNCOVERED`` field of the beat that waits on the interface changes."""
+        kept = Signal(name="uncovered_code", reset_less=True)
+        # Of several ports none has its beat wait there.
+        waits = self.hold if self.ports == 1 else self.hold & self.used[0]
+        values = [self.auth_tag]
+        if "asi" in registers:
+            values.append(Mux(self.hold, registers["asi"], self.beat.asi))
+        m.d.sync += kept.eq(code_of(*values))
+        parity = registers[_code_shows_in(self.channel)]
+        with m.If(waits):
+            m.d.sync += parity.eq(parity ^ wrong(kept, *values))
+
+
+def _code_shows_in(channel: str) -> str:
+    """The parity of ``channel`` that is wrong if the code of control is."""
+    return list(CONTROL_COVER[channel])[-1]

@@ -26,6 +26,12 @@ class DropGate(wiring.Component):
       it; one that began while dropping is dropped to its end.
 
     Requests wait when ``most`` beats would not suffice for the data to come, of those that passed and those dropped.
+
+    Parameters
+    ----------
+    most : OrigData beats that may be to come.
+    coded : beats have a code, as of ``beat_stream``.
+
     Attributes
     ----------
     dropping : level, Drop Mode; the transmitter is offline as long as it is high, and takes nothing that begins: no
@@ -35,7 +41,7 @@ class DropGate(wiring.Component):
     tx_req, tx_orig_data, tx_rd_rsp, tx_wr_rsp : beats to the transmitter.
     """
 
-    def __init__(self, most: int = BEATS_UNDER_WAY):
+    def __init__(self, most: int = BEATS_UNDER_WAY, *, coded: bool = False):
         if most < 4:
             raise ConfigError(f"drop gate for {most!r} beats; it must be 4 or more, the beats of one Request")
         self.most = most
@@ -43,8 +49,8 @@ class DropGate(wiring.Component):
         super().__init__(
             {
                 "dropping": In(1),
-                **{name: In(beat_stream(name)) for name in channels},
-                **{f"tx_{name}": Out(beat_stream(name)) for name in channels},
+                **{name: In(beat_stream(name, coded=coded)) for name in channels},
+                **{f"tx_{name}": Out(beat_stream(name, coded=coded)) for name in channels},
             }
         )
 

@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ualink.upli.calendar import check_ports
 from ualink.upli.channels import beat_stream
+from ualink.upli.code import control_bits, recoded
 from ualink.upli.commands import Status
 
 __all__ = ["IsolateRequest"]
@@ -17,13 +18,14 @@ class IsolateRequest(wiring.Component):
     It goes in the first slot of the port that went down in which the TL has no Write Response; if the Completer has no
     place there, in the next slot of a port that has one (ruling A-21 of RAS). In Drop Mode the TL has none for long.
     From there it goes as every other: with a credit of its port, of the Pool or of the VC that the last Write Response
-    had. All else in it is 0.
+    had. All else in it is 0. Its code is right if that one's was.
 
     One is sent for all links that go down before Drop Mode has been cleared at every port.
 
     Parameters
     ----------
     ports : 1, 2 or 4.
+    coded : Write Responses have a code, as of ``beat_stream``.
 
     Members
     -------
@@ -33,15 +35,16 @@ class IsolateRequest(wiring.Component):
     tl, completer : Write Responses from the TL and to the Completer.
     """
 
-    def __init__(self, ports: int):
+    def __init__(self, ports: int, *, coded: bool = False):
         self._ports = check_ports("isolate request", ports)
+        self._coded = coded
         super().__init__(
             {
                 "slot": In(2),
                 "down": In(1),
                 "dropping": In(1),
-                "tl": In(beat_stream("wr_rsp")),
-                "completer": Out(beat_stream("wr_rsp")),
+                "tl": In(beat_stream("wr_rsp", coded=coded)),
+                "completer": Out(beat_stream("wr_rsp", coded=coded)),
             }
         )
 
@@ -60,6 +63,8 @@ class IsolateRequest(wiring.Component):
         ]
         with m.If(tl.valid & tl.ready):
             m.d.sync += vc.eq(tl.p.vc)
+        if self._coded:
+            self._code(m, one, vc)
         # Ports that drop since the link went down, as each of them last said.
         owing, told = Signal(self._ports), Signal()
         with m.If(self.down & ~told):
@@ -72,3 +77,10 @@ class IsolateRequest(wiring.Component):
             with m.If(self.slot == number if self._ports > 1 else 1):
                 m.d.sync += bit.eq(self.dropping | self.down)
         return m
+
+    def _code(self, m, one, vc):
+        """That of ``one``, out of one that is kept with ``vc``."""
+        tl, kept = self.tl, Signal(name="vc_code")
+        with m.If(tl.valid & tl.ready):
+            m.d.sync += kept.eq(recoded(tl.p.vc, of=control_bits("wr_rsp", tl.p), code=tl.p.code.control))
+        m.d.comb += one.code.control.eq(recoded((one.status, one.vc), of=vc, code=kept))
