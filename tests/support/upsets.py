@@ -67,9 +67,9 @@ def collect(design) -> tuple[Fragment, list[Register], list[Memory]]:
     return elaborated, registers, memories
 
 
-def flip(ctx, rng: random.Random, place: Place, row: int | None = None) -> str:
-    """Flip a random bit of ``place``, of row ``row`` or any of a memory; says which."""
-    bit = rng.randrange(place.bits)
+def flip(ctx, rng: random.Random, place: Place, row: int | None = None, bits: int | None = None) -> str:
+    """Flip a random bit of ``place``, or of its lowest ``bits``, of row ``row`` or any of a memory; says which."""
+    bit = rng.randrange(place.bits if bits is None else bits)
     if isinstance(place, Memory):
         row = rng.randrange(place.depth) if row is None else row
         target, where = Value.cast(place.rows[row]), f"[{row}]"

@@ -133,7 +133,8 @@ class Receiver(wiring.Component):
         ]
         code = None
         if self._coded:
-            code, layout = Signal(CODE_LAYOUTS[self.channel], reset_less=True), CODED_LAYOUTS[self.channel]
+            code = Signal(CODE_LAYOUTS[self.channel], name="code", reset_less=True)
+            layout = CODED_LAYOUTS[self.channel]
             m.d.sync += [code[name].eq(value) for name, value in beat_code(self.channel, upli).items()]
         stored = data.StructLayout({"beat": layout, "pool": 1, "void": 1, "credit": 1})
         poisons = self.channel in POISON

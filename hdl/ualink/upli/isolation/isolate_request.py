@@ -51,7 +51,8 @@ class IsolateRequest(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         tl, completer = self.tl, self.completer
-        waits, failed, elsewhere, vc = Signal(), Signal(2), Signal(), Signal(2)
+        waits, failed, elsewhere = Signal(), Signal(2), Signal()
+        vc = Signal(2)
         offers, one = Signal(), Signal.like(completer.p)
         m.d.comb += [
             offers.eq(waits & ~tl.valid & (elsewhere | (self.slot == failed))),

@@ -1,0 +1,134 @@
+"""The registers and memories in which the agents of a device hold beats, struck under traffic, and what comes of it."""
+
+import random
+import re
+
+from amaranth.sim import Simulator
+
+from support.upli.pair import POISON, Traffic, arrives_as
+from support.upli.relay import Relay
+from support.upsets import Memory, collect, flip
+from ualink.upli.channels import CHANNEL_LAYOUTS, PROTECTED_BITS
+
+__all__ = ["WAITING", "WAITING_ON_THE_INTERFACE", "UpsetBench", "name_of"]
+
+NO_ITEMS = {
+    r"\.(connect|status|credits|\w*calendar|\w*burst)\.": "the state of a machine",
+    r"^\w+\.(port\d_to_(come|drop)|dropped__\d)$": "what is counted, and told",
+    r"^(near\.(req|orig_data)|far\.(rd_rsp|wr_rsp))\.(good|control_error|data_error|pool|room_\d)$": "flags; credits",
+    r"_departure\.(taken_\d|waiting|inside\w*)$": "whether something is there",
+    r"_departure\.due$": "what is decided by; what is sent comes from the place",
+    r"\.upli__pool$": "which credit was spent",
+    r"\.queue_\d\.(\w+\.)?(level|inside|waiting|readable|written|read_|write_|direct|free|fill|\$)\w*$": "a queue",
+    r"\.queue_\d\.wide\.(into|turn|source)$": "a queue",
+}
+"""Registers of agents in which no beat is."""
+
+ON_THE_INTERFACE = r"\.upli__auth_tag$"
+"""Is on the interface for one cycle, and no parity of UPLI covers it (ruling A-12 of UPLI)."""
+
+WAITING_ON_THE_INTERFACE = r"(_departure\.kept|\.asi|\.uncovered_code)$"
+"""What counts while a beat waits on the interface."""
+
+FILLED_IN = r"^(near\.orig_data|far\.rd_rsp)\.(kept|vc_code_\d|kept_code_\d)$"
+"""What counts when a poisoned beat takes the place of another."""
+
+FILLED, WAITING = 50, 24
+"""Slots without a beat taken until all queues are full, and until beats wait everywhere."""
+
+BESIDE = 3
+"""Bits that queues of received beats have above those of a beat: ``pool``, ``void`` and ``credit``."""
+
+
+def name_of(place) -> str:
+    return ".".join(place.path)
+
+
+def _matches(place, rules):
+    return any(re.search(rule, name_of(place)) for rule in rules)
+
+
+class UpsetBench:
+    """A ``Relay`` under traffic; ``attempt`` strikes once and judges all that comes."""
+
+    def __init__(self, config, ports, seed, *, choosable=False):
+        self.relay = Relay(config, ports, choosable=choosable)
+        self._fragment, registers, memories = collect(self.relay)
+        self.inside = [place for place in (*registers, *memories) if place.path[0] in ("near", "far")]
+        self.places = [place for place in self.inside if not _matches(place, NO_ITEMS)]
+        some_cycles = ON_THE_INTERFACE, WAITING_ON_THE_INTERFACE, FILLED_IN
+        self.always = [place for place in self.places if not _matches(place, some_cycles)]
+        self.traffic = Traffic(self.relay, config, seed, judge=False, offer=1.0)
+        self.rng = random.Random(seed)
+
+    def find(self, pattern) -> list:
+        """The places inside, of beats or not, whose names match."""
+        return [place for place in self.inside if _matches(place, (pattern,))]
+
+    def flip(self, ctx, place, row=None) -> str:
+        """Flip a bit of a beat in ``place``."""
+        queued = re.search(r"\.queue_\d\.(?!wide)", name_of(place))
+        return flip(ctx, self.rng, place, row, place.bits - BESIDE if queued else place.bits)
+
+    def run(self, story) -> None:
+        async def bench(ctx):
+            await self._warm_up(ctx)
+            await story(ctx)
+
+        simulator = Simulator(self._fragment)
+        simulator.add_clock(1e-9)
+        simulator.add_testbench(bench)
+        simulator.run()
+
+    async def _warm_up(self, ctx):
+        """Until there are credits."""
+        await self.traffic.run(ctx, 14 * self.relay.ports)
+
+    async def attempt(self, ctx, strike, *, stalled=0) -> bool:
+        """Strike once, while beats move or have been ``stalled`` for so many slots; whether an agent found an error, as
+        one did if anything that came is not what was sent. What came wrong is poisoned."""
+        traffic, ports = self.traffic, self.relay.ports
+        traffic.take = 0 if stalled else 0.9
+        await traffic.run(ctx, (stalled or 4) * ports + self.rng.randrange(4))
+        where = strike(ctx)
+        await traffic.run(ctx, 2)
+        traffic.take = 1.0
+        for _ in range(16):
+            await traffic.run(ctx, 4 * ports, more=False)
+            if not any(traffic.pending.values()) and traffic.accepted == traffic.received:
+                break
+        agents = self.relay.originator, self.relay.completer, *self.relay.inside
+        found = any([ctx.get(agent.errors.as_value()) for agent in agents])
+        for (channel, port), sent in traffic.accepted.items():
+            _judge(channel, [arrives_as(channel, beat) for beat in sent], traffic.received[channel, port], found, where)
+        if found:
+            await traffic.reset(ctx)
+            await self._warm_up(ctx)
+        return found
+
+    async def until_found(self, ctx, place, attempts=24) -> bool:
+        """Strike ``place`` until that is found: a bit flips in vain where no beat is, or in data of a poisoned one."""
+        for n in range(attempts):
+            stalled = FILLED if isinstance(place, Memory) else n % 2 * WAITING
+            if await self.attempt(ctx, lambda ctx: self.flip(ctx, place), stalled=stalled):
+                return True
+        return False
+
+
+def _judge(channel, sent, received, found, where):
+    """``received`` is what was ``sent``, in order; beats are missing or poisoned only if that was ``found``."""
+    if sent == received:
+        return
+    assert found, where
+    left = iter(sent)
+    for beat in received:
+        assert any(beat in (one, _poisoned(channel, one, beat)) for one in left), where
+
+
+def _poisoned(channel, one, other):
+    """``one``, poisoned, with data and byte enables of ``other``; None of what has no data."""
+    if channel not in POISON:
+        return None
+    layout = CHANNEL_LAYOUTS[channel]
+    own = sum((1 << field.width) - 1 << field.offset for name, field in layout if name in PROTECTED_BITS)
+    return one & ~own | other & own | 1 << layout[POISON[channel]].offset

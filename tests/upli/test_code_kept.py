@@ -1,0 +1,83 @@
+"""A bit flips in what an agent holds of a beat: whoever takes the beat from the device next finds it wrong.
+
+CI strikes the agents of one port; ``make soak`` (UALINK_SOAK=1) those of several, the lean ones, those of which it is
+chosen how many ports are used, and each register of the interface.
+"""
+
+import os
+import random
+import re
+
+import pytest
+
+from support.upli.upset_bench import WAITING, WAITING_ON_THE_INTERFACE, UpsetBench, name_of
+from ualink.config import Credits, UPLIConfig
+
+WHOLE = bool(os.environ.get("UALINK_SOAK"))
+
+PROMPT = UPLIConfig(req=Credits(pool=6), orig_data=Credits(pool=6), rd_rsp=Credits(pool=18), wr_rsp=Credits(pool=4))
+SLOW = PROMPT.replace(prompt_data=False)
+RUNS = {"prompt": (PROMPT, 1, False)}
+if WHOLE:
+    RUNS |= {
+        "slow": (SLOW, 2, False),
+        "lean": (SLOW.replace(lean=True), 1, False),
+        "one_of_four": (PROMPT, 1, True),
+        "two_of_four": (PROMPT, 2, True),
+    }
+ALL = pytest.mark.parametrize("run", RUNS)
+
+PINS = r"^(near\.(rd_rsp|wr_rsp)|far\.(req|orig_data))\.\w+$"
+
+
+def bench_of(run):
+    config, ports, choosable = RUNS[run]
+    return UpsetBench(config, ports, run, choosable=choosable)
+
+
+def some(places, rng):
+    """One of those registers of the interface that are of one channel, all other places."""
+    pins: dict[tuple, list] = {}
+    others = []
+    for place in places:
+        of_channel = pins.setdefault(place.path[:2], []) if re.search(PINS, name_of(place)) else others
+        of_channel.append(place)
+    return others + [rng.choice(group) for group in pins.values()]
+
+
+@pytest.mark.req("RAS-014", "RAS-015", "RAS-016", "RAS-108")
+@ALL
+def test_each_store_of_beats(run):
+    """An upset in each register and memory in which beats are is found, whenever it is one, and nothing comes out wrong
+    that is not poisoned."""
+    bench = bench_of(run)
+    stores = bench.always if WHOLE else some(bench.always, random.Random(run))
+
+    async def story(ctx):
+        unseen = [name_of(place) for place in stores if not await bench.until_found(ctx, place)]
+        assert not unseen
+
+    bench.run(story)
+
+
+@pytest.mark.req("RAS-014", "RAS-016", "RAS-108")
+@pytest.mark.parametrize("run", [run for run, (_, ports, _) in RUNS.items() if ports == 1])
+def test_a_beat_that_waits_on_the_interface(run):
+    """Of what no parity covers: each upset is found, for how long the beat may have waited."""
+    bench = bench_of(run)
+    places = bench.find(WAITING_ON_THE_INTERFACE)
+    assert len(places) == 7
+
+    async def story(ctx):
+        for place in places:
+            side, channel = place.path[0], place.path[1].removesuffix("_departure")
+            (waiting,) = bench.find(rf"^{side}\.{channel}_departure\.waiting$")
+            for more in range(2):
+
+                def strike(ctx, place=place, waiting=waiting):
+                    assert ctx.get(waiting.signal)
+                    return bench.flip(ctx, place)
+
+                assert await bench.attempt(ctx, strike, stalled=WAITING + 3 * more), name_of(place)
+
+    bench.run(story)

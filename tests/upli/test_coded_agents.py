@@ -1,0 +1,193 @@
+"""Agents whose beats have a code: they do what those without do, in every cycle, and whatever is taken has a right one,
+also what is poisoned; what is made of a wrong one is wrong."""
+
+import random
+
+import pytest
+from amaranth.hdl import Value
+from amaranth.sim import Simulator
+
+from support.upli.coded_pair import CodedPair
+from support.upli.pair import Traffic, simulate
+from support.upsets import collect
+from ualink.config import Credits, UPLIConfig
+from ualink.lib.parity import WithoutDataParity
+from ualink.upli.channels import CHANNEL_LAYOUTS, CODE_LAYOUTS, CODED_LAYOUTS, PROTECTED_BITS
+from ualink.upli.commands import Status
+from ualink.upli.isolation.isolate_request import IsolateRequest
+from ualink.upli.receiver import Receiver
+from ualink.upli.sender import POISON
+
+PROMPT = UPLIConfig(req=Credits(pool=6), orig_data=Credits(pool=6), rd_rsp=Credits(pool=18), wr_rsp=Credits(pool=4))
+SLOW = PROMPT.replace(prompt_data=False)
+FAULTS = {
+    "req": ("parity", "vld_parity"),
+    "orig_data": ("data", "byte_en_parity", "fields_parity"),
+    "rd_rsp": ("data", "parity", "vld_parity"),
+    "wr_rsp": ("parity",),
+}
+
+
+@pytest.mark.parametrize(
+    ("config", "ports", "how"),
+    [
+        (PROMPT, 1, {"choosable": True}),
+        (SLOW, 2, {}),
+        (SLOW.replace(lean=True), 1, {"protected": False}),
+    ],
+    ids=["one_of_four", "two", "without_data_parity"],
+)
+def test_they_do_what_agents_without_a_code_do(config, ports, how):
+    """Whatever flips on the interface, so that beats are poisoned, dropped, and replaced."""
+    paths = [(channel, name) for channel, names in FAULTS.items() for name in names]
+    pair = CodedPair(config, ports, paths, choosable=how.get("choosable", False))
+    traffic = Traffic(pair, config, f"{ports}{how}", judge=False, offer=0.9)
+    rng, poisoned = traffic.rng, 0
+
+    async def bench(ctx):
+        nonlocal poisoned
+        for _ in range(4):
+            traffic.take = rng.choice((0.2, 0.9))
+            for cycle in range(60 * ports):
+                for path in paths:
+                    flips = rng.random() < 0.02 and cycle > 30
+                    ctx.set(pair.faults[path], 1 << rng.randrange(512 if path[1] == "data" else 1) if flips else 0)
+                traffic.drive(ctx)
+                pair.check(ctx, cycle)
+                await traffic.finish(ctx)
+            poisoned += sum(
+                beat >> CHANNEL_LAYOUTS[channel][POISON[channel]].offset & 1
+                for (channel, _), beats in traffic.received.items()
+                if channel in POISON
+                for beat in beats
+            )
+            await traffic.reset(ctx)
+
+    simulate(pair if how.get("protected", True) else WithoutDataParity(pair), bench)
+    assert poisoned > 8
+
+
+def control_parity(channel, beat):
+    """1: the control of ``beat``, a number as of a stream with a code, does not fit its code."""
+    layout = CODED_LAYOUTS[channel]
+    own = sum((1 << field.width) - 1 << field.offset for name, field in layout if name in PROTECTED_BITS)
+    own |= (1 << CODE_LAYOUTS[channel].size) - 2 << layout["code"].offset
+    return (beat & ~own).bit_count() & 1
+
+
+class Story:
+    """Cycles of one simulated block of which its own registers are struck, each run from reset."""
+
+    def __init__(self, dut):
+        self.dut = dut
+        fragment, registers, _ = collect(dut)
+        # What has no name goes by its width.
+        own = [place for place in registers if len(place.path) == 1]
+        self.registers = {place.path[0].replace("$signal", f"{place.bits} bits"): place for place in own}
+        self._bench = None
+        self._simulator = Simulator(fragment)
+        self._simulator.add_clock(1e-9)
+        self._simulator.add_testbench(self._run)
+
+    async def _run(self, ctx):
+        await self._bench(ctx)
+
+    def run(self, bench):
+        if self._bench is not None:
+            self._simulator.reset()
+        self._bench = bench
+        self._simulator.run()
+
+    def flip(self, ctx, name, bit):
+        signal = self.registers[name].signal
+        ctx.set(signal, ctx.get(signal) ^ 1 << bit)
+
+
+@pytest.mark.req("RAS-014", "RAS-108")
+@pytest.mark.parametrize("credit", [0, 1])
+@pytest.mark.parametrize("channel", POISON)
+def test_a_poisoned_beat_in_place_of_another(channel, credit):
+    """It is wrong if what is kept of the beat taken last, or its VC where that of this cycle's beat counts, changed in
+    any cycle between; otherwise it is right."""
+    dut = Receiver(channel, PROMPT, 1, coded=True)
+    story, rng, layout = Story(dut), random.Random(channel), CODED_LAYOUTS[channel]
+    taken = f"{CHANNEL_LAYOUTS[channel].size} bits"
+    vc = layout["vc"].offset
+    strikes = [None, ("kept_code_0", 0), *(("kept", bit) for bit in range(story.registers["kept"].bits))]
+    if credit:
+        strikes += [("vc_code_0", 0), (taken, vc), (taken, vc + 1)]
+
+    async def cycle(ctx, **inputs):
+        for name in ("take", "fill", "credit"):
+            ctx.set(getattr(dut, name), inputs.get(name, 0))
+        for name, field in CHANNEL_LAYOUTS[channel]:
+            ctx.set(getattr(dut.upli, name), rng.getrandbits(field.width))
+        await ctx.tick()
+
+    for strike in strikes:
+        for waits in range(3):
+
+            async def bench(ctx, strike=strike, waits=waits):
+                ctx.set(dut.open, 1)
+                ctx.set(dut.listen, 1)
+                while not ctx.get(dut.upli.credit.init_done):
+                    await cycle(ctx)
+                # It is kept from the end of the cycle in which it is taken.
+                await cycle(ctx, take=1)
+                for n in range(3):
+                    if strike is not None and n == (2 if strike[0] in (taken, "vc_code_0") else waits):
+                        story.flip(ctx, *strike)
+                    ctx.set(dut.due_offset, rng.randrange(4))
+                    ctx.set(dut.due_last, rng.randrange(2))
+                    await cycle(ctx, fill=n == 2, credit=n == 2 and credit)
+                ctx.set(dut.beats[0].ready, 1)
+                got = []
+                while len(got) < 2:
+                    if ctx.get(dut.beats[0].valid):
+                        got.append(ctx.get(Value.cast(dut.beats[0].p)))
+                    await cycle(ctx)
+                assert got[1] >> layout[POISON[channel]].offset & 1
+                assert [control_parity(channel, beat) for beat in got] == [0, strike is not None], (strike, waits)
+
+            story.run(bench)
+
+
+@pytest.mark.req("RAS-014", "RAS-108")
+def test_isolate_has_a_right_code():
+    """Wrong if the VC that is kept for it changed, or was that of a Response with a wrong code."""
+    dut = IsolateRequest(1, coded=True)
+    story, rng = Story(dut), random.Random(1)
+    layout = CODED_LAYOUTS["wr_rsp"]
+
+    async def bench(ctx):
+        found = []
+        for case in range(60):
+            vc = rng.randrange(4)
+            beat = rng.getrandbits(CHANNEL_LAYOUTS["wr_rsp"].size - 2) | vc << layout["vc"].offset
+            beat |= (beat.bit_count() & 1) << layout["code"].offset
+            kind = ("none", "kept", "taken")[case % 3]
+            beat ^= kind == "taken" and 1 << rng.randrange(layout.size)
+            ctx.set(dut.completer.ready, 1)
+            ctx.set(dut.tl.valid, 1)
+            ctx.set(Value.cast(dut.tl.p), beat)
+            assert ctx.get(Value.cast(dut.completer.p)) == beat
+            await ctx.tick()
+            ctx.set(dut.tl.valid, 0)
+            ctx.set(Value.cast(dut.tl.p), rng.getrandbits(layout.size))
+            for down in (1, 0):
+                ctx.set(dut.down, down)
+                ctx.set(dut.dropping, 1)
+                if not down:
+                    if kind == "kept":
+                        story.flip(ctx, *rng.choice([("vc", 0), ("vc", 1), ("vc_code", 0)]))
+                    assert ctx.get(dut.completer.valid)
+                    told = ctx.get(Value.cast(dut.completer.p))
+                    assert told >> layout["status"].offset & 0xF == Status.ISOLATE.value
+                    assert control_parity("wr_rsp", told) == (kind != "none"), kind
+                    found.append(kind)
+                await ctx.tick()
+            ctx.set(dut.dropping, 0)
+            await ctx.tick().repeat(2)
+        assert len(found) == 60
+
+    story.run(bench)
