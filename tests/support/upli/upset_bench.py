@@ -17,7 +17,7 @@ NO_ITEMS = {
     r"^\w+\.(port\d_to_(come|drop)|dropped__\d)$": "what is counted, and told",
     r"^(near\.(req|orig_data)|far\.(rd_rsp|wr_rsp))\.(good|control_error|data_error|pool|room_\d)$": "flags; credits",
     r"_departure\.(taken_\d|waiting|inside\w*)$": "whether something is there",
-    r"_departure\.due$": "what is decided by; what is sent comes from the place",
+    r"_departure\.due$": "decides only; what goes without its data, or too much, breaks rules of UPLI",
     r"\.upli__pool$": "which credit was spent",
     r"\.queue_\d\.(\w+\.)?(level|inside|waiting|readable|written|read_|write_|direct|free|fill|\$)\w*$": "a queue",
     r"\.queue_\d\.wide\.(into|turn|source)$": "a queue",
@@ -55,13 +55,14 @@ class UpsetBench:
         self.relay = Relay(config, ports, choosable=choosable)
         self._fragment, registers, memories = collect(self.relay)
         self.inside = [place for place in (*registers, *memories) if place.path[0] in ("near", "far")]
-        self.places = [place for place in self.inside if not _matches(place, NO_ITEMS)]
+        unused = [rf"\.(queue|place)_{port}\b" for port in range(ports, 4)]
+        self.places = [place for place in self.inside if not _matches(place, (*NO_ITEMS, *unused))]
         some_cycles = ON_THE_INTERFACE, WAITING_ON_THE_INTERFACE, FILLED_IN
         self.always = [place for place in self.places if not _matches(place, some_cycles)]
         self.traffic = Traffic(self.relay, config, seed, judge=False, offer=1.0)
         self.rng = random.Random(seed)
 
-    def find(self, pattern) -> list:
+    def find(self, pattern: str) -> list:
         """The places inside, of beats or not, whose names match."""
         return [place for place in self.inside if _matches(place, (pattern,))]
 
