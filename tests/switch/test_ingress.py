@@ -6,7 +6,7 @@ import pytest
 from amaranth.hdl import Module
 from amaranth.sim import Simulator
 
-from support.switch.bench import pack, random_beat, random_request, random_response
+from support.switch.bench import coded, pack, random_beat, random_request, random_response
 from ualink.switch.request_ingress import RequestIngress
 from ualink.switch.response_ingress import ResponseIngress
 
@@ -31,6 +31,12 @@ def simulate(ingress, bench):
     simulator.add_clock(1e-6)
     simulator.add_testbench(bench)
     simulator.run()
+
+
+def with_kind(ingress, word, request, beats):
+    """What is steered of ``word``, the coded Request: behind it whether it bears data, and ReqNumBeats."""
+    kind = bool(beats) | request["num_beats"] << 1
+    return word | kind << len(ingress.steered_req.payload.as_value()) - 3
 
 
 class Port:
@@ -71,8 +77,8 @@ def test_responses(channel, rate, room):
     sent, expected, denied = [], [[] for _ in range(WAYS)], []
     for _ in range(60):
         src, dst, beats = rng.getrandbits(10), rng.getrandbits(10), rng.randrange(1, 5) if channel == "rd_rsp" else 1
-        transfer = [pack(channel, beat) for beat in random_response(rng, channel, src, dst, beats)]
-        transfer[1:] = [pack(channel, random_beat(rng, channel)) for _ in transfer[1:]]
+        transfer = [coded(channel, pack(channel, beat)) for beat in random_response(rng, channel, src, dst, beats)]
+        transfer[1:] = [coded(channel, pack(channel, random_beat(rng, channel))) for _ in transfer[1:]]
         sent += transfer
         if dst & DENIED:
             denied.append(dst)
@@ -106,13 +112,13 @@ def test_requests(rate, room):
     for _ in range(80):
         src, dst = rng.getrandbits(10), rng.getrandbits(10)
         request, beats = random_request(rng, src, dst, rng.choice([None, 1, 2, 3, 4]))
-        requests.append(pack("req", request))
-        beats = [pack("orig_data", beat) for beat in beats]
+        requests.append(coded("req", pack("req", request)))
+        beats = [coded("orig_data", pack("orig_data", beat)) for beat in beats]
         data += beats
         if dst & DENIED:
             denied.append((src, dst))
         else:
-            expected[dst % WAYS].append(requests[-1])
+            expected[dst % WAYS].append(with_kind(ingress, requests[-1], request, beats))
             expected_data[dst % WAYS] += [beat | (n == len(beats) - 1) << end for n, beat in enumerate(beats)]
     port = Port(rng, ingress.req, requests, ingress.steered_req, rate, room)
     data_port = Port(rng, ingress.orig_data, data, ingress.steered_orig_data, rate, room)
@@ -139,9 +145,10 @@ def test_requests(rate, room):
 def test_requests_without_data_do_not_wait_for_the_data_of_others():
     ingress = RequestIngress(WAYS)
     rng = random.Random(3)
-    requests = [
-        pack("req", random_request(rng, 0, dst, beats)[0]) for dst, beats in ((0, 4), (1, None), (2, None), (1, 1))
-    ]
+    wanted = ((0, 4), (1, None), (2, None), (1, 1))
+    items = [(random_request(rng, 0, dst, beats)[0], beats) for dst, beats in wanted]
+    requests = [coded("req", pack("req", request)) for request, _ in items]
+    a, b, c, d = (with_kind(ingress, word, *item) for word, item in zip(requests, items))
     port = Port(rng, ingress.req, requests, ingress.steered_req, 1.0, 1.0)
 
     async def bench(ctx):
@@ -151,7 +158,7 @@ def test_requests_without_data_do_not_wait_for_the_data_of_others():
             port.sample(ctx)
             await ctx.tick()
         # The second data-bearing Request waits for the data of the first.
-        assert port.got == [requests[0:1], requests[1:2], requests[2:3]]
+        assert port.got == [[a], [b], [c]]
         ctx.set(ingress.orig_data.valid, 1)
         beats = [0] * WAYS
         for _ in range(20):
@@ -160,7 +167,7 @@ def test_requests_without_data_do_not_wait_for_the_data_of_others():
             for way in range(WAYS):
                 beats[way] += ctx.get(ingress.steered_orig_data.valid) >> way & 1
             await ctx.tick()
-        assert port.got == [requests[0:1], [requests[1], requests[3]], requests[2:3]]
+        assert port.got == [[a], [b, d], [c]]
         assert beats == [4, 1, 0]
 
     simulate(ingress, bench)

@@ -8,6 +8,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, connect, flipped
 
 from support.switch.bench import pack
+from support.switch.coding import with_code, without_code
 from support.switch.traffic import CoreBench
 from ualink.lib.contract import contract, stays_on_offer
 from ualink.lib.forward import forward_member
@@ -42,10 +43,10 @@ class InjectedCore(wiring.Component):
         for channel in CHANNEL_LAYOUTS:
             ways = [getattr(injection, f"{end}_{channel}")[0] for end in ("link_in", "core_out", "core_in", "link_out")]
             into, out = getattr(core, f"in_{channel}"), getattr(core, f"out_{channel}")
-            connect(m, flipped(getattr(self, f"in_{channel}")[0]), ways[0])
-            connect(m, ways[1], into[0])
-            connect(m, out[0], ways[2])
-            connect(m, ways[3], flipped(getattr(self, f"out_{channel}")[0]))
+            with_code(m, channel, flipped(getattr(self, f"in_{channel}")[0]), ways[0])
+            without_code(m, ways[1], into[0])
+            with_code(m, channel, out[0], ways[2])
+            without_code(m, ways[3], flipped(getattr(self, f"out_{channel}")[0]))
             for way in (ways[1], ways[3]):
                 # A beat may be offered ahead of its Request, and taken back.
                 if channel != "orig_data":

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from support.switch.bench import RequestSink, pack, random_request, run
+from support.switch.bench import RequestSink, coded, pack, random_request, run
 from ualink.switch.request_egress import RequestEgress
 
 
@@ -14,7 +14,10 @@ class Reader:
     def __init__(self, dut, seed, count=150):
         self.dut, self.random = dut, random.Random(f"reader {seed}")
         items = [random_request(self.random, n, 0, self.random.choice([None, None, 1, 2, 3, 4])) for n in range(count)]
-        self.items = [(pack("req", request), [pack("orig_data", beat) for beat in beats]) for request, beats in items]
+        self.items = [
+            (coded("req", pack("req", request)), [coded("orig_data", pack("orig_data", beat)) for beat in beats])
+            for request, beats in items
+        ]
 
     async def process(self, ctx):
         dut, waiting = self.dut, list(self.items)

@@ -6,7 +6,7 @@ import pytest
 from amaranth.hdl import Module
 from amaranth.sim import Simulator
 
-from support.switch.bench import pack, random_request, random_response
+from support.switch.bench import coded, pack, random_request, random_response
 from ualink.config import UPLIConfig
 from ualink.switch.queue_depths import QueueDepths
 from ualink.switch.request_plane import RequestPlane
@@ -50,11 +50,11 @@ def saturate(plane, channel, destination, beats, *, warm_up, cycles, seed=0):
     def refill(n):
         if channel == "req":
             request, data = random_request(rng, n, destination(n), beats())
-            waiting["req", n].append(pack("req", request))
-            waiting["orig_data", n].extend(pack("orig_data", beat) for beat in data)
+            waiting["req", n].append(coded("req", pack("req", request)))
+            waiting["orig_data", n].extend(coded("orig_data", pack("orig_data", beat)) for beat in data)
         else:
             items = random_response(rng, channel, n, destination(n), beats())
-            waiting[channel, n].extend(pack(channel, beat) for beat in items)
+            waiting[channel, n].extend(coded(channel, pack(channel, beat)) for beat in items)
 
     async def bench(ctx):
         for name in channels:

@@ -1,18 +1,20 @@
 """The switch core: route tables and three planes that share nothing (UALink_200 §10.1, §10.4)."""
 
-from amaranth.hdl import Array, Module, Signal
+from amaranth.hdl import Array, Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.config import SwitchConfig
 from ualink.switch.deny_log import COUNTER_BITS, DenyLog, DenyStatusSignature
 from ualink.switch.flow import PLANES, DroppedSignature, FlowCounters, FlowSignature
+from ualink.switch.mend import DROPPING_LAYOUT, UPSETS_LAYOUT
 from ualink.switch.queue_depths import QueueDepths
 from ualink.switch.request_plane import RequestPlane
 from ualink.switch.response_plane import ResponsePlane
 from ualink.switch.route_table import RouteConfigSignature, RouteTable, chosen_members
 from ualink.switch.stand_in import StandIn, itself
-from ualink.upli.channels import beat_stream
+from ualink.upli.channels import CHANNEL_LAYOUTS, beat_stream
+from ualink.upli.code import beat_code
 
 __all__ = ["QueueDepths", "SwitchCore"]
 
@@ -34,6 +36,7 @@ class SwitchCore(wiring.Component):
     deny_counter_bits : int, width of the deny counters.
     stand_in : makes what stands for a bank, of its class and parameters, so that equal ones need to be made but once;
         without it banks stand for themselves.
+    coded : beats come and go with their code. Otherwise it is made where they enter, and ends where they leave.
 
     Attributes
     ----------
@@ -45,6 +48,8 @@ class SwitchCore(wiring.Component):
     route : ``RouteConfigSignature``; after reset all tables deny everything, until ``ready`` and until written.
     deny : ``DenyStatusSignature`` of each ingress port.
     dropped : what the agents before and behind the core dropped in the cycle before, ``DroppedSignature`` per port.
+    dropping : ``DROPPING_LAYOUT`` of each port, of the agents before it.
+    upset : ``UPSETS_LAYOUT`` of each port, registers.
     flow : ``FlowSignature`` of each port.
     used : (*) of each station, as of ``ports_used``.
     denied_station : (*) a bit of each station: what is routed there is denied.
@@ -59,8 +64,10 @@ class SwitchCore(wiring.Component):
         voq_depth: QueueDepths | None = None,
         deny_counter_bits: int = COUNTER_BITS,
         stand_in: StandIn = itself,
+        coded: bool = False,
     ):
         self.config = config
+        self._coded = coded
         self.voq_depth = voq_depth or QueueDepths.of_credits(config.station.upli)
         self.deny_counter_bits = deny_counter_bits
         self._stand_in = stand_in
@@ -68,12 +75,14 @@ class SwitchCore(wiring.Component):
         channels = ("req", "orig_data", "rd_rsp", "wr_rsp")
         super().__init__(
             {
-                **{f"in_{channel}": In(beat_stream(channel)).array(self.ports) for channel in channels},
-                **{f"out_{channel}": Out(beat_stream(channel)).array(self.ports) for channel in channels},
+                **{f"in_{channel}": In(beat_stream(channel, coded=coded)).array(self.ports) for channel in channels},
+                **{f"out_{channel}": Out(beat_stream(channel, coded=coded)).array(self.ports) for channel in channels},
                 "route_station": In(range(config.stations)),
                 "route": In(RouteConfigSignature(config.stations)),
                 "deny": Out(DenyStatusSignature(deny_counter_bits)).array(self.ports),
                 "dropped": In(DroppedSignature()).array(self.ports),
+                "dropping": In(DROPPING_LAYOUT).array(self.ports),
+                "upset": Out(UPSETS_LAYOUT).array(self.ports),
                 "flow": Out(FlowSignature(self.voq_depth)).array(self.ports),
                 **chosen_members(config),
             }
@@ -102,8 +111,9 @@ class SwitchCore(wiring.Component):
                 ("rd_rsp", read_responses.in_rsp, read_responses.out_rsp),
                 ("wr_rsp", write_responses.in_rsp, write_responses.out_rsp),
             ):
-                wiring.connect(m, wiring.flipped(getattr(self, f"in_{name}")[n]), inner[n])
-                wiring.connect(m, outer[n], wiring.flipped(getattr(self, f"out_{name}")[n]))
+                self._take(m, name, wiring.flipped(getattr(self, f"in_{name}")[n]), inner[n])
+                self._give(m, name, outer[n], wiring.flipped(getattr(self, f"out_{name}")[n]))
+            self._tell_upsets(m, n, requests, (read_responses, write_responses))
 
             m.submodules[f"deny_log_{n}"] = log = DenyLog(self.deny_counter_bits)
             wiring.connect(m, log.status, wiring.flipped(self.deny[n]))
@@ -134,6 +144,39 @@ class SwitchCore(wiring.Component):
                 table.config.write_data.eq(self.route.write_data),
             ]
         return m
+
+    def _take(self, m, channel, came, inner):
+        """``came`` into ``inner``, with its code."""
+        if self._coded:
+            wiring.connect(m, came, inner)
+            return
+        m.d.comb += [inner.valid.eq(came.valid), came.ready.eq(inner.ready)]
+        m.d.comb += [inner.p[name].eq(came.p[name]) for name, _ in CHANNEL_LAYOUTS[channel]]
+        m.d.comb += [inner.p.code[name].eq(value) for name, value in beat_code(channel, came.p).items()]
+
+    def _give(self, m, channel, inner, leaves):
+        """``inner`` to ``leaves``, with its code or without."""
+        if self._coded:
+            wiring.connect(m, inner, leaves)
+            return
+        m.d.comb += [leaves.valid.eq(inner.valid), inner.ready.eq(leaves.ready)]
+        m.d.comb += [leaves.p[name].eq(inner.p[name]) for name, _ in CHANNEL_LAYOUTS[channel]]
+
+    def _tell_upsets(self, m, n, requests, responses):
+        """Which agents at port ``n`` an upset is of: Requests come in by the Completer, "ingress", and leave by the
+        Originator, "egress"; Responses the other way round (UALink_200 §3.1.4, ruling A-17 of RAS)."""
+        upset, dropping = self.upset[n], self.dropping[n]
+        left = [plane.upset_out[n] for plane in responses]
+        m.d.comb += [
+            requests.dropping[n].eq(dropping.ingress),
+            *(plane.dropping[n].eq(dropping.egress) for plane in responses),
+            upset.ingress.control.eq(Cat(requests.upset_in[n], (one.control for one in left)).any()),
+            upset.ingress.data.eq(Cat(one.data for one in left).any()),
+            upset.egress.control.eq(
+                Cat(requests.upset_out[n].control, (plane.upset_in[n] for plane in responses)).any()
+            ),
+            upset.egress.data.eq(requests.upset_out[n].data),
+        ]
 
     def _count(self, m, n, requests, read_responses, write_responses):
         """What goes through port ``n``."""

@@ -16,7 +16,8 @@ COUNTS = ("dropped_in", "accepted", "denied", "stalled_in", "forwarded", "droppe
 """What is counted of each plane, on the way of an item.
 
 dropped_in : items from the link that the core's agent dropped, because of Drop Mode or of a broken rule.
-accepted : items that entered the core by this port; each is denied, or forwarded by some port, or still inside.
+accepted : items that entered the core by this port; each is denied, or forwarded by some port, or still inside, or was
+    lost to a Switch Core Control Error.
 denied : those of them that Deny dropped.
 stalled_in : cycles in which an item stood before the core, which had no room for it.
 forwarded : items that left the core by this port.

@@ -4,11 +4,13 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from ualink.switch.closing import Closing
 from ualink.switch.deny_log import DenialSignature
 from ualink.switch.route_table import LookupSignature
 from ualink.switch.steer import Steer, leads_to
-from ualink.switch.transfer import SteeredSignature, transfer_layout
-from ualink.upli.channels import REQ_LAYOUT, beat_stream
+from ualink.switch.transfer import REQUEST_LAYOUT, SteeredSignature, transfer_layout
+from ualink.upli.channels import CODED_LAYOUTS, beat_stream
+from ualink.upli.code import control_wrong
 from ualink.upli.commands import has_orig_data
 
 __all__ = ["RequestIngress"]
@@ -22,61 +24,91 @@ class RequestIngress(wiring.Component):
     Request. A denied Request is dropped with its beats (ruling C-02). Only a data-bearing Request waits until all beats
     of the one before it have gone to their queue; other Requests go on.
 
+    A Request whose code is wrong says neither where it goes nor which beats are its own: it is dropped, and with it all
+    that comes after it, as of ``Closing``.
+
     Parameters
     ----------
     egresses : int, egress ports of the switch.
 
     Attributes
     ----------
-    req, orig_data : what the port received.
+    req, orig_data : what the port received, coded.
     lookup : the route table of the station.
-    steered_req, steered_orig_data : to the queue of the egress port;
+    steered_req, steered_orig_data : to the queue of the egress port, ``REQUEST_LAYOUT`` and coded beats with ``end``;
         beats are offered no earlier than their Request leaves.
     denied : a Request is dropped in this cycle.
     under_way : ``egresses`` bit, one-hot or not, from registers and the table: where something goes that is in here.
+    dropping, upset : as of ``Closing``.
     """
 
     def __init__(self, egresses: int):
         self.egresses = egresses
         super().__init__(
             {
-                "req": In(beat_stream("req")),
-                "orig_data": In(beat_stream("orig_data")),
+                "req": In(beat_stream("req", coded=True)),
+                "orig_data": In(beat_stream("orig_data", coded=True)),
                 "lookup": Out(LookupSignature(egresses)),
-                "steered_req": Out(SteeredSignature(REQ_LAYOUT, egresses)),
+                "steered_req": Out(SteeredSignature(REQUEST_LAYOUT, egresses)),
                 "steered_orig_data": Out(SteeredSignature(transfer_layout("orig_data"), egresses)),
                 "denied": Out(DenialSignature()),
                 "under_way": Out(egresses),
+                "dropping": In(1),
+                "upset": Out(1),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
-        request = Signal(REQ_LAYOUT, reset_less=True)
+        m.submodules.closing = closing = Closing()
+        request = Signal(CODED_LAYOUTS["req"], reset_less=True)
         holding, leaving = Signal(), Signal()
         data_busy = Signal()  # beats of a Request that has left are still to come
         may_leave = Signal()
-        steer = Steer(m, REQ_LAYOUT, self.lookup, self.steered_req, may_leave)
-        left_last = steer.payload
-        with_data = has_orig_data(left_last.cmd)
+        steer = Steer(m, REQUEST_LAYOUT, self.lookup, self.steered_req, may_leave)
+        # Of what is steered: its code was wrong; it has beats, and so a Request that waits for others' beats has.
+        wrong = Signal(name="wrong", reset_less=True)
+        with_data = Signal(name="with_data", reset_less=True)
+        waits = Signal(name="waits", reset_less=True)
+        closes = Signal(name="closes")
+        left_last, kind = steer.payload.item, steer.payload.kind
         m.d.comb += [
-            self.req.ready.eq(~holding | leaving),
-            self.lookup.look.eq(self.req.valid & self.req.ready),
+            self.req.ready.eq(~holding | leaving | closing.closed),
+            self.lookup.look.eq(self.req.valid & self.req.ready & ~closing.closed),
             self.lookup.dst_phys_acc_id.eq(self.req.p.dst_phys_acc_id),
-            may_leave.eq(~(with_data & data_busy)),
+            may_leave.eq(~(waits & data_busy)),
             leaving.eq(holding & steer.free),
-            self.denied.valid.eq(steer.drops),
+            closes.eq(steer.drops & wrong),
+            self.denied.valid.eq(steer.drops & ~wrong),
             self.denied.src_phys_acc_id.eq(left_last.src_phys_acc_id),
             self.denied.dst_phys_acc_id.eq(left_last.dst_phys_acc_id),
+            closing.close.eq(closes),
+            closing.dropping.eq(self.dropping),
+            closing.waits.eq(self.req.valid | self.orig_data.valid | holding | steer.holding),
+            self.upset.eq(closing.upset),
         ]
-        steer.take(m, leaving, request)
+        steered = Signal(REQUEST_LAYOUT)
+        m.d.comb += [
+            steered.item.eq(request),
+            steered.kind.with_data.eq(has_orig_data(request.cmd)),
+            steered.kind.beats.eq(request.num_beats),
+        ]
+        found_wrong = Signal(name="found_wrong")
+        m.d.comb += found_wrong.eq(control_wrong("req", request, request.code))
+        steer.take(m, leaving & ~closes & ~closing.closed, steered, drop=found_wrong)
+        with m.If(steer.free):
+            m.d.sync += [
+                wrong.eq(found_wrong),
+                with_data.eq(steered.kind.with_data & ~found_wrong),
+                waits.eq(steered.kind.with_data | found_wrong),
+            ]
         with m.If(self.req.ready):
-            m.d.sync += [holding.eq(self.req.valid), request.eq(self.req.p)]
+            m.d.sync += [holding.eq(self.req.valid & ~closes & ~closing.closed), request.eq(self.req.p)]
 
-        steered = self.steered_orig_data
+        steered_data = self.steered_orig_data
         kept_where = Signal.like(steer.where, reset_less=True)
         kept_denied = Signal(reset_less=True)
-        kept_left = Signal.like(request.num_beats, reset_less=True)
+        kept_left = Signal.like(kind.beats, reset_less=True)
         where = Signal.like(kept_where)
         denied = Signal()
         left = Signal.like(kept_left)  # beats to come after this one
@@ -86,11 +118,13 @@ class RequestIngress(wiring.Component):
             active.eq(data_busy | (steer.leaves & with_data)),
             where.eq(Mux(data_busy, kept_where, steer.where)),
             denied.eq(Mux(data_busy, kept_denied, steer.denied)),
-            left.eq(Mux(data_busy, kept_left, left_last.num_beats)),
-            steered.payload.beat.eq(self.orig_data.p),
-            steered.payload.end.eq(left == 0),
-            steered.valid.eq(where & (self.orig_data.valid & active & ~denied).replicate(len(where))),
-            self.orig_data.ready.eq(active & (denied | (steered.ready & where).any())),
+            left.eq(Mux(data_busy, kept_left, kind.beats)),
+            steered_data.payload.beat.eq(self.orig_data.p),
+            steered_data.payload.end.eq(left == 0),
+            steered_data.valid.eq(where & (self.orig_data.valid & active & ~denied).replicate(len(where))),
+            self.orig_data.ready.eq(
+                closing.closed | (active & (denied | (steered_data.ready & where).any())),
+            ),
             moved.eq(self.orig_data.valid & self.orig_data.ready),
         ]
         comes_in = leads_to(self.lookup) & (holding & ~self.lookup.denied).replicate(self.egresses)

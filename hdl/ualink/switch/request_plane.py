@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ualink.switch.deny_log import DenialSignature
 from ualink.switch.high_water import HighWater
+from ualink.switch.mend import UPSET_LAYOUT
 from ualink.switch.queue_depths import QueueDepths, banks
 from ualink.switch.request_bank import RequestBank
 from ualink.switch.request_ingress import RequestIngress
@@ -37,6 +38,8 @@ class RequestPlane(wiring.Component):
         ``in_orig_data`` in the next cycle at the latest) to ``out_req`` in an idle plane, 1 more for each further beat.
     lookup, denied : one for each ingress port.
     under_way : ``ports`` bit, as of ``UnderWay``: by which ports something is still to leave.
+    dropping, upset_in : a bit for each ingress port, as of ``Closing``.
+    upset_out : for each egress port, ``upset`` of ``RequestEgress``.
     req_high_water, orig_data_high_water : for each ingress port, the most that it has held for one egress port.
     """
 
@@ -46,13 +49,16 @@ class RequestPlane(wiring.Component):
         self.depths = depths
         super().__init__(
             {
-                "in_req": In(beat_stream("req")).array(ports),
-                "in_orig_data": In(beat_stream("orig_data")).array(ports),
-                "out_req": Out(beat_stream("req")).array(ports),
-                "out_orig_data": Out(beat_stream("orig_data")).array(ports),
+                "in_req": In(beat_stream("req", coded=True)).array(ports),
+                "in_orig_data": In(beat_stream("orig_data", coded=True)).array(ports),
+                "out_req": Out(beat_stream("req", coded=True)).array(ports),
+                "out_orig_data": Out(beat_stream("orig_data", coded=True)).array(ports),
                 "lookup": Out(LookupSignature(ports)).array(ports),
                 "denied": Out(DenialSignature()).array(ports),
                 "under_way": Out(ports),
+                "dropping": In(ports),
+                "upset_in": Out(ports),
+                "upset_out": Out(UPSET_LAYOUT).array(ports),
                 "req_high_water": Out(range(depths.req + 1)).array(ports),
                 "orig_data_high_water": Out(range(depths.orig_data + 1)).array(ports),
             }
@@ -72,6 +78,8 @@ class RequestPlane(wiring.Component):
             wiring.connect(m, ingress.lookup, wiring.flipped(self.lookup[n]))
             wiring.connect(m, ingress.denied, wiring.flipped(self.denied[n]))
             m.d.comb += [
+                ingress.dropping.eq(self.dropping[n]),
+                self.upset_in[n].eq(ingress.upset),
                 self.req_high_water[n].eq(req_most[n].most),
                 self.orig_data_high_water[n].eq(data_most[n].most),
             ]
@@ -88,6 +96,7 @@ class RequestPlane(wiring.Component):
                 m.d.comb += [data_most[n].levels[k].eq(level) for k, level in zip(egresses, bank.orig_data_levels[n])]
             for place, k in enumerate(egresses):
                 m.d.comb += under_way.places[self.ports][k].eq(bank.under_way[place])
+                m.d.comb += self.upset_out[k].eq(bank.upset[place])
                 wiring.connect(m, bank.req[place], wiring.flipped(self.out_req[k]))
                 wiring.connect(m, bank.orig_data[place], wiring.flipped(self.out_orig_data[k]))
         return m

@@ -1,18 +1,21 @@
 """A bank of a response plane: buffers of all ingress ports for some of the egress ports, and these."""
 
-from amaranth.hdl import Cat, Const, Module, Signal
-from amaranth.lib import wiring
+from amaranth.hdl import Cat, Const, Module, Signal, Value
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from ualink.lib.delayed import delayed
 from ualink.lib.headed_queue import HeadedQueue
 from ualink.lib.occupancy import Occupancy
 from ualink.lib.select import select_one
 from ualink.switch.matching.matcher import Matcher
+from ualink.switch.mend import UPSET_LAYOUT
 from ualink.switch.queue_depths import MOST_TRANSFERS
 from ualink.switch.response_egress import ResponseEgress
 from ualink.switch.shared_buffer import SharedBuffer
 from ualink.switch.transfer import SteeredSignature, transfer_layout
-from ualink.upli.channels import CHANNEL_LAYOUTS, beat_stream
+from ualink.upli.channels import CODED_LAYOUTS, beat_stream
+from ualink.upli.code import control_wrong, data_wrong
 
 __all__ = ["ResponseBank"]
 
@@ -35,7 +38,7 @@ class ResponseBank(wiring.Component):
     beats : 2 bit for each ingress port: beats of the transfer less one, while ``end``.
     levels : for each ingress port and egress port, beats in the queue.
     under_way : ``egresses`` bit, from registers: where something goes that waits in buffers or at the egress.
-    rsp, leads : of each egress port, as of ``ResponseEgress``.
+    rsp, leads, upset : of each egress port, as of ``ResponseEgress``.
     """
 
     def __init__(self, channel: str, ingresses: int, egresses: int, depth: int, shared: int):
@@ -48,21 +51,27 @@ class ResponseBank(wiring.Component):
                 "beats": In(2).array(ingresses),
                 "levels": Out(range(depth + 1)).array(ingresses, egresses),
                 "under_way": Out(egresses),
-                "rsp": Out(beat_stream(channel)).array(egresses),
+                "rsp": Out(beat_stream(channel, coded=True)).array(egresses),
                 "leads": Out(1).array(egresses),
+                "upset": Out(UPSET_LAYOUT).array(egresses),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
         m.submodules.matcher = matcher = Matcher(self.ingresses, self.egresses)
-        buffers = []
+        # What leaves the buffers, and what its code says of it.
+        leaving: list[data.View] = []
+        wrong: list[Value] = []
+        poison: list[Value] = []
         comes, first = [], []
         for n in range(self.ingresses):
             m.submodules[f"buffer_{n}"] = buffer = SharedBuffer(
-                CHANNEL_LAYOUTS[self.channel], self.egresses, self.depth, self.shared
+                CODED_LAYOUTS[self.channel], self.egresses, self.depth, self.shared
             )
-            buffers.append(buffer)
+            leaving.append(buffer.beat)
+            wrong.append(control_wrong(self.channel, buffer.beat, buffer.beat.code))
+            poison.append(data_wrong(self.channel, buffer.beat, buffer.beat.code))
             steered, came = self.steered[n], Signal(self.egresses, name=f"came_{n}")
             room = Signal(self.egresses, name=f"room_{n}")  # to keep account of one more transfer
             m.d.comb += [
@@ -87,9 +96,17 @@ class ResponseBank(wiring.Component):
         for k in range(self.egresses):
             m.submodules[f"egress_{k}"] = egress = ResponseEgress(self.channel)
             here = [come[k] for come in comes]
+            # Each a register, because codes are checked late.
+            found = {
+                name: delayed(m, Cat(one & value for one, value in zip(here, values)), f"{name}_{k}")
+                for name, values in (("wrong", wrong), ("poison", poison))
+            }
             m.d.comb += [
                 egress.come.eq(Cat(here).any()),
-                egress.beat.eq(select_one(here, [buffer.beat for buffer in buffers])),
+                egress.beat.eq(select_one(here, leaving)),
+                egress.wrong.eq(found["wrong"].any()),
+                egress.poison.eq(found["poison"].any()),
+                self.upset[k].eq(egress.upset),
                 egress.first.eq(select_one(here, first)),
                 self.under_way[k].eq(egress.under_way | Cat(level[k].any() for level in self.levels).any()),
                 matcher.room[k].eq(egress.room),

@@ -1,15 +1,23 @@
 """Egress of one port in a response plane: what was read for it waits here to be sent."""
 
-from amaranth.hdl import Module
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.lib.queue import Queue
+from ualink.lib.shift_queue import ShiftQueue
+from ualink.lib.through_queue import ThroughQueue
+from ualink.switch.mend import UPSET_LAYOUT, mended
 from ualink.switch.queue_depths import EGRESS_DEPTH, egress_room
 from ualink.switch.transfer import MAX_BEATS
-from ualink.upli.channels import CHANNEL_LAYOUTS, beat_stream
+from ualink.upli.channels import CODED_LAYOUTS, RD_RSP_LAYOUT, beat_stream
 
 __all__ = ["ResponseEgress"]
+
+_FOUND = data.StructLayout({"wrong": 1, "poison": 1})
+
+_OF_TRANSFER = ("src_phys_acc_id", "dst_phys_acc_id", "tag", "num_beats", "status", "offset", "vc")
+"""What the beats of a Multi-Beat Read Response have in common; and RdRspOffset, which counts them."""
 
 
 class ResponseEgress(wiring.Component):
@@ -17,18 +25,25 @@ class ResponseEgress(wiring.Component):
 
     The beats of a transfer come in successive cycles and are offered in successive accepted slots.
 
+    Here the code of the core ends: what was found wrong of a beat comes with it, and what is offered has a code that
+    becomes its parity. A transfer is dropped whole if its first beat was wrong. A later beat that was wrong goes as a
+    poisoned one, for its transfer has begun; so does any whose data were (UALink_200 §3.1.2, §3.1.4).
+
     Parameters
     ----------
     channel : ``"rd_rsp"`` or ``"wr_rsp"``.
 
     Attributes
     ----------
-    come : 1 bit: ``beat``, of the layout of ``channel``, comes; ``first``: it is the first of its transfer.
+    come : 1 bit: ``beat``, a coded one of ``channel``, comes; ``first``: it is the first of its transfer.
+    wrong, poison : 1 bit each, of what came in the cycle before: control of the beat, its data were not what their
+        code was made of.
     under_way : 1 bit, from a register: something is here.
     room : 1 bit, from a register: there is room for the transfer that is granted in this cycle, and for all that comes
         before it.
-    rsp : what the port sends.
+    rsp : what the port sends, coded.
     leads : 1 bit, the beat on offer is the first of its transfer.
+    upset : ``UPSET_LAYOUT``, registers.
     """
 
     def __init__(self, channel: str):
@@ -36,28 +51,66 @@ class ResponseEgress(wiring.Component):
         super().__init__(
             {
                 "come": In(1),
-                "beat": In(CHANNEL_LAYOUTS[channel]),
+                "beat": In(CODED_LAYOUTS[channel]),
                 "first": In(1),
+                "wrong": In(1),
+                "poison": In(1),
                 "under_way": Out(1),
                 "room": Out(1),
-                "rsp": Out(beat_stream(channel)),
+                "rsp": Out(beat_stream(channel, coded=True)),
                 "leads": Out(1),
+                "upset": Out(UPSET_LAYOUT),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
-        layout = data.StructLayout({"beat": CHANNEL_LAYOUTS[self.channel], "first": 1})
-        m.submodules.beats = beats = Queue(layout, EGRESS_DEPTH)
+        m.submodules.beats = beats = Queue(CODED_LAYOUTS[self.channel], EGRESS_DEPTH)
+        m.submodules.firsts = firsts = ShiftQueue(1, EGRESS_DEPTH)
+        # What is known of beats a cycle later, when they can be offered.
+        m.submodules.found = found = ThroughQueue(_FOUND, EGRESS_DEPTH)
+        first, wrong, poison = firsts.output.p, found.output.p.wrong, found.output.p.poison
+        came = Signal()  # in the cycle before
+        m.d.sync += came.eq(self.come)
+        dropping, drops, goes, fill = Signal(), Signal(), Signal(), Signal()
         m.d.comb += [
             self.under_way.eq(beats.level != 0),
             beats.input.valid.eq(self.come),
-            beats.input.p.beat.eq(self.beat),
-            beats.input.p.first.eq(self.first),
-            self.rsp.valid.eq(beats.output.valid),
-            self.rsp.p.eq(beats.output.p.beat),
-            self.leads.eq(beats.output.p.first),
-            beats.output.ready.eq(self.rsp.ready),
+            beats.input.p.eq(self.beat),
+            firsts.input.valid.eq(self.come),
+            firsts.input.p.eq(self.first),
+            found.input.valid.eq(came),
+            found.input.p.wrong.eq(self.wrong),
+            found.input.p.poison.eq(self.poison),
+            drops.eq(Mux(first, wrong, dropping)),
+            self.rsp.valid.eq(firsts.output.valid & ~drops),
+            self.leads.eq(first),
+            beats.output.ready.eq(self.rsp.ready | drops),
+            firsts.output.ready.eq(beats.output.ready),
+            found.output.ready.eq(beats.output.ready),
+            goes.eq(self.rsp.valid & self.rsp.ready),
+            fill.eq(wrong & ~first),
         ]
-        m.d.sync += self.room.eq(egress_room(beats.level, beats=1 if self.channel == "wr_rsp" else MAX_BEATS))
+        with m.If(firsts.output.valid & first):
+            m.d.sync += dropping.eq(wrong)
+        if self.channel == "wr_rsp":
+            m.d.comb += self.rsp.p.eq(beats.output.p)
+        else:
+            self._mend(m, beats.output.p, first, poison, fill, goes)
+        m.d.sync += [
+            self.room.eq(egress_room(beats.level, beats=1 if self.channel == "wr_rsp" else MAX_BEATS)),
+            self.upset.control.eq(firsts.output.valid & wrong & Mux(first, 1, goes)),
+            self.upset.data.eq(goes & poison),
+        ]
         return m
+
+    def _mend(self, m, beat, first, poison, fill, goes):
+        kept = Signal(data.StructLayout({name: RD_RSP_LAYOUT[name].shape for name in _OF_TRANSFER}), reset_less=True)
+        left = Signal(2, reset_less=True)  # beats of the transfer that come behind the one before
+        sent = mended(m, "rd_rsp", beat, poison=poison, fill=fill, kept=kept, last=left == 1)
+        m.d.comb += Value.cast(self.rsp.p).eq(sent)
+        with m.If(goes):
+            m.d.sync += [kept.offset.eq(self.rsp.p.offset), left.eq(left - 1)]
+            with m.If(first):
+                m.d.sync += [kept[name].eq(beat[name]) for name in _OF_TRANSFER if name != "offset"]
+                m.d.sync += left.eq(beat.num_beats)

@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ualink.switch.deny_log import DenialSignature
 from ualink.switch.high_water import HighWater
+from ualink.switch.mend import UPSET_LAYOUT
 from ualink.switch.queue_depths import banks
 from ualink.switch.response_bank import ResponseBank
 from ualink.switch.response_ingress import ResponseIngress
@@ -37,6 +38,8 @@ class ResponsePlane(wiring.Component):
     in_rsp, out_rsp : one stream for each port; 6 cycles from one to the other for a single beat in an idle plane.
     lookup, denied : one for each ingress port.
     under_way : ``ports`` bit, as of ``UnderWay``: by which ports something is still to leave.
+    dropping, upset_in : a bit for each ingress port, as of ``Closing``.
+    upset_out : for each egress port, ``upset`` of ``ResponseEgress``.
     high_water : for each ingress port, the most that it has held for one egress port.
     leads : for each egress port, 1 bit: the beat on offer is the first of its transfer.
     """
@@ -48,11 +51,14 @@ class ResponsePlane(wiring.Component):
         self.depth, self.shared = depth, shared
         super().__init__(
             {
-                "in_rsp": In(beat_stream(channel)).array(ports),
-                "out_rsp": Out(beat_stream(channel)).array(ports),
+                "in_rsp": In(beat_stream(channel, coded=True)).array(ports),
+                "out_rsp": Out(beat_stream(channel, coded=True)).array(ports),
                 "lookup": Out(LookupSignature(ports)).array(ports),
                 "denied": Out(DenialSignature()).array(ports),
                 "under_way": Out(ports),
+                "dropping": In(ports),
+                "upset_in": Out(ports),
+                "upset_out": Out(UPSET_LAYOUT).array(ports),
                 "high_water": Out(range(depth + 1)).array(ports),
                 "leads": Out(1).array(ports),
             }
@@ -68,7 +74,11 @@ class ResponsePlane(wiring.Component):
             wiring.connect(m, wiring.flipped(self.in_rsp[n]), ingress.rsp)
             wiring.connect(m, ingress.lookup, wiring.flipped(self.lookup[n]))
             wiring.connect(m, ingress.denied, wiring.flipped(self.denied[n]))
-            m.d.comb += self.high_water[n].eq(most[n].most)
+            m.d.comb += [
+                ingress.dropping.eq(self.dropping[n]),
+                self.upset_in[n].eq(ingress.upset),
+                self.high_water[n].eq(most[n].most),
+            ]
         m.submodules.under_way = under_way = UnderWay(self.ports, self.ports + 1)
         m.d.comb += self.under_way.eq(under_way.under_way)
         m.d.comb += [place.eq(ingress.under_way) for place, ingress in zip(under_way.places, ingresses)]
@@ -83,5 +93,5 @@ class ResponsePlane(wiring.Component):
             for place, k in enumerate(egresses):
                 m.d.comb += under_way.places[self.ports][k].eq(bank.under_way[place])
                 wiring.connect(m, bank.rsp[place], wiring.flipped(self.out_rsp[k]))
-                m.d.comb += self.leads[k].eq(bank.leads[place])
+                m.d.comb += [self.leads[k].eq(bank.leads[place]), self.upset_out[k].eq(bank.upset[place])]
         return m

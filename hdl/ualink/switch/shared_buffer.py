@@ -1,7 +1,7 @@
 """The buffer of one ingress port for several egress ports: one memory, a queue in it for each."""
 
 from amaranth.hdl import Module, Mux, Signal
-from amaranth.lib import data, memory, wiring
+from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.lib.contract import contract
@@ -17,7 +17,8 @@ __all__ = ["SharedBuffer"]
 class SharedBuffer(wiring.Component):
     """Queues of beats in one memory, up to one beat written and one read in every cycle.
 
-    A row holds a beat and the number of the row that its queue uses next. Each queue owns one empty row, into which its
+    A row holds a beat and, in a memory of its own because it is asked for sooner, the number of the row that its queue
+    uses next. Each queue owns one empty row, into which its
     next beat goes together with the number of a free row, which the queue owns from then on; so a queue is a number of
     its oldest row and one of its empty row, and a beat is read together with where to go on. A row that was read is
     free in the next cycle.
@@ -56,10 +57,11 @@ class SharedBuffer(wiring.Component):
         m = Module()
         m.submodules.shares = shares = self._shares
         count = self.beats + self.ways
-        row = data.StructLayout({"beat": self.shape, "following": range(count)})
-        attrs = NEVER_MEET | (ram_attributes(row, count) or {})
-        m.submodules.storage = storage = memory.Memory(shape=row, depth=count, init=[], attrs=attrs)
+        attrs = NEVER_MEET | (ram_attributes(self.shape, count) or {})
+        m.submodules.storage = storage = memory.Memory(shape=self.shape, depth=count, init=[], attrs=attrs)
+        m.submodules.following = following = memory.Memory(shape=range(count), depth=count, init=[], attrs=NEVER_MEET)
         write, read = storage.write_port(), storage.read_port()
+        write_following, read_following = following.write_port(), following.read_port()
         oldest = [Signal(range(count), name=f"oldest_{n}", init=n) for n in range(self.ways)]
         empty = [Signal(range(count), name=f"empty_{n}", init=n) for n in range(self.ways)]
 
@@ -73,8 +75,10 @@ class SharedBuffer(wiring.Component):
             shares.pop.eq(self.read),
             write.en.eq(pushes),
             write.addr.eq(select_one(pushed, empty)),
-            write.data.beat.eq(self.input.payload),
-            write.data.following.eq(free),
+            write.data.eq(self.input.payload),
+            write_following.en.eq(write.en),
+            write_following.addr.eq(write.addr),
+            write_following.data.eq(free),
         ]
         m.d.comb += [mine.eq(level) for mine, level in zip(self.levels, shares.levels)]
 
@@ -82,15 +86,17 @@ class SharedBuffer(wiring.Component):
         m.d.comb += [
             read.en.eq(self.read.any()),
             # A queue that is read again goes on where the row that just came says.
-            read.addr.eq(Mux((self.read & was_read).any(), read.data.following, select_one(self.read, oldest))),
-            self.beat.eq(read.data.beat),
+            read.addr.eq(Mux((self.read & was_read).any(), read_following.data, select_one(self.read, oldest))),
+            read_following.en.eq(read.en),
+            read_following.addr.eq(read.addr),
+            self.beat.eq(read.data),
         ]
         m.d.sync += was_read.eq(self.read)
         for n in range(self.ways):
             with m.If(pushed[n]):
                 m.d.sync += empty[n].eq(free)
             with m.If(was_read[n]):
-                m.d.sync += oldest[n].eq(read.data.following)
+                m.d.sync += oldest[n].eq(read_following.data)
         return m
 
     def _free_row(self, m, count, pushes, read):

@@ -37,12 +37,12 @@ class Steer:
             self.free.eq(~self.holding | self.leaves),
         ]
 
-    def take(self, m, comes, payload):
-        """``payload`` comes, of which the table says in this cycle where it goes."""
+    def take(self, m, comes, payload, *, drop):
+        """``payload`` comes, of which the table says in this cycle where it goes; with ``drop`` it is denied."""
         with m.If(self.free):
             m.d.sync += [
                 self.holding.eq(comes),
                 self.payload.eq(payload),
-                self.denied.eq(self._lookup.denied),
+                self.denied.eq(self._lookup.denied | drop),
                 self.where.eq(leads_to(self._lookup)),
             ]

@@ -12,6 +12,7 @@ from ualink.switch.flow import PLANES
 from ualink.switch.injection.interface import InjectionSignature
 from ualink.switch.injection.station_injection import StationInjection
 from ualink.switch.injection.upli_strike import UPLIStrike
+from ualink.switch.mend import UPSET_LAYOUT
 from ualink.switch.stand_in import StandIn, itself
 from ualink.upli.channels import CHANNEL_LAYOUTS
 from ualink.upli.completer import Completer
@@ -20,7 +21,7 @@ from ualink.upli.originator import Originator
 
 __all__ = ["Switch"]
 
-OF_STATIONS = ("in_", "out_", "dropped", "used", "denied_station")
+OF_STATIONS = ("in_", "out_", "dropped", "dropping", "upset", "used", "denied_station")
 """Beginnings of the names of what the core shares with the stations and its agents alone."""
 OPTIONAL_MEMBERS = ("rs_status", "rs_rate", "bifurcation", "used")
 AGENT_MEMBERS = tuple(f"{side}_{what}" for side in ("completer", "originator") for what in ("control", "status"))
@@ -45,6 +46,9 @@ class Switch(wiring.Component):
         Control or a Protocol Error that it meets puts it into Drop Mode (UALink_200 §3.1.3): it drops what comes and
         what is to go, of all ports, until ``ingress_clear``. A link that goes down does nothing here.
     egress_control, egress_status, egress_clear, egress_dropping : the core's Originator before each station.
+    ingress_upset, egress_upset : ``UPSET_LAYOUT`` of each station, a pulse or longer: what the core's own code has
+        shown. A Switch Core Control Error puts that agent into Drop Mode, too: the one by which what was upset leaves,
+        or, where it is not known where that would go, the one by which it came.
     route_station, route, deny, flow : as of ``SwitchCore``.
     injection : ``InjectionSignature``, one per station; exists with ``config.injection``.
     injection_allowed : 1 bit, for the secure firmware alone: without it nothing is injected, whatever registers say;
@@ -57,7 +61,7 @@ class Switch(wiring.Component):
     def __init__(self, config: SwitchConfig, make_station=Station, stand_in: StandIn = itself):
         self.config = config
         self._stations = [make_station(config.station_of_switch) for _ in range(config.stations)]
-        self._core = SwitchCore(config, stand_in=stand_in)
+        self._core = SwitchCore(config, stand_in=stand_in, coded=True)
         members = self._stations[0].signature.members
         self._below = "rs" if config.station.phy is None else "pcs"
         shown = (*PORT_MEMBERS, *AGENT_MEMBERS, *(name for name in OPTIONAL_MEMBERS if name in members))
@@ -74,6 +78,7 @@ class Switch(wiring.Component):
                         ("clear", In(1)),
                         ("status", Out(AgentStatusSignature())),
                         ("dropping", Out(1)),
+                        ("upset", Out(UPSET_LAYOUT)),
                     )
                 },
                 **{name: members[name].array(config.stations) for name in shown},
@@ -93,8 +98,8 @@ class Switch(wiring.Component):
         ports, choosable = self.config.station.ports, self.config.station.choosable_ports
         for number, station in enumerate(self._stations):
             m.submodules[f"station{number}"] = station
-            ingress = Completer(self.config.station.upli, ports, choosable=choosable)
-            egress = Originator(self.config.station.upli, ports, choosable=choosable)
+            ingress = Completer(self.config.station.upli, ports, choosable=choosable, coded=True)
+            egress = Originator(self.config.station.upli, ports, choosable=choosable, coded=True)
             for side, agent in (("ingress", ingress), ("egress", egress)):
                 restarts = ResetInserter(station.restart) if choosable else lambda agent: agent
                 m.submodules[f"{side}{number}"] = restarts(agent)
@@ -193,10 +198,16 @@ class Switch(wiring.Component):
     def _watch(self, m, side, number, agent):
         """Drop Mode of a core agent, and what firmware tells and sees of it."""
         m.submodules[f"{side}_drop_mode{number}"] = drop_mode = AgentDropMode()
+        upset = getattr(self, f"{side}_upset")[number]
+        places = range(number * self.config.station.ports, (number + 1) * self.config.station.ports)
+        upsets = [self._core.upset[n][side] for n in places]
         show(m, agent, getattr(self, f"{side}_status")[number])
         m.d.comb += [
             agent.clear_errors.eq(getattr(self, f"{side}_control")[number].clear_errors),
-            drop_mode.control_event.eq(agent.control_event),
+            upset.control.eq(Cat(one.control for one in upsets).any()),
+            upset.data.eq(Cat(one.data for one in upsets).any()),
+            *(self._core.dropping[n][side].eq(drop_mode.drop) for n in places),
+            drop_mode.control_event.eq(agent.control_event | upset.control),
             drop_mode.protocol_event.eq(agent.protocol_event),
             drop_mode.clear.eq(getattr(self, f"{side}_clear")[number]),
             agent.drop.eq(drop_mode.drop),

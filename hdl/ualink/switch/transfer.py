@@ -4,21 +4,28 @@ from amaranth.hdl import Cat
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ualink.upli.channels import CHANNEL_LAYOUTS
+from ualink.upli.channels import CODED_LAYOUTS
 
-__all__ = ["MAX_BEATS", "SteeredSignature", "connect_steered", "transfer_layout"]
+__all__ = ["KIND_LAYOUT", "MAX_BEATS", "REQUEST_LAYOUT", "SteeredSignature", "connect_steered", "transfer_layout"]
 
 MAX_BEATS = 4
 """Beats of the longest transfer: ReqNumBeats and RdRspNumBeats have two bits (UALink_200 Tables 2-2, 2-8)."""
 
 
 def transfer_layout(channel: str) -> data.StructLayout:
-    """A ``beat`` of ``channel`` and ``end``: it is the last of its transfer, as counted by NumBeats and nothing else.
+    """A ``beat`` of ``channel``, coded, and ``end``: it is the last of its transfer, as counted by NumBeats alone.
 
     ``end`` is not RdRspLast or OrigDataLast, which the switch passes on without looking: a read response in Single Beat
     mode is one transfer for each beat (UALink_200 §2.7.8).
     """
-    return data.StructLayout({"beat": CHANNEL_LAYOUTS[channel], "end": 1})
+    return data.StructLayout({"beat": CODED_LAYOUTS[channel], "end": 1})
+
+
+KIND_LAYOUT = data.StructLayout({"with_data": 1, "beats": 2})
+"""Of a Request: it bears data; the beats of these minus one."""
+
+REQUEST_LAYOUT = data.StructLayout({"item": CODED_LAYOUTS["req"], "kind": KIND_LAYOUT})
+"""A Request, coded, and its kind as it was when the code was checked: later the core asks the Request no more."""
 
 
 class SteeredSignature(wiring.Signature):

@@ -35,6 +35,22 @@ def pack(channel: str, beat: dict) -> int:
     return value
 
 
+def coded(channel: str, word: int) -> int:
+    """``word``, a beat of a stream, with the code that goes through the core beside it: a bit for control, one for each
+    64 bits of data, one for the byte enables."""
+    control = data = width = byte_en = 0
+    for name, bits in PAYLOAD_FIELDS[channel]:
+        value = word >> width & ((1 << bits) - 1)
+        width += bits
+        if name == "data":
+            data = sum(((value >> 64 * n & (1 << 64) - 1).bit_count() & 1) << n for n in range(8))
+        elif name == "byte_en":
+            byte_en = value.bit_count() & 1
+        else:
+            control ^= value.bit_count() & 1
+    return word | (control | data << 1 | byte_en << 9) << width
+
+
 def unpack(channel: str, value: int) -> dict:
     """The beat of a stream's number."""
     beat = {}

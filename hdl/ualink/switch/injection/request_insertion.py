@@ -4,7 +4,8 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ualink.upli.channels import ORIG_DATA_LAYOUT, REQ_LAYOUT, beat_stream
+from ualink.switch.closing import QUIET
+from ualink.upli.channels import CODED_LAYOUTS, beat_stream
 from ualink.upli.commands import has_orig_data
 
 __all__ = ["RequestInsertion"]
@@ -18,9 +19,12 @@ class RequestInsertion(wiring.Component):
     wait, until the beats of all that went before are gone. A Request on offer stays on offer; a beat that is offered
     ahead of its Request may be taken back, which who takes Requests does not look at.
 
+    An upset Request may seem to bear other data than it does, and may be dropped behind this stage with its own. So
+    what is owed is forgotten after ``QUIET`` cycles in which nothing is offered: it will not come.
+
     Members
     -------
-    req_in, req_out, orig_data_in, orig_data_out : streams of beats.
+    req_in, req_out, orig_data_in, orig_data_out : streams of coded beats.
     insert : 1 bit, put ``request`` in; stays up until ``inserted``, or falls and nothing more begins.
     request, beat : ``num_beats`` is 0 if the Request bears data, which are ``beat``.
     inserted : 1 bit, the last of the two is taken in this cycle.
@@ -30,13 +34,13 @@ class RequestInsertion(wiring.Component):
     def __init__(self):
         super().__init__(
             {
-                "req_in": In(beat_stream("req")),
-                "req_out": Out(beat_stream("req")),
-                "orig_data_in": In(beat_stream("orig_data")),
-                "orig_data_out": Out(beat_stream("orig_data")),
+                "req_in": In(beat_stream("req", coded=True)),
+                "req_out": Out(beat_stream("req", coded=True)),
+                "orig_data_in": In(beat_stream("orig_data", coded=True)),
+                "orig_data_out": Out(beat_stream("orig_data", coded=True)),
                 "insert": In(1),
-                "request": In(REQ_LAYOUT),
-                "beat": In(ORIG_DATA_LAYOUT),
+                "request": In(CODED_LAYOUTS["req"]),
+                "beat": In(CODED_LAYOUTS["orig_data"]),
                 "inserted": Out(1),
                 "idle": Out(1, init=1),
             }
@@ -71,7 +75,14 @@ class RequestInsertion(wiring.Component):
                 - (data.valid & data.ready)
             ),
         ]
+        quiet = Signal(range(QUIET))
+        with m.If(req.valid | data.valid):
+            m.d.sync += quiet.eq(0)
+        with m.Elif(quiet != QUIET - 1):
+            m.d.sync += quiet.eq(quiet + 1)
         m.d.sync += owed.eq(owed_after)
+        with m.If((quiet == QUIET - 1) & ~req.valid & ~data.valid):
+            m.d.sync += owed.eq(0)
         with m.If(inserting):
             m.d.sync += [
                 inserting.eq(~self.inserted),

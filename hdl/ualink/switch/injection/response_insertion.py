@@ -4,7 +4,7 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ualink.upli.channels import CHANNEL_LAYOUTS, beat_stream
+from ualink.upli.channels import CODED_LAYOUTS, beat_stream
 
 __all__ = ["ResponseInsertion"]
 
@@ -22,7 +22,7 @@ class ResponseInsertion(wiring.Component):
 
     Members
     -------
-    beats_in, beats_out : streams of beats.
+    beats_in, beats_out : streams of coded beats.
     insert : 1 bit, put ``beat`` in; stays up until ``inserted``, or falls and nothing more begins.
     beat : a transfer of one beat.
     inserted : 1 bit, it is taken in this cycle.
@@ -33,10 +33,10 @@ class ResponseInsertion(wiring.Component):
         self._channel = channel
         super().__init__(
             {
-                "beats_in": In(beat_stream(channel)),
-                "beats_out": Out(beat_stream(channel)),
+                "beats_in": In(beat_stream(channel, coded=True)),
+                "beats_out": Out(beat_stream(channel, coded=True)),
                 "insert": In(1),
-                "beat": In(CHANNEL_LAYOUTS[channel]),
+                "beat": In(CODED_LAYOUTS[channel]),
                 "inserted": Out(1),
                 "idle": Out(1, init=1),
             }

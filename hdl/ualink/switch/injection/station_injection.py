@@ -7,7 +7,8 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from ualink.switch.injection.interface import InjectionSignature, ItemKind, StrikePoint, Towards
 from ualink.switch.injection.request_insertion import RequestInsertion
 from ualink.switch.injection.response_insertion import ResponseInsertion
-from ualink.upli.channels import CHANNEL_LAYOUTS, beat_stream
+from ualink.upli.channels import CHANNEL_LAYOUTS, CODE_LAYOUTS, beat_stream
+from ualink.upli.code import beat_code
 from ualink.upli.commands import has_orig_data
 
 __all__ = ["StationInjection"]
@@ -45,7 +46,7 @@ class StationInjection(wiring.Component):
                 "control": In(InjectionSignature()),
                 "allowed": In(1),
                 **{
-                    f"{end}_{channel}": flow(beat_stream(channel)).array(ports)
+                    f"{end}_{channel}": flow(beat_stream(channel, coded=True)).array(ports)
                     for end, flow in (("link_in", In), ("core_out", Out), ("core_in", In), ("link_out", Out))
                     for channel in CHANNEL_LAYOUTS
                 },
@@ -97,7 +98,7 @@ class StationInjection(wiring.Component):
         return m
 
     def _beats(self, m):
-        """The item as a beat of each channel."""
+        """The item as a coded beat of each channel."""
         item = self.control.item
         beats = {channel: Signal(layout, name=f"item_{channel}") for channel, layout in CHANNEL_LAYOUTS.items()}
         for channel, layout in CHANNEL_LAYOUTS.items():
@@ -115,4 +116,9 @@ class StationInjection(wiring.Component):
         m.d.comb += [beats["orig_data"].byte_en.eq(-1), beats["rd_rsp"].num_beats.eq(0)]
         with m.If(has_orig_data(item.cmd)):
             m.d.comb += beats["req"].num_beats.eq(0)
-        return beats
+        coded = {}
+        for channel, beat in beats.items():
+            code = Signal(CODE_LAYOUTS[channel], name=f"item_{channel}_code")
+            m.d.comb += [code[name].eq(value) for name, value in beat_code(channel, beat).items()]
+            coded[channel] = Cat(beat, code)
+        return coded

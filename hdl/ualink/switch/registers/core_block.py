@@ -8,6 +8,7 @@ from ualink.csr.block import RegisterBlock
 from ualink.csr.table import BusSignature
 from ualink.station import AgentControlSignature, AgentStatusSignature
 from ualink.switch.deny_log import DenyStatusSignature
+from ualink.switch.mend import UPSET_LAYOUT
 
 from .core_map import AGENTS, core_registers
 
@@ -28,8 +29,10 @@ class CoreRegisterBlock(wiring.Component):
     -------
     bus : ``BusSignature``; for latency see ``RegisterBlock``.
     pending : the events that are set, as of ``RegisterBlock``.
-    ingress_control, ingress_status, ingress_clear, ingress_dropping : the core's Completer before the station.
-    egress_control, egress_status, egress_clear, egress_dropping : the core's Originator before the station.
+    ingress_control, ingress_status, ingress_clear, ingress_dropping, ingress_upset : the core's Completer before the
+        station.
+    egress_control, egress_status, egress_clear, egress_dropping, egress_upset : the core's Originator before the
+        station.
     deny : ``DenyStatusSignature`` of each ingress port.
     link_up : a bit for each port, its link is up.
     """
@@ -44,6 +47,7 @@ class CoreRegisterBlock(wiring.Component):
                 f"{agent}_status": In(AgentStatusSignature()),
                 f"{agent}_clear": Out(1),
                 f"{agent}_dropping": In(1),
+                f"{agent}_upset": In(UPSET_LAYOUT),
             }
         super().__init__(
             {
@@ -97,6 +101,8 @@ class CoreRegisterBlock(wiring.Component):
             status.dropping.eq(dropping),
             events.drop_mode.eq(dropping & ~before),
             getattr(self, f"{agent}_control").clear_errors.eq(clear.start),
+            events.core_control_error.eq(getattr(self, f"{agent}_upset").control),
+            events.core_data_error.eq(getattr(self, f"{agent}_upset").data),
             getattr(self, f"{agent}_clear").eq(clear_drop.start),
             clear.start_done.eq(1),
             clear_drop.start_done.eq(1),

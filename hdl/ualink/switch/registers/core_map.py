@@ -77,6 +77,8 @@ def _agent(number: int, agent: str, doc: str) -> tuple[Register, ...]:
             (
                 *errors_happened(),
                 Field("drop_mode", "4", Access.W1C, 0, "Drop Mode began, or began again as it was cleared."),
+                Field("core_control_error", "5", Access.W1C, 0, "Switch Core Control Error (§3.1.2), into Drop Mode."),
+                Field("core_data_error", "6", Access.W1C, 0, "Switch Core Data Error (§3.1.2): data left as poison."),
             ),
             "Each error, also one that comes again.",
         ),

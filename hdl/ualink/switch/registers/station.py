@@ -27,7 +27,10 @@ from .injection_block import InjectionRegisterBlock
 
 __all__ = ["StationWindows"]
 
-CORE_MEMBERS = (*(f"{agent}_{what}" for agent in AGENTS for what in ("control", "status", "clear", "dropping")), "deny")
+CORE_MEMBERS = (
+    *(f"{agent}_{what}" for agent in AGENTS for what in ("control", "status", "clear", "dropping", "upset")),
+    "deny",
+)
 
 _OF_PORTS = (
     *(("dl", f"dl_{name}", f"dl_{name}") for name in ("config", "status")),
