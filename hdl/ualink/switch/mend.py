@@ -1,5 +1,7 @@
 """What becomes of beats whose code was found wrong in the switch core (UALink_200 §3.1.2)."""
 
+from typing import NamedTuple
+
 from amaranth.hdl import Cat, Mux, Signal, Value
 from amaranth.lib import data
 
@@ -7,7 +9,7 @@ from ualink.upli.channels import CHANNEL_LAYOUTS, CODE_LAYOUTS
 from ualink.upli.code import beat_code, code_of, control_bits
 from ualink.upli.sender import POISON
 
-__all__ = ["DROPPING_LAYOUT", "UPSETS_LAYOUT", "UPSET_LAYOUT", "mended"]
+__all__ = ["DROPPING_LAYOUT", "UPSETS_LAYOUT", "UPSET_LAYOUT", "Successor", "mended"]
 
 UPSET_LAYOUT = data.StructLayout({"control": 1, "data": 1})
 """A beat leaves in this cycle of which the core's code has shown a Switch Core Control Error; a Data Error."""
@@ -19,13 +21,25 @@ DROPPING_LAYOUT = data.StructLayout({"ingress": 1, "egress": 1})
 """Which of the two agents of the core at a port is in Drop Mode."""
 
 
-def mended(m, channel: str, beat, *, poison, fill, kept, last) -> Value:
+class Successor(NamedTuple):
+    """What is known of a beat by those before it in its transfer, to be told with ``fill``.
+
+    ``kept`` : a view, the fields that they had; ``last`` : 1 bit, none comes behind it.
+    """
+
+    fill: Value
+    kept: data.View
+    last: Value
+
+
+def mended(m, channel: str, beat, poison, successor: Successor) -> Value:
     """``beat``, coded, of a data channel, as it may be sent.
 
-    With ``poison`` it is marked as poisoned. With ``fill`` it is a poisoned beat that comes next behind one whose
-    fields are ``kept``, and ``last`` of the transfer or not; only what ``kept`` does not have is that of ``beat``. Both
-    go with the code that belongs to them, but for data: poisoned ones are sent as zeros.
+    With ``poison`` it is marked as poisoned. With ``fill`` of ``successor`` it is a poisoned beat that comes next
+    behind one with the ``kept`` fields; only what these do not have is that of ``beat``. Both go with the code that
+    belongs to them, but for data: poisoned ones are sent as zeros.
     """
+    fill, kept, last = successor
     mark = POISON[channel]
     told = Signal(CHANNEL_LAYOUTS[channel], name="told")
     code = Signal(CODE_LAYOUTS[channel], name="told_code")

@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from ualink.lib.queue import Queue
 from ualink.lib.shift_queue import ShiftQueue
 from ualink.lib.through_queue import ThroughQueue
-from ualink.switch.mend import UPSET_LAYOUT, mended
+from ualink.switch.mend import UPSET_LAYOUT, Successor, mended
 from ualink.switch.queue_depths import EGRESS_DEPTH, egress_room
 from ualink.switch.transfer import transfer_layout
 from ualink.upli.channels import CODED_LAYOUTS, beat_stream
@@ -115,7 +115,8 @@ class RequestEgress(wiring.Component):
         m.d.sync += [came.eq(self.come), came_data.eq(self.come_data), came_with.eq(begun_with)]
         kept = Signal(data.StructLayout({"offset": 2, "vc": 2}), reset_less=True)
         m.d.comb += fill.eq(within & found.output.p.wrong)
-        sent = mended(m, "orig_data", beat.beat, poison=found.output.p.poison, fill=fill, kept=kept, last=beat.end)
+        successor = Successor(fill, kept, beat.end)
+        sent = mended(m, "orig_data", beat.beat, found.output.p.poison, successor)
         m.d.comb += Value.cast(self.orig_data.p).eq(sent)
         with m.If(data_goes):
             m.d.sync += kept.offset.eq(self.orig_data.p.offset)

@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from ualink.lib.queue import Queue
 from ualink.lib.shift_queue import ShiftQueue
 from ualink.lib.through_queue import ThroughQueue
-from ualink.switch.mend import UPSET_LAYOUT, mended
+from ualink.switch.mend import UPSET_LAYOUT, Successor, mended
 from ualink.switch.queue_depths import EGRESS_DEPTH, egress_room
 from ualink.switch.transfer import MAX_BEATS
 from ualink.upli.channels import CODED_LAYOUTS, RD_RSP_LAYOUT, beat_stream
@@ -107,7 +107,7 @@ class ResponseEgress(wiring.Component):
     def _mend(self, m, beat, first, poison, fill, goes):
         kept = Signal(data.StructLayout({name: RD_RSP_LAYOUT[name].shape for name in _OF_TRANSFER}), reset_less=True)
         left = Signal(2, reset_less=True)  # beats of the transfer that come behind the one before
-        sent = mended(m, "rd_rsp", beat, poison=poison, fill=fill, kept=kept, last=left == 1)
+        sent = mended(m, "rd_rsp", beat, poison, Successor(fill, kept, left == 1))
         m.d.comb += Value.cast(self.rsp.p).eq(sent)
         with m.If(goes):
             m.d.sync += [kept.offset.eq(self.rsp.p.offset), left.eq(left - 1)]
