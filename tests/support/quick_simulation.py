@@ -11,8 +11,10 @@ from importlib.metadata import version
 from unittest.mock import patch
 
 from amaranth.hdl import ClockSignal, ResetSignal, Value, _ast, _dsl, _ir, _xfrm
-from amaranth.sim import Simulator, _pyrtl
+from amaranth.sim import Simulator, _async, _pyrtl, pysim
 
+from support.quick_engine import QuickEngine, TestbenchContext
+from support.quick_order import parts_of
 from support.quick_values import ScopedEmitter, compiler_for
 
 __all__ = ["CHECKED", "hasten"]
@@ -34,6 +36,8 @@ def hasten() -> bool:
     _pyrtl._PythonEmitter = ScopedEmitter
     _pyrtl._RHSValueCompiler = compiler_for
     _pyrtl.compile = _compile
+    pysim.PySimEngine = QuickEngine
+    _async.TestbenchContext = TestbenchContext
     return True
 
 
@@ -77,24 +81,10 @@ def _has_clock(value: Value, found: dict[int, tuple[Value, bool]]) -> bool:
     """
     known = found.get(id(value))
     if known is None:
-        looks = isinstance(value, (ClockSignal, ResetSignal)) or any(_has_clock(part, found) for part in _parts(value))
+        is_one = isinstance(value, (ClockSignal, ResetSignal))
+        looks = is_one or any(_has_clock(part, found) for part in parts_of(value))
         known = found[id(value)] = (value, looks)
     return known[1]
-
-
-def _parts(value: Value) -> tuple[Value, ...]:
-    """The expressions that ``value`` is made of."""
-    if isinstance(value, _ast.Operator):
-        return value.operands
-    if isinstance(value, _ast.Slice):
-        return (value.value,)
-    if isinstance(value, _ast.Part):
-        return (value.value, value.offset)
-    if isinstance(value, _ast.Concat):
-        return value.parts
-    if isinstance(value, _ast.SwitchValue):
-        return (value.test, *(chosen for _, chosen in value.cases))
-    return ()
 
 
 def _once(check):

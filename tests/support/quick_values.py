@@ -7,6 +7,7 @@ computed 128 times, in a text of megabytes. Here each part gets a variable, whic
 from contextlib import contextmanager
 
 from amaranth.hdl import Const
+from amaranth.hdl._ast import SignalSet
 from amaranth.sim import _pyrtl
 
 __all__ = ["OWN", "OWN_EMITTER", "ScopedEmitter", "compiler_for"]
@@ -20,11 +21,13 @@ class ScopedEmitter(OWN_EMITTER):
 
     ``texts`` gives the variable of a text, ``values`` that of an expression; both forget at the end of a branch what
     came in it. Expressions stay with their variables, so that none is taken for a later one at the same address.
+    ``settled`` are signals that have their new value already, which is read instead of the one that they had.
     """
 
     def __init__(self):
         super().__init__()
         self._scopes = [({}, {})]
+        self.settled = SignalSet()
 
     @contextmanager
     def indent(self):
@@ -87,7 +90,10 @@ class _SharingCompiler(OWN):
         return str(value.value & _ones(len(value)))
 
     def on_Signal(self, value):
-        now = super().on_Signal(value)
+        if value in self.emitter.settled:
+            now = f"next_{self.state.get_signal(value)}"
+        else:
+            now = super().on_Signal(value)
         return f"{_ones(len(value)):#x} & {now}" if _signed(value) else now
 
     def on_Operator(self, value):

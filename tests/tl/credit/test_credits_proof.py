@@ -5,7 +5,7 @@ from amaranth.hdl import Assert, Assume, Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In
 
-from support.formal import prove
+from support.formal import BITWUZLA, prove
 from ualink.config import Credits, TLConfig
 from ualink.lib.select import select_one
 from ualink.tl.credit.credits import TransmitCredits
@@ -215,4 +215,4 @@ def told(spent):
 @pytest.mark.req("TL-159", "TL-160", "TL-165", "TL-218", "TL-219")
 def test_credits_in_hand_and_credits_out_are_those_announced():
     """By induction: no counter falls below zero or exceeds what was announced, nor is an honest partner accused."""
-    prove(ClaimBench(), mode="prove", depth=1)
+    prove(ClaimBench(), mode="prove", depth=1, engine=BITWUZLA)
