@@ -176,6 +176,17 @@ class PackerBench:
             "job": job,
         }
 
+    def _set_content(self, sink, entry):
+        """What goes into the half-flit of an entry, with its code (``FIELD_CODE_LAYOUT``)."""
+        field, half = entry["field"], Value.cast(sink.field).shape().width // 2
+        auth_tag = entry.get("auth_tag", self.rng.getrandbits(64))
+        code = {
+            "low": ((field & (1 << half) - 1).bit_count() + entry["compressed"]) & 1,
+            "high": (field >> half).bit_count() & 1,
+            "auth_tag": auth_tag.bit_count() & 1,
+        }
+        self.ctx.set(sink, {"field": field, "auth_tag": auth_tag, "code": code})
+
     def show(self, scene, pack=False):
         """Drive the inputs, all at once; entries that are not there hold what may not matter."""
         rng = self.rng
@@ -248,10 +259,10 @@ class PackerBench:
         ctx.set(self.inputs.shared_data, self.shared_data)
         for name, entries in zip(("request_contents", "response_contents"), contents):
             for n, entry in enumerate(entries):
-                auth_tag = entry.get("auth_tag", rng.getrandbits(64))
-                ctx.set(getattr(self.dut, name)[n], {"field": entry["field"], "auth_tag": auth_tag})
+                self._set_content(getattr(self.dut, name)[n], entry)
         self.tags, self.jobs = jobs
         content = ctx.get(self.dut.content)
+        assert content.code == content.data.bit_count() + content.message & 1
         if rng.random() < 0.3:
             # It stays for as long as it must wait, while its fields give way to others.
             await ctx.tick()
@@ -322,6 +333,7 @@ class PackerBench:
         if scene.authentication:
             assert len(fields) <= 4
             tags = [content.tags >> 64 * slot & (1 << 64) - 1 for slot in range(4)]
+            assert content.tags_code == content.tags.bit_count() & 1
             assert tags == [self.tags[id(control)] for _, control in fields] + [0] * (4 - len(fields))
 
 

@@ -77,6 +77,8 @@ class Offer:
             "data": int.from_bytes(lower, "little"),
             "message": self.message is not None,
             "tags": sum(tag << 64 * n for n, tag in enumerate(self.tags[:4])),
+            "code": int.from_bytes(lower, "little").bit_count() + (self.message is not None) & 1,
+            "tags_code": sum(tag.bit_count() for tag in self.tags[:4]) & 1,
         }
 
 
@@ -174,7 +176,8 @@ def run(choose, cycles, *, authentication=False, ready=lambda: True, visible=lam
             there = min(len(owed), visible())
             ctx.set(sequence.available, there)
             for slot, (data, message) in zip(sequence.window, list(owed)[:there]):
-                ctx.set(slot, {"data": int.from_bytes(data, "little"), "message": message})
+                bits = int.from_bytes(data, "little")
+                ctx.set(slot, {"data": bits, "message": message, "code": (bits.bit_count() + message) & 1})
             said = tuple(ctx.get(s) for s in (sequence.swap_next, sequence.between))
             allowances = ctx.get(dut.request_allowance), ctx.get(dut.response_allowance)
             offer = choose(result.taken, said[0], allowances)

@@ -46,6 +46,7 @@ def run(cycles, *, come, take, seed=1):
         limits, most = (8, 8), DEPTH
         for number in range(cycles):
             new = {"field": rng.getrandbits(64), "compressed": rng.getrandbits(1), "auth_tag": rng.getrandbits(64)}
+            new["code"] = {name: rng.getrandbits(1) for name in ("low", "high", "auth_tag")}
             new["job"] = {"half_flits": number % 9, "num_beats": number % 4}
             offered = rng.random() < come
             ctx.set(dut.i.valid, offered)
@@ -71,6 +72,7 @@ def run(cycles, *, come, take, seed=1):
             for content, entry in zip(dut.contents, before):
                 content = ctx.get(content)
                 assert (content.field, content.auth_tag) == (entry["field"], entry["auth_tag"])
+                assert {name: content.code[name] for name in entry["code"]} == entry["code"]
             packs = rng.random() < take
             taken = rng.randint(0, count) if packs else 0
             # What is not chosen may be anything.

@@ -11,6 +11,7 @@ from ualink.tl.format.half_flits import (
     ORIG_DATA_BEAT_LAYOUT,
     READ_DATA_BEAT_LAYOUT,
 )
+from ualink.upli.code import code_of
 
 from .share import REQUESTS_IN_SIGHT, RESPONSES_IN_SIGHT
 
@@ -23,8 +24,8 @@ class DataGearbox(wiring.Component):
     A beat gives its lower, then its upper 32 bytes; the last beat of a job with byte enables gives these as a third
     half-flit: enable of byte i of the 256-byte block in bit i (ruling D04). Both halves of a beat in error are
     messages, as which they have come (``carried_data``). A beat leaves its queue with its first half-flit; what is left
-    of it is carried, so that two half-flits can leave every cycle whatever their alignment. Latency 0 from a beat to
-    ``window``.
+    of it is carried, so that two half-flits can leave every cycle whatever their alignment. Each half-flit has the code
+    with which it came. Latency 0 from a beat to ``window``.
 
     Attributes
     ----------
@@ -70,19 +71,17 @@ class DataGearbox(wiring.Component):
         m.d.comb += last.eq(Mux(from_rd_rsp, beat == response.num_beats, beat == request.num_beats))
         m.d.sync += beat.eq(Mux(pop, Mux(last, 0, beat + 1), beat))
 
-        head, error, beat_valid = Signal(512), Signal(), Signal()
-        with m.If(from_rd_rsp):
-            m.d.comb += [head.eq(self.rd_data.p.data), error.eq(self.rd_data.p.error)]
-            m.d.comb += beat_valid.eq(self.rd_data.valid)
-        with m.Else():
-            m.d.comb += [head.eq(self.orig_data.p.data), error.eq(self.orig_data.p.error)]
-            m.d.comb += beat_valid.eq(self.orig_data.valid)
+        head, error, code, beat_valid = Signal(512), Signal(), Signal(2), Signal()
+        for chosen, beats in ((from_rd_rsp, self.rd_data), (~from_rd_rsp, self.orig_data)):
+            with m.If(chosen):
+                m.d.comb += [head.eq(beats.p.data), error.eq(beats.p.error), code.eq(beats.p.code.data)]
+                m.d.comb += beat_valid.eq(beats.valid)
         m.d.comb += [self.rd_data.ready.eq(pop & from_rd_rsp), self.orig_data.ready.eq(pop & ~from_rd_rsp)]
 
         lower, upper, enables = (Signal(HALF_FLIT_LAYOUT, name=name) for name in ("lower", "upper", "enables"))
-        for half_flit, bits in ((lower, head[:256]), (upper, head[256:])):
-            m.d.comb += [half_flit.data.eq(bits), half_flit.message.eq(error)]
-        m.d.comb += enables.data.eq(self._byte_enables(m, request, beat))
+        for half_flit, bits, bit in ((lower, head[:256], code[0]), (upper, head[256:], code[1])):
+            m.d.comb += [half_flit.data.eq(bits), half_flit.message.eq(error), half_flit.code.eq(bit)]
+        self._byte_enables(m, enables, request, beat)
 
         # Half-flits carried over from the last beat that left; there are two only after the last beat of a job.
         carry = [Signal(HALF_FLIT_LAYOUT, name=f"carry_{n}", reset_less=True) for n in range(2)]
@@ -144,19 +143,20 @@ class DataGearbox(wiring.Component):
                 m.d.sync += heads[kind].eq(select_one(following, jobs))
         return heads, some, is_response
 
-    def _byte_enables(self, m, job, beat):
-        """The byte-enable half-flit of the Request that comes next as far as the beat in sight."""
+    def _byte_enables(self, m, half_flit, job, beat):
+        """The byte-enable half-flit of the Request that comes next as far as the beat in sight, quarter by quarter."""
         slot = Signal(2)
-        so_far = Signal(256, reset_less=True)
-        enables = Signal(256)
-        m.d.comb += slot.eq(job.slot + beat)
+        so_far, so_far_codes = Signal(256, reset_less=True), Signal(4, reset_less=True)
+        enables, codes = Signal(256), Signal(4)
+        new = self.orig_data.p
+        m.d.comb += [slot.eq(job.slot + beat), half_flit.data.eq(enables), half_flit.code.eq(code_of(codes))]
         for n in range(4):
             part = slice(64 * n, 64 * n + 64)
-            m.d.comb += enables[part].eq(Mux(beat == 0, 0, so_far[part]) | Mux(slot == n, self.orig_data.p.byte_en, 0))
+            m.d.comb += enables[part].eq(Mux(beat == 0, 0, so_far[part]) | Mux(slot == n, new.byte_en, 0))
+            m.d.comb += codes[n].eq(Mux(slot == n, new.code.byte_en, Mux(beat == 0, 0, so_far_codes[n])))
         # A beat that stays adds the same again; what Responses leave is dropped with the first beat of a Request.
         with m.If(self.orig_data.valid):
-            m.d.sync += so_far.eq(enables)
-        return enables
+            m.d.sync += [so_far.eq(enables), so_far_codes.eq(codes)]
 
 
 _PENDING = ("pending", "first")

@@ -18,8 +18,8 @@ FORM_LIMITS_LAYOUT = data.StructLayout({"compressed": 4, "uncompressed": 4})
 
 
 def content_layout(field_layout) -> data.StructLayout:
-    """What the flit carries of a field: ``field`` and ``auth_tag``."""
-    return data.StructLayout({name: field_layout[name].shape for name in ("field", "auth_tag")})
+    """What the flit carries of a field: ``field`` and ``auth_tag``, and their ``code``."""
+    return data.StructLayout({name: field_layout[name].shape for name in ("field", "auth_tag", "code")})
 
 
 class FieldsInSight(wiring.Component):
@@ -89,6 +89,7 @@ class FieldsInSight(wiring.Component):
             forms.i.p.job.eq(self.i.p.job),
             contents.i.p.field.eq(self.i.p.field),
             contents.i.p.auth_tag.eq(self.i.p.auth_tag),
+            contents.i.p.code.eq(self.i.p.code),
             self.valid.eq(forms.valid),
             forms.chosen.eq(self.chosen),
             contents.chosen.eq(0b10),

@@ -8,6 +8,7 @@ from ualink.dl.interface import TL_FLIT_LAYOUT, tl_flit_signature
 from ualink.lib.headed_queue import HeadedQueue
 from ualink.lib.parity import byte_parity, even_parity
 from ualink.tl.format.half_flits import CONTROL_CONTENT_LAYOUT, CONTROL_COUNTS_LAYOUT, HALF_FLIT_LAYOUT
+from ualink.upli.code import wrong
 
 from .half_flit_slots import HalfFlitSlots, LowerSlot, UpperSlot
 
@@ -16,7 +17,7 @@ __all__ = ["HalfFlitSequence"]
 
 class HalfFlitSequence(wiring.Component):
     """Decides by counts when a Control half-flit goes, puts half-flits into the slots that ``HalfFlitSlots`` gives
-    them, and adds the parity.
+    them, and adds the parity: a half-flit of wrong code makes ``control_parity`` wrong (UALink_200 §6.7.3).
 
     A Control half-flit is taken in one cycle, put into a flit in the next one at the earliest, and is in ``tx_flit``
     two cycles after that, if the DL takes flits. That it takes none is heard a cycle late: one flit more is made and
@@ -92,21 +93,23 @@ class HalfFlitSequence(wiring.Component):
                 with m.Case(LowerSlot.DATA):
                     m.d.sync += lower.eq(self.window[0])
                 with m.Case(LowerSlot.CONTROL):
-                    m.d.sync += [lower.data.eq(self.content.data), lower.message.eq(self.content.message)]
+                    m.d.sync += [lower[name].eq(self.content[name]) for name in ("data", "message", "code")]
             m.d.sync += upper.eq(0)
             with m.Switch(slots.upper):
                 with m.Case(UpperSlot.DATA):
                     m.d.sync += upper.eq(Mux(slots.lower == LowerSlot.DATA, self.window[1], self.window[0]))
                 with m.Case(UpperSlot.TAGS):
-                    m.d.sync += upper.data.eq(self.content.tags)
+                    m.d.sync += [upper.data.eq(self.content.tags), upper.code.eq(self.content.tags_code)]
 
         # The DL is ready late: two places between hear of it a cycle later.
         wiring.connect(m, made.output, wiring.flipped(self.tx_flit))
+        parities = [byte_parity(half.data) for half in halves]
+        upsets = [wrong(half.code, parity, half.message) for half, parity in zip(halves, parities)]
         m.d.comb += [
             made.input.valid.eq(leaves),
             made.input.p.data.eq(Cat(half.data for half in halves)),
             made.input.p.message.eq(Cat(half.message for half in halves)),
-            made.input.p.parity.eq(byte_parity(Cat(half.data for half in halves))),
-            made.input.p.control_parity.eq(even_parity(lower.message, upper.message)),
+            made.input.p.parity.eq(Cat(parities)),
+            made.input.p.control_parity.eq(even_parity(lower.message, upper.message, *upsets)),
         ]
         return m

@@ -1,6 +1,6 @@
 """Sends Requests in the short form where the partner can rebuild the rest of their address."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -9,6 +9,7 @@ from ualink.tl.cache.row import at_this_end
 from ualink.tl.cache.tx_address_cache import TxAddressCache
 from ualink.tl.format.fields import COMPRESSED_REQUEST, UNCOMPRESSED_REQUEST, CompressedCmd, FType
 from ualink.tl.format.half_flits import REQUEST_FIELD_LAYOUT
+from ualink.upli.code import code_of, recoded
 from ualink.upli.commands import ReqCmd
 
 __all__ = ["COMPRESSED_COMMANDS", "META_DATA_MUST_BE_ZERO", "RequestCompression"]
@@ -37,7 +38,7 @@ class RequestCompression(wiring.Component):
     Attributes
     ----------
     i : Uncompressed Requests.
-    o : the same, each compressed or not.
+    o : the same, each compressed or not; its code is wrong if that of the Uncompressed Request was.
     is_switch : as in ``TLControlSignature``.
     disable : level, compress and load nothing (UALink_200 §5.10). What the cache holds stays.
     clear, invalidate_entry, invalidate_row, invalidate_way : as in ``TLControlSignature``. An entry is forgotten when
@@ -100,13 +101,16 @@ class RequestCompression(wiring.Component):
         """``request`` goes out as ``answer`` of the cache, if there is one, has it."""
         field = data.View(UNCOMPRESSED_REQUEST, request.field)
         uncompressed, compressed = Signal(UNCOMPRESSED_REQUEST), Signal(COMPRESSED_REQUEST)
+        plain, code = Signal(), request.code
         m.d.comb += [
+            plain.eq(recoded((), of=(field.cload, field.cway, request.compressed), code=code.low)),
             self.o.p.eq(request),
             uncompressed.eq(request.field),
             uncompressed.cload.eq(0),
             uncompressed.cway.eq(0),
             self.o.p.field.eq(uncompressed),
             self.o.p.compressed.eq(0),
+            self.o.p.code.low.eq(plain),
         ]
         if answer is None:
             return
@@ -119,13 +123,27 @@ class RequestCompression(wiring.Component):
             compressed.addr.eq(field.addr[4:18]),
             compressed.cway.eq(answer.way),
         ]
-        for command, code in COMPRESSED_COMMANDS.items():
+        for command, short_form in COMPRESSED_COMMANDS.items():
             with m.If(field.cmd == command.value):
-                m.d.comb += compressed.cmd.eq(code)
+                m.d.comb += compressed.cmd.eq(short_form)
+        # The way is added last: the answer may be late.
+        short, way = Signal(), code_of(answer.way)
+        shortened = (*(compressed[name] for name, _ in COMPRESSED_REQUEST if name != "cway"), Const(1))
+        m.d.comb += short.eq(
+            recoded(shortened, of=(request.field, request.compressed), code=code_of(code.low, code.high))
+        )
         with m.If(answer.load):
-            m.d.comb += [uncompressed.cload.eq(1), uncompressed.cway.eq(answer.way)]
+            m.d.comb += [
+                uncompressed.cload.eq(1),
+                uncompressed.cway.eq(answer.way),
+                self.o.p.code.low.eq(code_of(plain, Const(1), way)),
+            ]
         with m.If(answer.hit):
-            m.d.comb += [self.o.p.compressed.eq(1), self.o.p.field[:64].eq(compressed)]
+            m.d.comb += [
+                self.o.p.compressed.eq(1),
+                self.o.p.field[:64].eq(compressed),
+                self.o.p.code.low.eq(code_of(short, way)),
+            ]
 
 
 def _is_compressible(m, field) -> Signal:

@@ -1,6 +1,6 @@
 """Requests on their way to the link: credits are claimed, fields are formed."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -15,7 +15,10 @@ from ualink.tl.format.fields import (
 )
 from ualink.tl.format.half_flits import REQUEST_FIELD_LAYOUT, DataSource
 from ualink.upli.channels import beat_stream
+from ualink.upli.code import code_of
 from ualink.upli.commands import ReqCmd
+
+from .beat_codes import code_of_beat
 
 __all__ = ["RequestIntake"]
 
@@ -25,6 +28,10 @@ class RequestIntake(wiring.Component):
 
     A Request without credits stays where it is; its data are claimed with it.
 
+    Parameters
+    ----------
+    coded : beats come with their code. That of a field is wrong if the beat's is.
+
     Attributes
     ----------
     enable : Requests may be accepted.
@@ -33,12 +40,12 @@ class RequestIntake(wiring.Component):
     room, push, field : ``field`` goes out in a cycle with ``push``; only with ``room``.
     """
 
-    def __init__(self, config: TLConfig):
-        self.config = config
+    def __init__(self, config: TLConfig, *, coded: bool = False):
+        self.config, self.coded = config, coded
         super().__init__(
             {
                 "enable": In(1),
-                "req": In(beat_stream("req")),
+                "req": In(beat_stream("req", coded=coded)),
                 "claim": Out(CreditClaimSignature()),
                 "room": In(1),
                 "push": Out(1),
@@ -77,6 +84,14 @@ class RequestIntake(wiring.Component):
             field.num_beats.eq(Mux(req.cmd == ReqCmd.READ.value, 0, req.num_beats)),
             self.field.field.eq(field),
             self.field.auth_tag.eq(req.auth_tag),
+        ]
+        _, upset = code_of_beat("req", req, coded=self.coded)
+        bits, pool = Value.cast(field), UNCOMPRESSED_REQUEST["pool"].offset
+        m.d.comb += [
+            self.field.code.low.eq(code_of(bits[:64], upset)),
+            # Which credits it takes is known later than the rest.
+            self.field.code.high.eq(code_of(code_of(bits[64:pool], bits[pool + 1 :]), field.pool)),
+            self.field.code.auth_tag.eq(code_of(req.auth_tag)),
         ]
         m.d.comb += [
             job.half_flits.eq(request_half_flits(req.cmd, req.num_beats, uwm_has_byte_enables=uwm)),

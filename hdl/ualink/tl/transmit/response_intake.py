@@ -12,8 +12,17 @@ from ualink.tl.format.fields import (
     FType,
     response_half_flits,
 )
-from ualink.tl.format.half_flits import READ_DATA_BEAT_LAYOUT, RESPONSE_FIELD_LAYOUT, DataSource, carried_data
+from ualink.tl.format.half_flits import (
+    READ_DATA_BEAT_LAYOUT,
+    RESPONSE_FIELD_LAYOUT,
+    DataSource,
+    carried_code,
+    carried_data,
+)
 from ualink.upli.channels import beat_stream
+from ualink.upli.code import code_of
+
+from .beat_codes import code_of_beat
 
 __all__ = ["ResponseIntake"]
 
@@ -29,6 +38,10 @@ class ResponseIntake(wiring.Component):
     the other. When both can go the Read Response goes first, but never twice in a row over a waiting Write Response.
     The first beat of a Read Response gives the field, every beat gives its data.
 
+    Parameters
+    ----------
+    coded : beats come with their code. That of a field is wrong if control of the beat is, and so is that of the data.
+
     Attributes
     ----------
     enable : the first beats of Responses may be accepted.
@@ -41,13 +54,14 @@ class ResponseIntake(wiring.Component):
     rd_start : the first beat of a Read Response is accepted in this cycle.
     """
 
-    def __init__(self):
+    def __init__(self, *, coded: bool = False):
+        self.coded = coded
         super().__init__(
             {
                 "enable": In(1),
                 "compress": In(1),
-                "rd_rsp": In(beat_stream("rd_rsp")),
-                "wr_rsp": In(beat_stream("wr_rsp")),
+                "rd_rsp": In(beat_stream("rd_rsp", coded=coded)),
+                "wr_rsp": In(beat_stream("wr_rsp", coded=coded)),
                 "read": Out(CreditClaimSignature()),
                 "write": Out(CreditClaimSignature()),
                 "o": Out(stream.Signature(RESPONSE_FIELD_LAYOUT)),
@@ -62,6 +76,8 @@ class ResponseIntake(wiring.Component):
         m = Module()
         rd, wr = self.rd_rsp.p, self.wr_rsp.p
         stored = Signal(RESPONSE_FIELD_LAYOUT, reset_less=True)
+        code, rd_upset = code_of_beat("rd_rsp", rd, coded=self.coded)
+        _, wr_upset = code_of_beat("wr_rsp", wr, coded=self.coded)
         rest = Signal(2)  # beats to come of the Read Response whose field has gone
         rd_first, rd_waits, wr_waits = Signal(), Signal(), Signal()
         pick_rd, wr_turn = Signal(), Signal()
@@ -85,6 +101,7 @@ class ResponseIntake(wiring.Component):
             self.rd_start.eq(self.read.take),
             self.rd_data.data.eq(carried_data(rd.data, rd.data_error)),
             self.rd_data.error.eq(rd.data_error),
+            self.rd_data.code.data.eq(carried_code(code.data, rd.data_error, rd_upset)),
         ]
         # Whoever of the two was in sight, with credits or without, comes after the other next time.
         with m.If(rd_waits & wr_waits):
@@ -98,15 +115,16 @@ class ResponseIntake(wiring.Component):
         m.d.comb += shows_rd.eq(self.rd_rsp.valid & rd_first & self.data_room & ~(self.wr_rsp.valid & wr_turn))
         # The register takes what it would be as long as there is room; that it is one is known late.
         formed = Signal(RESPONSE_FIELD_LAYOUT)
-        self._form_field(m, shows_rd, formed)
+        self._form_field(m, shows_rd, formed, Mux(shows_rd, rd_upset, wr_upset))
         with m.If(room):
             m.d.sync += [self.o.valid.eq(self.read.take | self.write.take), stored.eq(formed)]
         m.d.comb += self.o.p.eq(stored)
         return m
 
-    def _form_field(self, m, pick_rd, formed):
+    def _form_field(self, m, pick_rd, formed, upset):
         rd, wr = self.rd_rsp.p, self.wr_rsp.p
         field = Signal(UNCOMPRESSED_RESPONSE)
+        compressed, bits, auth_tag = Signal(), Signal(64), Signal(64)
         job = formed.job
         m.d.comb += [
             field.ftype.eq(FType.UNCOMPRESSED_RESPONSE),
@@ -121,7 +139,7 @@ class ResponseIntake(wiring.Component):
                     field.status.eq(response.status),
                     field.src_acc_id.eq(response.src_phys_acc_id),
                     field.dst_acc_id.eq(response.dst_phys_acc_id),
-                    formed.auth_tag.eq(response.auth_tag),
+                    auth_tag.eq(response.auth_tag),
                 ]
         # A burst has OFFSET 0 and LAST 1, whatever its first beat says (ruling D07).
         burst = rd.num_beats != 0
@@ -141,8 +159,14 @@ class ResponseIntake(wiring.Component):
         m.d.comb += [short.len.eq(field.len), short.rd_wr.eq(pick_rd)]
         m.d.comb += [single.offset.eq(field.offset), single.last.eq(field.last)]
         m.d.comb += [
-            formed.compressed.eq(self.compress & (field.status == 0)),
-            formed.field.eq(Mux(formed.compressed, Mux(pick_rd & ~burst, single, short), field)),
+            compressed.eq(self.compress & (field.status == 0)),
+            bits.eq(Mux(compressed, Mux(pick_rd & ~burst, single, short), field)),
+            formed.field.eq(bits),
+            formed.compressed.eq(compressed),
+            formed.auth_tag.eq(auth_tag),
+            formed.code.low.eq(code_of(bits[:32], compressed, upset)),
+            formed.code.high.eq(code_of(bits[32:])),
+            formed.code.auth_tag.eq(code_of(auth_tag)),
             job.half_flits.eq(response_half_flits(pick_rd, rd.num_beats)),
             job.source.eq(DataSource.RD_RSP),
             job.num_beats.eq(rd.num_beats),

@@ -17,6 +17,7 @@ from ualink.tl.format.half_flits import (
     READ_DATA_BEAT_LAYOUT,
     REQUEST_FIELD_LAYOUT,
     RESPONSE_FIELD_LAYOUT,
+    carried_code,
     carried_data,
 )
 from ualink.tl.internal import ReceiveStatusSignature
@@ -25,8 +26,10 @@ from ualink.tl.pack.fields_in_sight import FieldsInSight
 from ualink.tl.pack.half_flit_sequence import HalfFlitSequence
 from ualink.tl.pack.packer import REQUESTS_IN_SIGHT, RESPONSE_ALTERNATIVES, RESPONSES_IN_SIGHT, Packer
 from ualink.tl.session.residue import ResidueDrain
-from ualink.upli.channels import ORIG_DATA_LAYOUT, RD_RSP_LAYOUT, beat_stream
+from ualink.upli.channels import beat_stream
+from ualink.upli.code import code_of
 
+from .beat_codes import code_of_beat
 from .request_compression import RequestCompression
 from .request_intake import RequestIntake
 from .response_intake import ResponseIntake
@@ -55,6 +58,14 @@ class Transmit(wiring.Component):
     While ``online`` is low everything is in its reset state, no beat is accepted and no flit offered, except that the
     beats still to come of transfers already begun are taken and dropped (ruling D18).
 
+    All that is made of a beat keeps a code. Where a bit has changed by itself ``tx_flit`` has a wrong parity, over data
+    or control (UALink_200 §6.7.3).
+
+    Parameters
+    ----------
+    coded : beats come with their code, and a flit has a wrong parity, too, if that was wrong. Else their code begins
+        here.
+
     Attributes
     ----------
     online : channel 0 of the link is online.
@@ -69,15 +80,15 @@ class Transmit(wiring.Component):
     cache_error : sticky until the link goes down, the Tx Address Cache held a word of wrong parity.
     """
 
-    def __init__(self, config: TLConfig):
-        self.config = config
+    def __init__(self, config: TLConfig, *, coded: bool = False):
+        self.config, self.coded = config, coded
         super().__init__(
             {
                 "online": In(1),
-                "tx_req": In(beat_stream("req")),
-                "tx_orig_data": In(beat_stream("orig_data")),
-                "tx_rd_rsp": In(beat_stream("rd_rsp")),
-                "tx_wr_rsp": In(beat_stream("wr_rsp")),
+                "tx_req": In(beat_stream("req", coded=coded)),
+                "tx_orig_data": In(beat_stream("orig_data", coded=coded)),
+                "tx_rd_rsp": In(beat_stream("rd_rsp", coded=coded)),
+                "tx_wr_rsp": In(beat_stream("wr_rsp", coded=coded)),
                 "tx_flit": Out(tl_flit_signature()),
                 "control": In(TLControlSignature()),
                 "authentication": In(1),
@@ -93,9 +104,9 @@ class Transmit(wiring.Component):
         config = self.config
         in_link = ResetInserter(~self.online)
 
-        request_intake = RequestIntake(config)
+        request_intake = RequestIntake(config, coded=self.coded)
         compression = RequestCompression(config)
-        response_intake = ResponseIntake()
+        response_intake = ResponseIntake(coded=self.coded)
         requests = FieldsInSight(REQUEST_FIELD_LAYOUT, config.requests_in_sight)
         responses = FieldsInSight(
             RESPONSE_FIELD_LAYOUT, config.responses_in_sight, responses=True, alternatives=RESPONSE_ALTERNATIVES
@@ -110,8 +121,8 @@ class Transmit(wiring.Component):
         packer = Packer(config)
         gearbox = DataGearbox()
         sequence = HalfFlitSequence()
-        orig_residue = ResidueDrain(ORIG_DATA_LAYOUT, most=4 * REQUESTS_UNDER_WAY, first_beats=False)
-        rd_residue = ResidueDrain(RD_RSP_LAYOUT, most=3, first_beats=True)
+        orig_residue = ResidueDrain(self.tx_orig_data.p.shape(), most=4 * REQUESTS_UNDER_WAY, first_beats=False)
+        rd_residue = ResidueDrain(self.tx_rd_rsp.p.shape(), most=3, first_beats=True)
 
         m.submodules.request_intake = in_link(request_intake)
         # The partner may have lost any load: after a link down nothing is known of its Rx Address Cache (TL-221). What
@@ -135,6 +146,8 @@ class Transmit(wiring.Component):
         m.submodules.rd_residue = rd_residue
 
         # Beats into the queues.
+        orig = orig_residue.o.p
+        code, upset = code_of_beat("orig_data", orig, coded=self.coded)
         wiring.connect(m, request_intake.claim, credits.request)
         wiring.connect(m, response_intake.read, credits.read)
         wiring.connect(m, response_intake.write, credits.write)
@@ -162,9 +175,11 @@ class Transmit(wiring.Component):
             orig_residue.beats.eq(request_intake.claim.beats),
             orig_residue.o.ready.eq(orig_data.input.ready),
             orig_data.input.valid.eq(orig_residue.o.valid),
-            orig_data.input.p.data.eq(carried_data(orig_residue.o.p.data, orig_residue.o.p.error)),
-            orig_data.input.p.byte_en.eq(orig_residue.o.p.byte_en),
-            orig_data.input.p.error.eq(orig_residue.o.p.error),
+            orig_data.input.p.data.eq(carried_data(orig.data, orig.error)),
+            orig_data.input.p.byte_en.eq(orig.byte_en),
+            orig_data.input.p.error.eq(orig.error),
+            orig_data.input.p.code.data.eq(carried_code(code.data, orig.error, upset)),
+            orig_data.input.p.code.byte_en.eq(code_of(code.byte_en)),
             response_intake.enable.eq(self.online),
             response_intake.compress.eq(~self.control.disable_response_compression & ~self.control.encryption),
             response_intake.data_room.eq(rd_data.input.ready),
