@@ -165,8 +165,8 @@ RECEIVE_MUTANTS = (
         "last beat marked late",
         "TL-210",
         READ_UNLOAD,
-        "beat.last.eq(final)]",
-        "beat.last.eq(index == 3)]",
+        " last.eq(final)]",
+        " last.eq(index == 3)]",
         "receive/test_top.py",
     ),
     Mutant(

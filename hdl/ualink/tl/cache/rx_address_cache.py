@@ -32,7 +32,8 @@ class RxAddressCache(wiring.Component):
     ----------
     following_row : row that is used in the next cycle.
     row, way : the entry that is used in this cycle; with ``load``, ``way`` is below ``ways``.
-    region : combinational, what it holds, if it is ``known``.
+    region, region_code : combinational, what it holds, if it is ``known``; even parity over that, made of the parity
+        of the entry and wrong if that is.
     known : it has been loaded.
     mismatch : its parity is wrong; ``known`` and ``region`` have no meaning.
     load, load_region : write ``load_region`` there; not before ``ready``.
@@ -59,6 +60,7 @@ class RxAddressCache(wiring.Component):
                 "row": In(range(rows)),
                 "way": In(2),
                 "region": Out(region_bits),
+                "region_code": Out(1),
                 "known": Out(1),
                 "mismatch": Out(1),
                 "load": In(1),
@@ -90,7 +92,11 @@ class RxAddressCache(wiring.Component):
         ]
         with m.If(self.last_valid & (self.last_row == self.row) & (self.last_way == self.way)):
             m.d.comb += [entry.eq(self.last), self.mismatch.eq(has_mismatch(self.last))]
-        m.d.comb += [self.region.eq(entry.region), self.known.eq(entry.valid)]
+        m.d.comb += [
+            self.region.eq(entry.region),
+            self.region_code.eq(entry.parity ^ entry.valid),
+            self.known.eq(entry.valid),
+        ]
 
         m.d.sync += self.ready.eq(~self.sweeping)
         with m.If(self.sweeping):

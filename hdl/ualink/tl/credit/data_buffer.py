@@ -1,6 +1,6 @@
 """64-byte data buffers of one class behind the TL receiver."""
 
-from amaranth.hdl import Module
+from amaranth.hdl import Cat, Module
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -8,11 +8,12 @@ from ualink.lib.queue import Queue
 
 __all__ = ["BEAT_LAYOUT", "HALF_BEAT_LAYOUT", "DataBuffer"]
 
-HALF_BEAT_LAYOUT = data.StructLayout({"data": 256, "poison": 1})
-"""One Data half-flit: lanes 0..31 or 32..63 of a beat."""
+HALF_BEAT_LAYOUT = data.StructLayout({"data": 256, "poison": 1, "code": 4})
+"""One Data half-flit: lanes 0..31 or 32..63 of a beat. Bit n of ``code`` is even parity over bits 64n+63..64n, bit 0
+also over ``poison``, so that an upset of that shows in the data."""
 
-BEAT_LAYOUT = data.StructLayout({"data": 512, "error": 1})
-"""One 64-byte beat; ``data`` is 0 if ``error``."""
+BEAT_LAYOUT = data.StructLayout({"data": 512, "error": 1, "code": 8})
+"""One 64-byte beat; ``data`` is 0 if ``error``. Bit n of ``code`` is even parity over bits 64n+63..64n."""
 
 
 class DataBuffer(wiring.Component):
@@ -58,5 +59,6 @@ class DataBuffer(wiring.Component):
             m.d.comb += [
                 self.beat.p.data[:256].eq(halves[0].data),
                 self.beat.p.data[256:].eq(halves[1].data),
+                self.beat.p.code.eq(Cat(halves[0].code, halves[1].code)),
             ]
         return m

@@ -9,6 +9,7 @@ from .check import SPENT_LAYOUT
 from .data_buffer import BEAT_LAYOUT, HALF_BEAT_LAYOUT
 
 __all__ = [
+    "BYTE_ENABLES_LAYOUT",
     "KINDS",
     "OF_BOTH_LAYOUT",
     "AccountSignature",
@@ -20,6 +21,9 @@ __all__ = [
 
 KINDS = ("request", "response")
 """The data classes, by the kind of field that has them."""
+
+BYTE_ENABLES_LAYOUT = data.StructLayout({"enables": 256, "code": 4})
+"""A byte-enable half-flit; bit n of ``code`` is even parity over bits 64n+63..64n, which are those of one beat."""
 
 OF_BOTH_LAYOUT = data.StructLayout(dict.fromkeys(KINDS, 1))
 """A bit of each class."""

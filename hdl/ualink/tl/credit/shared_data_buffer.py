@@ -1,6 +1,6 @@
 """64-byte data buffers that Requests and Read Responses share behind the TL receiver."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -134,4 +134,5 @@ class SharedDataBuffer(wiring.Component):
             m.d.comb += [
                 beat.p.data[:256].eq(halves[0].data.data),
                 beat.p.data[256:].eq(halves[1].data.data),
+                beat.p.code.eq(Cat(halves[0].data.code, halves[1].data.code)),
             ]

@@ -23,7 +23,7 @@ from ualink.tl.internal import CREDIT_UPDATE_LAYOUT
 
 from .error import ReceiveError
 
-__all__ = ["DATA_FIELD_LAYOUT", "DECODED_LAYOUT", "ControlDecoder", "request_field", "response_field"]
+__all__ = ["DATA_FIELD_LAYOUT", "DECODED_LAYOUT", "SECTORS", "ControlDecoder", "request_field", "response_field"]
 
 SECTORS = 8
 
@@ -60,12 +60,12 @@ TAGS = 4
 
 def request_field(half_flit, pair: int):
     """The 128 bits whose top is sector ``2 * pair + 1``; of a Compressed Request the upper 64 bits have meaning."""
-    return half_flit[:64].replicate(2) if pair == 0 else half_flit[64 * pair - 64 : 64 * pair + 64]
+    return Cat(Const(0, 64), half_flit[:64]) if pair == 0 else half_flit[64 * pair - 64 : 64 * pair + 64]
 
 
 def response_field(half_flit, sector: int):
     """The 64 bits whose top is ``sector``; of a Compressed Response the upper 32 bits have meaning."""
-    return half_flit[:32].replicate(2) if sector == 0 else half_flit[32 * sector - 32 : 32 * sector + 32]
+    return Cat(Const(0, 32), half_flit[:32]) if sector == 0 else half_flit[32 * sector - 32 : 32 * sector + 32]
 
 
 class ControlDecoder(wiring.Component):

@@ -8,7 +8,7 @@ from ualink.config import TLConfig
 from ualink.lib.queue import Queue
 from ualink.tl.credit.check import CreditCheck
 from ualink.tl.credit.data_buffer import DataBuffer
-from ualink.tl.credit.data_signatures import KINDS, OF_BOTH_LAYOUT, ClassDataSignature
+from ualink.tl.credit.data_signatures import BYTE_ENABLES_LAYOUT, KINDS, OF_BOTH_LAYOUT, ClassDataSignature
 from ualink.tl.credit.shared_check import SharedCreditCheck
 from ualink.tl.credit.shared_data_buffer import SharedDataBuffer
 
@@ -31,7 +31,8 @@ class ReceiveData(wiring.Component):
     asked : the half-flits of the flit that is checked, as ``ReceiveSequence`` describes them.
     accept : 1 bit, that flit is accepted.
     refused : a bit for each class, combinational: one of its half-flits finds no place.
-    half_flits, write : their bytes, one cycle later; 1 bit: the flit was accepted.
+    half_flits, codes, write : their bytes, one cycle later, with a code as ``DataAssembler`` takes it; 1 bit: the flit
+        was accepted.
     flush : 1 bit, the link is down; a class that is ``busy`` still needs its data.
     byte_enables : of the Requests, one half-flit each that has any.
     request, response : data and data credits of the two classes.
@@ -45,9 +46,10 @@ class ReceiveData(wiring.Component):
                 "asked": In(data.ArrayLayout(DATA_SLOT_LAYOUT, 2)),
                 "accept": In(1),
                 "half_flits": In(data.ArrayLayout(256, 2)),
+                "codes": In(data.ArrayLayout(4, 2)),
                 "write": In(1),
                 "flush": In(1),
-                "byte_enables": Out(stream.Signature(256)),
+                "byte_enables": Out(stream.Signature(BYTE_ENABLES_LAYOUT)),
                 "request": Out(ClassDataSignature()),
                 "response": Out(ClassDataSignature()),
                 "refused": Out(OF_BOTH_LAYOUT),
@@ -62,13 +64,14 @@ class ReceiveData(wiring.Component):
         m.d.comb += [
             assembler.slots.eq(self.asked),
             assembler.half_flits.eq(self.half_flits),
+            assembler.codes.eq(self.codes),
             assembler.accept.eq(self.write),
         ]
 
         # The command credit of a Request is released when its data begin to leave, those of its data later.
         beats = config.req_data.total + (config.rsp_data.pool if config.shared_data_buffer else 0)
         depth = min(config.req_cmd.total + 1, beats)
-        byte_enables = ResetInserter(self.flush & ~self.request.busy)(Queue(256, depth))
+        byte_enables = ResetInserter(self.flush & ~self.request.busy)(Queue(BYTE_ENABLES_LAYOUT, depth))
         m.submodules.byte_enables = byte_enables
         wiring.connect(m, assembler.byte_enables, byte_enables.input)
         wiring.connect(m, byte_enables.output, wiring.flipped(self.byte_enables))

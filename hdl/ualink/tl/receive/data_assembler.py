@@ -4,7 +4,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ualink.tl.credit.data_signatures import KINDS, HalvesSignature, of_both
+from ualink.tl.credit.data_signatures import BYTE_ENABLES_LAYOUT, KINDS, HalvesSignature, of_both
 
 from .sequence import DATA_SLOT_LAYOUT
 
@@ -22,7 +22,8 @@ class DataAssembler(wiring.Component):
     Attributes
     ----------
     slots : the lower and upper half-flit as ``ReceiveSequence`` describes them; half_flits : their 32 bytes, one cycle
-        later. accept : with these, the flit is accepted; without it nothing is written.
+        later; codes : even parity over each 64 bits of them, of the lowest also over ``poison``. accept : with these,
+        the flit is accepted; without it nothing is written.
     halves : halves of beats to the data buffers of each class; ``done`` with the last one of a field.
     byte_enables : byte-enable half-flits, one per Request that has one.
     """
@@ -32,9 +33,10 @@ class DataAssembler(wiring.Component):
             {
                 "slots": In(data.ArrayLayout(DATA_SLOT_LAYOUT, 2)),
                 "half_flits": In(data.ArrayLayout(256, 2)),
+                "codes": In(data.ArrayLayout(4, 2)),
                 "accept": In(1),
                 "halves": Out(of_both(HalvesSignature())),
-                "byte_enables": Out(stream.Signature(256)),
+                "byte_enables": Out(stream.Signature(BYTE_ENABLES_LAYOUT)),
             }
         )
 
@@ -48,7 +50,7 @@ class DataAssembler(wiring.Component):
             comes, from_lower = Signal(name=f"{name}_comes"), Signal(name=f"{name}_from_lower")
             m.d.sync += [comes.eq(hits[0] | hits[1]), from_lower.eq(hits[0])]
             m.d.comb += sink.valid.eq(comes & self.accept)
-            return Mux(from_lower, self.half_flits[0], self.half_flits[1]), from_lower
+            return *(Mux(from_lower, *both) for both in (self.half_flits, self.codes)), from_lower
 
         for kind in KINDS:
             is_request, halves = kind == "request", getattr(self.halves, kind)
@@ -57,14 +59,15 @@ class DataAssembler(wiring.Component):
                 def matches(slot, is_request=is_request, half=half):
                     return (slot.is_request == is_request) & ~slot.byte_enables & (slot.half == half)
 
-                content, from_lower = route(sink, f"{kind}_{('low', 'high')[half]}", matches)
+                content, code, from_lower = route(sink, f"{kind}_{('low', 'high')[half]}", matches)
                 m.d.comb += [
                     sink.p.data.eq(content),
+                    sink.p.code.eq(code),
                     sink.p.poison.eq(Mux(from_lower, poison[0], poison[1])),
                 ]
             ends, ended = [slot.valid & slot.last & (slot.is_request == is_request) for slot in self.slots], Signal()
             m.d.sync += ended.eq(ends[0] | ends[1])
             m.d.comb += halves.done.eq(self.accept & ended)
-        content, _ = route(self.byte_enables, "byte_enables", lambda slot: slot.byte_enables)
-        m.d.comb += self.byte_enables.p.eq(content)
+        content, code, _ = route(self.byte_enables, "byte_enables", lambda slot: slot.byte_enables)
+        m.d.comb += [self.byte_enables.p.enables.eq(content), self.byte_enables.p.code.eq(code)]
         return m

@@ -8,6 +8,7 @@ from ualink.config import TLConfig
 from ualink.tl.credit.data_buffer import BEAT_LAYOUT
 from ualink.tl.internal import RELEASE_LAYOUT
 from ualink.upli.channels import beat_stream
+from ualink.upli.code import code_of
 
 from .response_reconstruction import READ_RESPONSE_ENTRY_LAYOUT
 
@@ -25,7 +26,7 @@ class ReadResponseUnload(wiring.Component):
     response, beat : Read Responses and their beats.
     data_complete : pulse: all data of one more Read Response are buffered.
     flush : the link is down; running : ``~flush``; busy : a burst is going on.
-    rx_rd_rsp : towards the UPLI Completer agent.
+    rx_rd_rsp : towards the UPLI Completer agent, with the code of each beat.
     release_cmd, release_data : buffers freed.
     """
 
@@ -39,7 +40,7 @@ class ReadResponseUnload(wiring.Component):
                 "flush": In(1),
                 "running": In(1),
                 "busy": Out(1),
-                "rx_rd_rsp": Out(beat_stream("rd_rsp")),
+                "rx_rd_rsp": Out(beat_stream("rd_rsp", coded=True)),
                 "release_cmd": Out(RELEASE_LAYOUT),
                 "release_data": Out(RELEASE_LAYOUT),
             }
@@ -75,16 +76,24 @@ class ReadResponseUnload(wiring.Component):
             more = complete + self.data_complete
             m.d.sync += [complete.eq(Mux(leaves, more - 1, more)), some_complete.eq(Mux(leaves, more > 1, more > 0))]
 
+        offset, last = Signal(2), Signal()
         m.d.comb += [
+            offset.eq(head.offset),
+            last.eq(head.last),
             beat.data.eq(self.beat.p.data),
             beat.data_error.eq(self.beat.p.error),
-            beat.offset.eq(head.offset),
-            beat.last.eq(head.last),
+            beat.offset.eq(offset),
+            beat.last.eq(last),
+            beat.code.data.eq(self.beat.p.code),
+            # ``pool`` goes, ``data_error`` comes, two may become others; all else stays as it is in the code.
+            beat.code.control.eq(
+                code_of(head.code, head.pool, self.beat.p.error, head.offset, head.last, offset, last)
+            ),
         ]
         for name in ("auth_tag", "src_phys_acc_id", "dst_phys_acc_id", "tag", "num_beats", "status", "vc"):
             m.d.comb += beat[name].eq(head[name])
         with m.If(head.num_beats.any()):
-            m.d.comb += [beat.offset.eq(index), beat.last.eq(final)]
+            m.d.comb += [offset.eq(index), last.eq(final)]
 
         for release, freed in ((self.release_cmd, leaves), (self.release_data, moves)):
             m.d.comb += [

@@ -9,22 +9,33 @@ from ualink.tl.cache.row import at_this_end
 from ualink.tl.cache.rx_address_cache import RxAddressCache
 from ualink.tl.format.fields import COMPRESSED_REQUEST, UNCOMPRESSED_REQUEST, CompressedCmd, FType
 from ualink.upli.channels import REQ_LAYOUT
+from ualink.upli.code import code_of, wrong
 from ualink.upli.commands import ReqCmd
 
-__all__ = ["CATCH_REQUEST_LAYOUT", "REQUEST_ENTRY_LAYOUT", "RequestReconstruction", "named_entry"]
+from .field_codes import FIELD_CODE_LAYOUT
 
-CATCH_REQUEST_LAYOUT = data.StructLayout({"field": 128, "auth_tag": 64, "row": 10, "way": 2})
+__all__ = ["CATCH_REQUEST_LAYOUT", "REQUEST_ENTRY_LAYOUT", "RequestReconstruction", "data_needs", "named_entry"]
+
+CATCH_REQUEST_LAYOUT = data.StructLayout({"field": 128, "auth_tag": 64, "row": 10, "way": 2, "code": FIELD_CODE_LAYOUT})
 """A Request field in the catch buffer, with its authentication tag, 0 if there is none, and the ``row`` and ``way`` of
-the Rx Address Cache that it names; a Compressed Request is in the upper half of ``field``."""
+the Rx Address Cache that it names; a Compressed Request is in the upper half of ``field``. ``code.upper`` covers the
+tag, ``row`` and ``way`` too."""
 
-REQUEST_ENTRY_LAYOUT = data.StructLayout({"beat": REQ_LAYOUT, "pool": 1})
-"""A Request in the receive queue; ``pool`` is POOL of its field, VCHAN is ``beat.vc``."""
+REQUEST_ENTRY_LAYOUT = data.StructLayout({"beat": REQ_LAYOUT, "pool": 1, "code": 1, "data_code": 1})
+"""A Request in the receive queue; ``pool`` is POOL of its field, VCHAN is ``beat.vc``. Even parity: ``code`` over
+``beat`` and ``pool``; ``data_code`` over what its data need (``data_needs``), wrong if anything of the field was."""
 
 _REQ_CMD = {
     CompressedCmd.READ: ReqCmd.READ,
     CompressedCmd.WRITE: ReqCmd.WRITE,
     CompressedCmd.WRITE_FULL: ReqCmd.WRITE_FULL,
 }
+
+
+def data_needs(beat, pool) -> dict:
+    """What the data of a Request need of its ``beat`` and ``pool`` on their way to UPLI, by name; ``slot`` is the
+    64-byte block in 256 bytes that it addresses."""
+    return {"cmd": beat.cmd, "num_beats": beat.num_beats, "slot": beat.addr[6:8], "vc": beat.vc, "pool": pool}
 
 
 def named_entry(config: TLConfig, is_switch, field):
@@ -43,6 +54,9 @@ class RequestReconstruction(wiring.Component):
     with CLOAD loads, for the Request behind it already (UALink_200 §5.6.1). Without the cache (``config.rx_cache.rows``
     0) CLOAD is ignored. With ``disable`` it breaks no rule either; what exists is loaded all the same, so that the
     cache has what the partner believes when it is used again.
+
+    The codes of a Request are made of that of its field, of what is not taken over and of what is added: an upset of
+    the field before shows in them, and no tree of parity stands behind the Rx Address Cache.
 
     Plain Reads get num_beats 0, whatever NUMBEATS says; other commands keep it (ruling D05).
 
@@ -81,23 +95,35 @@ class RequestReconstruction(wiring.Component):
         short = data.View(COMPRESSED_REQUEST, self.field.p.field[64:])
         compressed = Signal()
         m.d.comb += compressed.eq(short.ftype == FType.COMPRESSED_REQUEST.value)
-        region = self._look_up(m, compressed) if self.config.rx_cache.rows else self._do_without(m, compressed)
+        look_up = self._look_up if self.config.rx_cache.rows else self._do_without
+        region, region_code = look_up(m, compressed)
+        # They are not parts of ``request.p``: a part of a vector that makes another part looks like a loop.
+        beat, pool, code = Signal(REQ_LAYOUT), Signal(), Signal()
         m.d.comb += [
             self.request.valid.eq(self.field.valid & ~self.missing & ~self.load_outside & ~self.cache_error),
-            self.request.p.beat.auth_tag.eq(self.field.p.auth_tag),
+            self.request.p.beat.eq(beat),
+            self.request.p.pool.eq(pool),
+            self.request.p.code.eq(code),
+            beat.auth_tag.eq(self.field.p.auth_tag),
         ]
         with m.If(compressed):
-            self._expand(m, short, region)
+            self._expand(m, short, region, region_code, beat, pool, code)
         with m.Else():
-            self._take_over(m)
+            self._take_over(m, beat, pool, code)
+        # Nothing of the lower half is in a Compressed Request.
+        caught = self.field.p
+        lower_wrong = wrong(caught.code.lower, caught.field[:64]) & ~compressed
+        upper_wrong = wrong(caught.code.upper, caught.field[64:], caught.auth_tag, caught.row, caught.way)
+        needs = code_of(*data_needs(beat, pool).values())
+        m.d.comb += self.request.p.data_code.eq(needs ^ lower_wrong ^ upper_wrong)
         return m
 
     def _do_without(self, m, compressed):
         m.d.comb += [self.ready.eq(1), self.missing.eq(self.field.valid & compressed)]
-        return Const(0, 37)
+        return Const(0, 37), Const(0)
 
     def _look_up(self, m, compressed):
-        """Obeys CLOAD and gives the region of a Compressed Request."""
+        """Obeys CLOAD and gives the region of a Compressed Request, and its code."""
         rows, ways = self.config.rx_cache.rows, self.config.rx_cache.ways
         m.submodules.cache = cache = RxAddressCache(rows, ways)
 
@@ -119,13 +145,13 @@ class RequestReconstruction(wiring.Component):
             self.load_outside.eq(loads & ~present & ~self.disable),
             self.cache_error.eq(rebuilt & usable & cache.mismatch),
         ]
-        return cache.region
+        return cache.region, cache.region_code
 
-    def _expand(self, m, short, region):
-        beat = self.request.p.beat
+    def _expand(self, m, short, region, region_code, beat, pool, code):
+        caught = self.field.p
         is_read = short.cmd == CompressedCmd.READ.value
         m.d.comb += [
-            self.request.p.pool.eq(short.pool),
+            pool.eq(short.pool),
             beat.asi.eq(short.asi),
             beat.src_phys_acc_id.eq(short.src_acc_id),
             beat.dst_phys_acc_id.eq(short.dst_acc_id),
@@ -136,17 +162,26 @@ class RequestReconstruction(wiring.Component):
             beat.meta_data.eq(short.meta_data),
             beat.vc.eq(short.vchan),
             beat.num_beats.eq(Mux(is_read, 0, short.len)),
+            # What else is added has an even number of ones.
+            code.eq(
+                code_of(
+                    caught.code.upper,
+                    *(caught.row, caught.way, short.cway, short.cmd, short.ftype),
+                    *(region_code, beat.cmd, beat.num_beats),
+                )
+            ),
         ]
         with m.Switch(short.cmd):
             for code, command in _REQ_CMD.items():
                 with m.Case(code.value):
                     m.d.comb += beat.cmd.eq(command.value)
 
-    def _take_over(self, m):
-        field = data.View(UNCOMPRESSED_REQUEST, self.field.p.field)
-        beat = self.request.p.beat
+    def _take_over(self, m, beat, pool, code):
+        caught = self.field.p
+        field = data.View(UNCOMPRESSED_REQUEST, caught.field)
+        is_read = field.cmd == ReqCmd.READ.value
         m.d.comb += [
-            self.request.p.pool.eq(field.pool),
+            pool.eq(field.pool),
             beat.asi.eq(field.asi),
             beat.src_phys_acc_id.eq(field.src_acc_id),
             beat.dst_phys_acc_id.eq(field.dst_acc_id),
@@ -157,6 +192,11 @@ class RequestReconstruction(wiring.Component):
             beat.attr.eq(field.attr),
             beat.meta_data.eq(field.meta_data),
             beat.vc.eq(field.vchan),
+            beat.num_beats.eq(Mux(is_read, 0, field.num_beats)),
+            code.eq(
+                code_of(
+                    *(caught.code.lower, caught.code.upper, caught.row, caught.way),
+                    *(field.cway, field.cload, field.ftype, Mux(is_read, field.num_beats, 0)),
+                )
+            ),
         ]
-        with m.If(field.cmd != ReqCmd.READ.value):
-            m.d.comb += beat.num_beats.eq(field.num_beats)

@@ -1,16 +1,18 @@
 """Unloads received Requests with their data to the UPLI side."""
 
-from amaranth.hdl import Const, Module, Mux, Signal
-from amaranth.lib import stream, wiring
+from amaranth.hdl import Const, Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.config import TLConfig
 from ualink.tl.credit.data_buffer import BEAT_LAYOUT
+from ualink.tl.credit.data_signatures import BYTE_ENABLES_LAYOUT
 from ualink.tl.format.fields import first_byte_enable_slot, has_byte_enables
 from ualink.tl.internal import RELEASE_LAYOUT
-from ualink.upli.channels import beat_stream
+from ualink.upli.channels import REQ_LAYOUT, beat_stream
+from ualink.upli.code import code_of, recoded
 
-from .request_reconstruction import REQUEST_ENTRY_LAYOUT
+from .request_reconstruction import REQUEST_ENTRY_LAYOUT, data_needs
 
 __all__ = ["RequestUnload"]
 
@@ -31,7 +33,8 @@ class RequestUnload(wiring.Component):
     request, beat, byte_enables : Requests, their beats, and the byte-enable half-flits of those that have one.
     data_complete : pulse: all data of one more Request are buffered.
     flush : the link is down; running : ``~flush``; busy : a transfer is going on.
-    rx_req, rx_orig_data : towards the UPLI Originator agent.
+    rx_req, rx_orig_data : towards the UPLI Originator agent, with the code of each beat. Control of originator data is
+        wrong if anything of their Request that counts for them is.
     release_req_cmd, release_req_data : buffers freed.
     """
 
@@ -41,13 +44,13 @@ class RequestUnload(wiring.Component):
             {
                 "request": In(stream.Signature(REQUEST_ENTRY_LAYOUT)),
                 "beat": In(stream.Signature(BEAT_LAYOUT)),
-                "byte_enables": In(stream.Signature(256)),
+                "byte_enables": In(stream.Signature(BYTE_ENABLES_LAYOUT)),
                 "data_complete": In(1),
                 "flush": In(1),
                 "running": In(1),
                 "busy": Out(1),
-                "rx_req": Out(beat_stream("req")),
-                "rx_orig_data": Out(beat_stream("orig_data")),
+                "rx_req": Out(beat_stream("req", coded=True)),
+                "rx_orig_data": Out(beat_stream("orig_data", coded=True)),
                 "release_req_cmd": Out(RELEASE_LAYOUT),
                 "release_req_data": Out(RELEASE_LAYOUT),
             }
@@ -55,7 +58,7 @@ class RequestUnload(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        head = self.request.p.beat
+        head, pool = self.request.p.beat, self.request.p.pool
         buffers = self.config.req_data.total + (self.config.rsp_data.pool if self.config.shared_data_buffer else 0)
         # Requests whose data are all there.
         complete = Signal(range(buffers + 2))
@@ -65,10 +68,13 @@ class RequestUnload(wiring.Component):
         may_go = Signal()
 
         # What the beats after the first need of their Request, which has left the queue by then.
-        running = Signal(REQUEST_ENTRY_LAYOUT, reset_less=True)
+        needed = data_needs(head, pool) | {"code": self.request.p.data_code}
+        layout = data.StructLayout({name: Value.cast(value).shape() for name, value in needed.items()})
+        running = Signal(layout, reset_less=True)
         index = Signal(2)
-        current = Signal(REQUEST_ENTRY_LAYOUT)
-        m.d.comb += current.eq(Mux(goes_on, running, self.request.p))
+        current = Signal(layout)
+        for name, value in needed.items():
+            m.d.comb += current[name].eq(Mux(goes_on, running[name], value))
 
         brings_data = head.cmd[5]
         may_start, start = Signal(), Signal()
@@ -76,7 +82,8 @@ class RequestUnload(wiring.Component):
             may_start.eq((begun | self.running) & may_go),
             start.eq(self.request.valid & brings_data & may_start),
             self.rx_req.valid.eq((start & ~req_sent) | (self.request.valid & self.running & ~brings_data)),
-            self.rx_req.p.eq(head),
+            *(self.rx_req.p[name].eq(head[name]) for name, _ in REQ_LAYOUT),
+            self.rx_req.p.code.control.eq(code_of(self.request.p.code, pool)),
             self.rx_orig_data.valid.eq(goes_on | (start & ~data_sent)),
         ]
 
@@ -98,10 +105,10 @@ class RequestUnload(wiring.Component):
             ]
 
         last = Signal()
-        m.d.comb += last.eq(index == current.beat.num_beats)
+        m.d.comb += last.eq(index == current.num_beats)
         with m.If(started):
             m.d.sync += [
-                running.eq(self.request.p),
+                *(running[name].eq(value) for name, value in needed.items()),
                 index.eq(1),
                 goes_on.eq(head.num_beats.any()),
                 self.busy.eq(head.num_beats.any()),
@@ -126,32 +133,42 @@ class RequestUnload(wiring.Component):
 
         beat = self.rx_orig_data.p
         beat_index = Mux(goes_on, index, 0)
-        from_half_flit = has_byte_enables(current.beat.cmd, uwm_has_byte_enables=self.config.uwm_has_byte_enables)
+        from_half_flit = has_byte_enables(current.cmd, uwm_has_byte_enables=self.config.uwm_has_byte_enables)
         # Bit i of a byte-enable half-flit belongs to byte i of the 256-byte block, or of the transfer (ruling D04).
-        block_slot = Signal(2)
-        first_slot = first_byte_enable_slot(
-            current.beat.cmd, current.beat.addr[6:8], reading=self.config.byte_enable_slots
-        )
+        block_slot, is_last = Signal(2), Signal()
+        first_slot = first_byte_enable_slot(current.cmd, current.slot, reading=self.config.byte_enable_slots)
+        enables = self.byte_enables.p
         m.d.comb += [
             block_slot.eq(first_slot + beat_index),
             beat.data.eq(self.beat.p.data),
             beat.error.eq(self.beat.p.error),
-            beat.byte_en.eq(Mux(from_half_flit, self.byte_enables.p.word_select(block_slot, 64), Const((1 << 64) - 1))),
+            beat.byte_en.eq(Mux(from_half_flit, enables.enables.word_select(block_slot, 64), Const((1 << 64) - 1))),
             beat.offset.eq(beat_index),
-            beat.last.eq(beat_index == current.beat.num_beats),
-            beat.vc.eq(current.beat.vc),
+            is_last.eq(beat_index == current.num_beats),
+            beat.last.eq(is_last),
+            beat.vc.eq(current.vc),
+            beat.code.data.eq(self.beat.p.code),
+            # All ones are an even number of them.
+            beat.code.byte_en.eq(Mux(from_half_flit, enables.code.bit_select(block_slot, 1), 0)),
+            beat.code.control.eq(
+                recoded(
+                    (beat_index, is_last, current.vc, self.beat.p.error),
+                    of=tuple(current[name] for name in needed if name != "code"),
+                    code=current.code,
+                )
+            ),
             self.beat.ready.eq(data_moves),
-            self.byte_enables.ready.eq(data_moves & beat.last & from_half_flit),
+            self.byte_enables.ready.eq(data_moves & is_last & from_half_flit),
         ]
 
         m.d.comb += [
             self.release_req_cmd.valid.eq(leaves & self.running),
-            self.release_req_cmd.pool.eq(self.request.p.pool),
+            self.release_req_cmd.pool.eq(pool),
             self.release_req_cmd.vc.eq(head.vc),
             self.release_req_cmd.count.eq(1),
             self.release_req_data.valid.eq(data_moves & self.running),
             self.release_req_data.pool.eq(current.pool),
-            self.release_req_data.vc.eq(current.beat.vc),
+            self.release_req_data.vc.eq(current.vc),
             self.release_req_data.count.eq(1),
         ]
         return m

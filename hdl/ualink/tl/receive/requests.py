@@ -1,20 +1,22 @@
 """Requests of a TL receiver, from the Control half-flit to UPLI."""
 
-from amaranth.hdl import Module, Mux, ResetInserter, Signal
+from amaranth.hdl import Const, Module, Mux, ResetInserter, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.config import TLConfig
 from ualink.lib.headed_queue import headed_queue
 from ualink.tl.credit.check import CreditCheck
-from ualink.tl.credit.data_signatures import ClassDataSignature
+from ualink.tl.credit.data_signatures import BYTE_ENABLES_LAYOUT, ClassDataSignature
 from ualink.tl.format.auth_tags import assign, stored
 from ualink.tl.internal import RELEASE_LAYOUT
 from ualink.upli.channels import beat_stream
+from ualink.upli.code import code_of
 
 from .catch_buffer import places_layout
-from .control_decoder import request_field
+from .control_decoder import SECTORS, request_field
 from .error import ReceiveError
+from .field_codes import request_code
 from .lean_catch import catch_buffer
 from .request_reconstruction import CATCH_REQUEST_LAYOUT, REQUEST_ENTRY_LAYOUT, RequestReconstruction, named_entry
 from .request_unload import RequestUnload
@@ -37,7 +39,9 @@ class ReceiveRequests(wiring.Component):
     ----------
     load : a flit was accepted.
     half_flit : a Control half-flit with Requests where ``places`` says so (``places_layout``).
-    tags, tag_slot : the AuthTags half-flit, 0 if there is none, and the tag that belongs to each sector.
+    code : even parity over each sector of it.
+    tags, tag_slot : the AuthTags half-flit, 0 if there is none, and the tag that belongs to each sector;
+        tag_code : even parity over this tag.
     flush : the link is down, or a transfer of before is still going on, then ``data.busy`` is high, or a Request of
         before is still ``caught``. running : ``~flush``.
     ready : level, Requests may come. is_switch, disable_rx_cache : level, constant while the link is online.
@@ -54,9 +58,11 @@ class ReceiveRequests(wiring.Component):
             {
                 "load": In(1),
                 "half_flit": In(256),
+                "code": In(SECTORS),
                 "places": In(places_layout(4)),
                 "tags": In(data.ArrayLayout(64, 4)),
                 "tag_slot": In(data.ArrayLayout(2, 8)),
+                "tag_code": In(SECTORS),
                 "flush": In(1),
                 "running": In(1),
                 "caught": Out(1),
@@ -65,10 +71,10 @@ class ReceiveRequests(wiring.Component):
                 "disable_rx_cache": In(1),
                 "halted": In(1),
                 "data": In(ClassDataSignature()),
-                "byte_enables": In(stream.Signature(256)),
+                "byte_enables": In(stream.Signature(BYTE_ENABLES_LAYOUT)),
                 "error": Out(ReceiveError),
-                "rx_req": Out(beat_stream("req")),
-                "rx_orig_data": Out(beat_stream("orig_data")),
+                "rx_req": Out(beat_stream("req", coded=True)),
+                "rx_orig_data": Out(beat_stream("orig_data", coded=True)),
                 "release_cmd": Out(RELEASE_LAYOUT),
             }
         )
@@ -95,13 +101,19 @@ class ReceiveRequests(wiring.Component):
             self.caught.eq(catch.output.valid),
         ]
         for pair, field in enumerate(catch.field):
+            lower, upper = request_code(self.code, pair)
+            named = (Const(0),)
             m.d.comb += [
                 field.field.eq(request_field(self.half_flit, pair)),
                 field.auth_tag.eq(self.tags[self.tag_slot[2 * pair + 1]]),
             ]
             if config.rx_cache.rows:
-                row, way = named_entry(config, self.is_switch, request_field(self.half_flit, pair))
+                named = row, way = named_entry(config, self.is_switch, request_field(self.half_flit, pair))
                 m.d.comb += [field.row.eq(row), field.way.eq(way)]
+            m.d.comb += [
+                field.code.lower.eq(lower),
+                field.code.upper.eq(upper ^ self.tag_code[2 * pair + 1] ^ code_of(*named)),
+            ]
 
         m.d.comb += [
             rebuild.field.valid.eq(catch.output.valid),

@@ -1,6 +1,6 @@
 """Rebuilds UPLI Responses from Response fields."""
 
-from amaranth.hdl import Module, Mux
+from amaranth.hdl import Const, Module, Mux
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -11,6 +11,9 @@ from ualink.tl.format.fields import (
     FType,
 )
 from ualink.upli.channels import WR_RSP_LAYOUT
+from ualink.upli.code import code_of
+
+from .field_codes import FIELD_CODE_LAYOUT
 
 __all__ = [
     "CATCH_RESPONSE_LAYOUT",
@@ -19,8 +22,8 @@ __all__ = [
     "ResponseReconstruction",
 ]
 
-CATCH_RESPONSE_LAYOUT = data.StructLayout({"field": 64, "auth_tag": 64})
-"""A Response field, as ``response_field`` gives it, with its authentication tag."""
+CATCH_RESPONSE_LAYOUT = data.StructLayout({"field": 64, "auth_tag": 64, "code": FIELD_CODE_LAYOUT})
+"""A Response field, as ``response_field`` gives it, with its authentication tag, which ``code.upper`` covers too."""
 
 READ_RESPONSE_ENTRY_LAYOUT = data.StructLayout(
     {
@@ -34,12 +37,14 @@ READ_RESPONSE_ENTRY_LAYOUT = data.StructLayout(
         "vc": 2,
         "auth_tag": 64,
         "pool": 1,
+        "code": 1,
     }
 )
-"""A Read Response in the receive queue; ``offset`` and ``last`` have meaning for ``num_beats`` 0."""
+"""A Read Response in the receive queue; ``offset`` and ``last`` have meaning for ``num_beats`` 0. ``code`` is even
+parity over all of it."""
 
-WRITE_RESPONSE_ENTRY_LAYOUT = data.StructLayout({"beat": WR_RSP_LAYOUT, "pool": 1})
-"""A Write Response in the receive queue."""
+WRITE_RESPONSE_ENTRY_LAYOUT = data.StructLayout({"beat": WR_RSP_LAYOUT, "pool": 1, "code": 1})
+"""A Write Response behind the catch buffer. ``code`` is even parity over all of it."""
 
 
 class ResponseReconstruction(wiring.Component):
@@ -48,6 +53,9 @@ class ResponseReconstruction(wiring.Component):
     LEN other than 0 makes a Read Response a burst, of which OFFSET and LAST are ignored; a Compressed Response to a
     Read with LEN 0 is one beat with offset 0 and last 1 (ruling D07). Compressed forms stand for status OKAY and source
     0.
+
+    The code of a Response is made of that of its field, of what is not taken over and of what is added: an upset of the
+    field before shows in it.
 
     Attributes
     ----------
@@ -98,4 +106,22 @@ class ResponseReconstruction(wiring.Component):
             m.d.comb += [read.offset.eq(single.offset), read.last.eq(single.last)]
         with m.Else():
             m.d.comb += [read.num_beats.eq(short.len), read.last.eq(1)]
+        self._encode(m, is_long, is_single, long, single, short)
         return m
+
+    def _encode(self, m, is_long, is_single, long, single, short):
+        code = self.field.p.code
+        whole, upper = (code.lower, code.upper), (code.upper,)
+        of_read = (
+            code_of(*whole, long.spare, long.rd_wr, long.ftype),
+            code_of(*upper, single.spare, single.ftype),
+            code_of(*upper, short.spare, short.rd_wr, short.ftype, Const(1)),
+        )
+        of_write = (
+            code_of(*whole, long.spare, long.last, long.rd_wr, long.offset, long.len, long.ftype),
+            code_of(*upper, short.spare, short.rd_wr, short.len, short.ftype),
+        )
+        m.d.comb += [
+            self.read.p.code.eq(Mux(is_long, of_read[0], Mux(is_single, *of_read[1:]))),
+            self.write.p.code.eq(Mux(is_long, *of_write)),
+        ]

@@ -10,12 +10,14 @@ from ualink.tl.credit.check import CreditCheck
 from ualink.tl.credit.data_signatures import ClassDataSignature
 from ualink.tl.format.auth_tags import assign, stored
 from ualink.tl.internal import RELEASE_LAYOUT
-from ualink.upli.channels import beat_stream
+from ualink.upli.channels import WR_RSP_LAYOUT, beat_stream
+from ualink.upli.code import code_of, wrong
 from ualink.upli.commands import Status
 
 from .catch_buffer import places_layout
-from .control_decoder import response_field
+from .control_decoder import SECTORS, response_field
 from .error import ReceiveError
+from .field_codes import response_code
 from .lean_catch import catch_buffer
 from .read_response_unload import ReadResponseUnload
 from .response_reconstruction import (
@@ -40,7 +42,9 @@ class ReceiveResponses(wiring.Component):
     ----------
     load : a flit was accepted.
     half_flit : a Control half-flit with Responses where ``places`` says so (``places_layout``).
-    tags, tag_slot : the AuthTags half-flit, 0 if there is none, and the tag that belongs to each sector.
+    code : even parity over each sector of it.
+    tags, tag_slot : the AuthTags half-flit, 0 if there is none, and the tag that belongs to each sector;
+        tag_code : even parity over this tag.
     flush : the link is down, or a burst of before is still going on, then ``data.busy`` is high. running : ``~flush``.
     halted : an error was found: nothing more is rebuilt.
     data : read data (``ReadResponseUnload``) and the data credits that a Response spends.
@@ -57,17 +61,19 @@ class ReceiveResponses(wiring.Component):
             {
                 "load": In(1),
                 "half_flit": In(256),
+                "code": In(SECTORS),
                 "places": In(places_layout(8)),
                 "tags": In(data.ArrayLayout(64, 4)),
                 "tag_slot": In(data.ArrayLayout(2, 8)),
+                "tag_code": In(SECTORS),
                 "flush": In(1),
                 "running": In(1),
                 "halted": In(1),
                 "data": In(ClassDataSignature()),
                 "error": Out(ReceiveError),
                 "isolate": Out(1),
-                "rx_rd_rsp": Out(beat_stream("rd_rsp")),
-                "rx_wr_rsp": Out(beat_stream("wr_rsp")),
+                "rx_rd_rsp": Out(beat_stream("rd_rsp", coded=True)),
+                "rx_wr_rsp": Out(beat_stream("wr_rsp", coded=True)),
                 "release_read_cmd": Out(RELEASE_LAYOUT),
                 "release_write_cmd": Out(RELEASE_LAYOUT),
             }
@@ -85,7 +91,9 @@ class ReceiveResponses(wiring.Component):
         m.submodules.catch = catch = ResetInserter(self.flush)(catch_buffer(config, 8, caught))
         m.submodules.reconstruction = rebuild = ResponseReconstruction()
         reads = headed_queue(read_entry, depth, decisive=("num_beats", "vc", "pool"), lean=config.lean)
-        writes = headed_queue(write_entry, depth, decisive=("status", "vc", "pool"), lean=config.lean)
+        isolating = data.StructLayout({**{name: field.shape for name, field in write_entry}, "isolates": 1})
+        decisive = ("status", "vc", "pool", "isolates")
+        writes = headed_queue(isolating, depth, decisive=decisive, lean=config.lean)
         m.submodules.read_queue = reads = ResetInserter(self.flush & ~unload.busy)(reads)
         m.submodules.write_queue = writes = ResetInserter(self.flush)(writes)
         m.submodules.credits = credits = ResetInserter(self.flush)(CreditCheck(config.rsp_cmd, releases=2))
@@ -95,7 +103,10 @@ class ReceiveResponses(wiring.Component):
             catch.places.eq(self.places),
         ]
         for sector, field in enumerate(catch.field):
+            lower, upper = response_code(self.code, sector)
             m.d.comb += [
+                field.code.lower.eq(lower),
+                field.code.upper.eq(upper ^ self.tag_code[sector]),
                 field.field.eq(response_field(self.half_flit, sector)),
                 field.auth_tag.eq(self.tags[self.tag_slot[sector]]),
             ]
@@ -105,7 +116,8 @@ class ReceiveResponses(wiring.Component):
         ]
 
         # One cycle later: is it paid for? POOL and VCHAN are at the same place in both kinds.
-        read, write = Signal(read_entry, reset_less=True), Signal(write_entry, reset_less=True)
+        read = Signal(read_entry, reset_less=True)
+        write = Signal(write_entry, reset_less=True)
         reads_valid, writes_valid = Signal(), Signal()
         m.d.sync += [
             reads_valid.eq(rebuild.read.valid),
@@ -125,14 +137,25 @@ class ReceiveResponses(wiring.Component):
             self.data.spent.count.eq(read.num_beats + 1),
         ]
         good = ~stopped & ~credits.underflow & ~self.data.underflow
-        for response, valid, queue in ((read, reads_valid, reads), (write, writes_valid, writes)):
-            m.d.comb += [queue.input.p.eq(response), queue.input.valid.eq(valid & good)]
+        # What became an ISOLATE by an upset must not vanish: it leaves, and its code is wrong.
+        isolates = Signal()
+        is_whole = ~wrong(write.code, write.beat, write.pool)
+        m.d.comb += [
+            reads.input.p.eq(read),
+            reads.input.valid.eq(reads_valid & good),
+            isolates.eq((write.beat.status == Status.ISOLATE.value) & is_whole),
+            writes.input.p.beat.eq(write.beat),
+            writes.input.p.pool.eq(write.pool),
+            writes.input.p.isolates.eq(isolates),
+            writes.input.p.code.eq(code_of(write.code, isolates)),
+            writes.input.valid.eq(writes_valid & good),
+        ]
         with m.If(credits.underflow):
             m.d.comb += self.error.eq(ReceiveError.RSP_CMD_CREDIT)
         with m.Elif(self.data.underflow):
             m.d.comb += self.error.eq(ReceiveError.RSP_DATA_CREDIT)
 
-        isolates = Signal()
+        first, dropped = writes.output.p, Signal()
         m.d.comb += [
             *assign(unload.response.p, reads.output.p),
             unload.response.valid.eq(reads.output.valid),
@@ -143,14 +166,15 @@ class ReceiveResponses(wiring.Component):
             self.data.busy.eq(unload.busy),
             self.release_read_cmd.eq(unload.release_cmd),
             self.data.release.eq(unload.release_data),
-            *assign(self.rx_wr_rsp.p, writes.output.p.beat),
-            isolates.eq(writes.output.p.beat.status == Status.ISOLATE.value),
-            self.isolate.eq(writes.output.valid & self.running & isolates),
-            self.rx_wr_rsp.valid.eq(writes.output.valid & self.running & ~isolates),
-            writes.output.ready.eq(self.rx_wr_rsp.ready | isolates),
+            *(self.rx_wr_rsp.p[name].eq(first.beat[name]) for name, _ in WR_RSP_LAYOUT),
+            self.rx_wr_rsp.p.code.control.eq(code_of(first.code, first.pool, first.isolates)),
+            dropped.eq(first.isolates & (first.beat.status == Status.ISOLATE.value)),
+            self.isolate.eq(writes.output.valid & self.running & dropped),
+            self.rx_wr_rsp.valid.eq(writes.output.valid & self.running & ~dropped),
+            writes.output.ready.eq(self.rx_wr_rsp.ready | dropped),
             self.release_write_cmd.valid.eq(writes.output.valid & self.running & writes.output.ready),
-            self.release_write_cmd.pool.eq(writes.output.p.pool),
-            self.release_write_cmd.vc.eq(writes.output.p.beat.vc),
+            self.release_write_cmd.pool.eq(first.pool),
+            self.release_write_cmd.vc.eq(first.beat.vc),
             self.release_write_cmd.count.eq(1),
         ]
         # The partner learns of them later still.

@@ -1,6 +1,6 @@
 """Receive side of the transaction layer of one port."""
 
-from amaranth.hdl import Cat, Module, Mux, ResetInserter, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, ResetInserter, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -11,12 +11,14 @@ from ualink.tl.credit.rate_limit import REQUEST_LIMIT, RESPONSE_LIMIT
 from ualink.tl.internal import ReceiveStatusSignature
 from ualink.tl.session.receive_session import ReceiveSession
 from ualink.upli.channels import beat_stream
+from ualink.upli.code import code_of, wrong
 
 from .catch_buffer import places_of
-from .control_decoder import ControlDecoder
+from .control_decoder import SECTORS, ControlDecoder
 from .data import ReceiveData
 from .error import ReceiveError
 from .errors import ReceiveErrors
+from .field_codes import FLIT_SECTORS, sector_codes, tag_slot_codes, word_codes
 from .rate_check import RateCheck
 from .requests import ReceiveRequests
 from .responses import ReceiveResponses
@@ -32,7 +34,7 @@ class Receive(wiring.Component):
     | Cycle | A flit that comes in cycle 0 |
     |---|---|
     | 0 | parsed in case it has a Control half-flit |
-    | 1 | both half-flits classified; the sequence goes on |
+    | 1 | its parity checked, both half-flits classified; the sequence goes on |
     | 2 | checked: legal, credits given, rate limits, room for data; an error stops the next flit |
     | 3 | fields into the catch buffers, data into their memories; ``status.fc`` |
     | 4 | the oldest Request and the oldest Response rebuilt |
@@ -50,6 +52,16 @@ class Receive(wiring.Component):
 
     A Request that came while ``online`` was high has loaded the Rx Address Cache before the next session begins, though
     the link went down in the cycle after it (UALink_200 §5.6.2: every load counts, none is forgotten).
+
+    The parity of a flit is given up for a code, with which everything of the flit is kept from there on, and in the end
+    for the code of the beats (UALink_200 §3.1.1, Figure 3-1). Nobody looks at it on the way: what has been upset leaves
+    with a wrong code, control or data. Out of this are the states of machines, among them which half-flit and which
+    sector is what.
+
+    Parameters
+    ----------
+    config : what the TL is built for.
+    coded : the beats have their code with them.
 
     Attributes
     ----------
@@ -75,15 +87,15 @@ class Receive(wiring.Component):
         Write Responses with the status ISOLATE, which are dropped.
     """
 
-    def __init__(self, config: TLConfig):
+    def __init__(self, config: TLConfig, *, coded: bool = False):
         self.config = config
         super().__init__(
             {
                 "rx_flit": In(tl_flit_signature(always_ready=True)),
-                "rx_req": Out(beat_stream("req")),
-                "rx_orig_data": Out(beat_stream("orig_data")),
-                "rx_rd_rsp": Out(beat_stream("rd_rsp")),
-                "rx_wr_rsp": Out(beat_stream("wr_rsp")),
+                "rx_req": Out(beat_stream("req", coded=coded)),
+                "rx_orig_data": Out(beat_stream("orig_data", coded=coded)),
+                "rx_rd_rsp": Out(beat_stream("rd_rsp", coded=coded)),
+                "rx_wr_rsp": Out(beat_stream("wr_rsp", coded=coded)),
                 "online": In(1),
                 "discard": In(1),
                 "authentication": In(1),
@@ -130,24 +142,21 @@ class Receive(wiring.Component):
         parsed = Signal(PARSED_LAYOUT, reset_less=True)
         present = Signal()
         incoming = self.rx_flit.p
-        controls = (incoming[name] for name in ("message", "error", "control_parity"))
         m.d.comb += [decoder.half_flit.eq(incoming.data[:256]), decoder.encryption.eq(self.encryption)]
         m.d.sync += [
             present.eq(self.rx_flit.valid & self.online),
-            parsed.data.eq(incoming.data),
-            parsed.message.eq(incoming.message),
+            parsed.flit.eq(incoming),
             parsed.decoded.eq(decoder.decoded),
             parsed.upper_is_zero.eq(~incoming.data[256:].any()),
-            parsed.corrupt.eq(
-                incoming.error | parity_mismatch(incoming.data, incoming.parity) | even_parity(*controls)
-            ),
         ]
 
         # Cycle 1: classify both half-flits. The sequence goes on whether they are legal or not.
-        decoded, lower, upper = parsed.decoded, parsed.data[:256], parsed.data[256:]
+        decoded, flit = parsed.decoded, parsed.flit
+        lower, upper = flit.data[:256], flit.data[256:]
+        poisons = Cat(Cat(code_of(slot.poison), Const(0, SECTORS - 1)) for slot in (sequence.lower, sequence.upper))
         m.d.comb += [
             sequence.valid.eq(present),
-            sequence.message.eq(parsed.message),
+            sequence.message.eq(flit.message),
             sequence.lower_type.eq(lower[:8]),
             sequence.upper_type.eq(upper[:8]),
             sequence.upper_is_zero.eq(parsed.upper_is_zero),
@@ -162,11 +171,13 @@ class Receive(wiring.Component):
         control = sequence.control
         m.d.sync += [
             waiting.eq(present),
-            classified.data.eq(parsed.data),
+            classified.data.eq(flit.data),
+            classified.code.eq(sector_codes(flit.parity) ^ poisons),
             classified.slots[0].eq(sequence.lower),
             classified.slots[1].eq(sequence.upper),
             classified.tags.eq(sequence.tags),
             classified.tag_slot.eq(decoded.tag_slot),
+            classified.tag_slot_code.eq(tag_slot_codes(decoded, sequence.tags)),
             classified.requests.eq(Mux(control, decoded.requests, 0)),
             classified.responses.eq(Mux(control, decoded.responses, 0)),
             classified.request_count.eq(Mux(control, sum(decoded.requests), 0)),
@@ -176,7 +187,11 @@ class Receive(wiring.Component):
             classified.crossing.eq(Mux(control, decoded.crossing, 0)),
             classified.unknown_message.eq(sequence.unknown_message),
             classified.initial_credits.eq(sequence.initial_credits),
-            classified.corrupt.eq(parsed.corrupt),
+            classified.corrupt.eq(
+                flit.error
+                | parity_mismatch(flit.data, flit.parity)
+                | even_parity(flit.message, flit.error, flit.control_parity)
+            ),
             classified.control_error.eq(Mux(control, decoded.error, ReceiveError.NONE)),
             classified.sequence_error.eq(sequence.error),
         ]
@@ -216,7 +231,9 @@ class Receive(wiring.Component):
             ("rx_rd_rsp", responses),
             ("rx_wr_rsp", responses),
         ):
-            wiring.connect(m, getattr(part, name), wiring.flipped(getattr(self, name)))
+            given, own = getattr(part, name), getattr(self, name)
+            m.d.comb += [own.valid.eq(given.valid), given.ready.eq(own.ready)]
+            m.d.comb += [own.p[member].eq(given.p[member]) for member, _ in own.p.shape()]
         m.d.comb += [
             self.status.release.req_cmd.eq(requests.release_cmd),
             self.status.release.req_data.eq(requests.data.release),
@@ -230,13 +247,23 @@ class Receive(wiring.Component):
         """One cycle behind the check: what an accepted flit has brought goes where it belongs."""
         accepted = Signal()
         flit = Signal(512, reset_less=True)
-        tags, tag_slot = Signal(reset_less=True), Signal(classified.tag_slot.shape(), reset_less=True)
+        code = Signal(FLIT_SECTORS, reset_less=True)
+        tags = Signal(reset_less=True)
+        tag_slot = Signal(classified.tag_slot.shape(), reset_less=True)
+        tag_slot_code = Signal(SECTORS, reset_less=True)
+        tag_code = Signal(SECTORS)
         m.d.sync += [
             accepted.eq(legal),
             flit.eq(classified.data),
             tags.eq(classified.tags),
             tag_slot.eq(classified.tag_slot),
+            code.eq(classified.code),
+            tag_slot_code.eq(classified.tag_slot_code),
         ]
+        if self.config.authentication:
+            given = Mux(tags, word_codes(code[SECTORS:]), 0)
+            for n, slot in enumerate(tag_slot):
+                m.d.comb += tag_code[n].eq(given.bit_select(slot, 1) ^ wrong(tag_slot_code[n], slot, tags))
         for part, fields in ((requests, classified.requests), (responses, classified.responses)):
             shape = part.places.shape()
             found, places = Signal(shape), Signal(shape, reset_less=True)
@@ -246,11 +273,14 @@ class Receive(wiring.Component):
                 part.load.eq(accepted),
                 part.places.eq(places),
                 part.half_flit.eq(flit[:256]),
+                part.code.eq(code[:SECTORS]),
+                part.tag_code.eq(tag_code),
                 part.tags.eq(Mux(tags, flit[256:], 0)),
                 part.tag_slot.eq(tag_slot),
             ]
         m.d.comb += [
             data.half_flits.eq(flit),
+            data.codes.eq(word_codes(code)),
             data.write.eq(accepted & session.running),
         ]
 
