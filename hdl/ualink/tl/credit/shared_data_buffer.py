@@ -48,7 +48,9 @@ class SharedDataBuffer(wiring.Component):
         halves = [getattr(self.halves, kind) for kind in KINDS]
         lows, highs = [half.low for half in halves], [half.high for half in halves]
         low_written, high_written, high_is_request = Signal(), Signal(), Signal()
-        started, current = Signal(), Signal(range(self.depth))  # the buffer of which the high half is still to come
+        # The buffer of which the high half is still to come.
+        started = Signal()
+        current = Signal(range(self.depth))
         buffer = Signal.like(current)
         m.d.comb += [
             low_written.eq((lows[0].valid | lows[1].valid) & available),
@@ -102,7 +104,8 @@ class SharedDataBuffer(wiring.Component):
         beats = getattr(self.beats, kind)
         beat = beats.beat
         m.submodules[f"{kind}_buffers"] = buffers = Queue(range(self.depth), self.depth)
-        oldest, following = Signal(range(self.depth)), Signal(range(self.depth))
+        oldest = Signal(range(self.depth))
+        following = Signal(range(self.depth))
         waiting, read, taken = Signal(), Signal(), Signal()
         m.d.comb += [
             taken.eq(beat.valid & beat.ready),
