@@ -52,14 +52,19 @@ def test_no_write_response_becomes_an_isolate():
     response = UncompressedResponse(pool=1, rd_wr=0, status=0xE)
     bench = ReceiveUpsets(CONFIG, "isolate", flits=[flow(control((2, response)))])
     assert len(bench.right["wr_rsp"]) == 1
-    for name, bit, cycle in (("write", WR_RSP_LAYOUT["status"].offset, 5), ("write_queue.early", 0, 6)):
+    status, isolates = WR_RSP_LAYOUT["status"].offset, 3
+    for name, bit, cycle in (
+        ("write", status, 5),
+        ("write_queue.head_0", status, 6),
+        *(("write_queue.early", mark, 6) for mark in (isolates, isolates + 1)),
+    ):
         (place,) = (place for place in bench.places if name_of(place) == f"responses.{name}")
         assert bench.repeat(Strike(place, None, bit, cycle)) == {"wr_rsp": "control"}
 
 
 def test_without_data_parity():
     """Nothing is protected then: the same beats come, and their code is zero."""
-    protected, bare = bench_of("registers"), ReceiveUpsets(CONFIG, "e", protected=False)
+    protected, bare = (ReceiveUpsets(CONFIG, "e", protected=protected) for protected in (True, False))
     for channel in CHANNELS:
         fields = (1 << CHANNEL_LAYOUTS[channel].size) - 1
         assert bare.right[channel] == [beat & fields for beat in protected.right[channel]]

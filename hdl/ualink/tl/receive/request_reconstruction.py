@@ -14,16 +14,26 @@ from ualink.upli.commands import ReqCmd
 
 from .field_codes import FIELD_CODE_LAYOUT
 
-__all__ = ["CATCH_REQUEST_LAYOUT", "REQUEST_ENTRY_LAYOUT", "RequestReconstruction", "data_needs", "named_entry"]
+__all__ = [
+    "CATCH_REQUEST_LAYOUT",
+    "REBUILT_REQUEST_LAYOUT",
+    "REQUEST_ENTRY_LAYOUT",
+    "RequestReconstruction",
+    "data_needs",
+    "named_entry",
+]
 
 CATCH_REQUEST_LAYOUT = data.StructLayout({"field": 128, "auth_tag": 64, "row": 10, "way": 2, "code": FIELD_CODE_LAYOUT})
 """A Request field in the catch buffer, with its authentication tag, 0 if there is none, and the ``row`` and ``way`` of
 the Rx Address Cache that it names; a Compressed Request is in the upper half of ``field``. ``code.upper`` covers the
 tag, ``row`` and ``way`` too."""
 
+REBUILT_REQUEST_LAYOUT = data.StructLayout({"beat": REQ_LAYOUT, "pool": 1})
+"""A Request; ``pool`` is POOL of its field, VCHAN is ``beat.vc``."""
+
 REQUEST_ENTRY_LAYOUT = data.StructLayout({"beat": REQ_LAYOUT, "pool": 1, "code": 1, "data_code": 1})
-"""A Request in the receive queue; ``pool`` is POOL of its field, VCHAN is ``beat.vc``. Even parity: ``code`` over
-``beat`` and ``pool``; ``data_code`` over what its data need (``data_needs``), wrong if anything of the field was."""
+"""A Request in the receive queue. Even parity: ``code`` over ``beat`` and ``pool``; ``data_code`` over what its data
+need (``data_needs``), wrong if anything of the field was."""
 
 _REQ_CMD = {
     CompressedCmd.READ: ReqCmd.READ,
@@ -68,7 +78,9 @@ class RequestReconstruction(wiring.Component):
     consume : what is wrong with the receiver does not stop it: a load counts.
     disable : level, do without the Rx Address Cache (UALink_200 §5.10).
     ready : level, the cache is cleared after reset; no Request may come before.
-    request : the Requests; none of a field with which something is wrong.
+    request : the Requests; none of a field with which something is wrong. code, data_code : their codes, as in
+        ``REQUEST_ENTRY_LAYOUT``. They are no part of its payload: a part of a vector that makes another part of it
+        looks like a loop.
     missing : the field is a Compressed Request, and its entry was never loaded or does not exist.
     load_outside : the field loads an entry that does not exist, or comes before ``ready``.
     cache_error : the field is a Compressed Request, and its entry has changed by itself.
@@ -83,7 +95,9 @@ class RequestReconstruction(wiring.Component):
                 "consume": In(1),
                 "disable": In(1),
                 "ready": Out(1),
-                "request": Out(stream.Signature(REQUEST_ENTRY_LAYOUT, always_ready=True)),
+                "request": Out(stream.Signature(REBUILT_REQUEST_LAYOUT, always_ready=True)),
+                "code": Out(1),
+                "data_code": Out(1),
                 "missing": Out(1),
                 "load_outside": Out(1),
                 "cache_error": Out(1),
@@ -97,25 +111,20 @@ class RequestReconstruction(wiring.Component):
         m.d.comb += compressed.eq(short.ftype == FType.COMPRESSED_REQUEST.value)
         look_up = self._look_up if self.config.rx_cache.rows else self._do_without
         region, region_code = look_up(m, compressed)
-        # They are not parts of ``request.p``: a part of a vector that makes another part looks like a loop.
-        beat, pool, code = Signal(REQ_LAYOUT), Signal(), Signal()
         m.d.comb += [
             self.request.valid.eq(self.field.valid & ~self.missing & ~self.load_outside & ~self.cache_error),
-            self.request.p.beat.eq(beat),
-            self.request.p.pool.eq(pool),
-            self.request.p.code.eq(code),
-            beat.auth_tag.eq(self.field.p.auth_tag),
+            self.request.p.beat.auth_tag.eq(self.field.p.auth_tag),
         ]
         with m.If(compressed):
-            self._expand(m, short, region, region_code, beat, pool, code)
+            self._expand(m, short, region, region_code)
         with m.Else():
-            self._take_over(m, beat, pool, code)
+            self._take_over(m)
         # Nothing of the lower half is in a Compressed Request.
         caught = self.field.p
         lower_wrong = wrong(caught.code.lower, caught.field[:64]) & ~compressed
         upper_wrong = wrong(caught.code.upper, caught.field[64:], caught.auth_tag, caught.row, caught.way)
-        needs = code_of(*data_needs(beat, pool).values())
-        m.d.comb += self.request.p.data_code.eq(needs ^ lower_wrong ^ upper_wrong)
+        needs = code_of(*data_needs(self.request.p.beat, self.request.p.pool).values())
+        m.d.comb += self.data_code.eq(needs ^ lower_wrong ^ upper_wrong)
         return m
 
     def _do_without(self, m, compressed):
@@ -147,11 +156,11 @@ class RequestReconstruction(wiring.Component):
         ]
         return cache.region, cache.region_code
 
-    def _expand(self, m, short, region, region_code, beat, pool, code):
-        caught = self.field.p
+    def _expand(self, m, short, region, region_code):
+        caught, beat = self.field.p, self.request.p.beat
         is_read = short.cmd == CompressedCmd.READ.value
         m.d.comb += [
-            pool.eq(short.pool),
+            self.request.p.pool.eq(short.pool),
             beat.asi.eq(short.asi),
             beat.src_phys_acc_id.eq(short.src_acc_id),
             beat.dst_phys_acc_id.eq(short.dst_acc_id),
@@ -163,7 +172,7 @@ class RequestReconstruction(wiring.Component):
             beat.vc.eq(short.vchan),
             beat.num_beats.eq(Mux(is_read, 0, short.len)),
             # What else is added has an even number of ones.
-            code.eq(
+            self.code.eq(
                 code_of(
                     caught.code.upper,
                     *(caught.row, caught.way, short.cway, short.cmd, short.ftype),
@@ -176,12 +185,12 @@ class RequestReconstruction(wiring.Component):
                 with m.Case(code.value):
                     m.d.comb += beat.cmd.eq(command.value)
 
-    def _take_over(self, m, beat, pool, code):
-        caught = self.field.p
+    def _take_over(self, m):
+        caught, beat = self.field.p, self.request.p.beat
         field = data.View(UNCOMPRESSED_REQUEST, caught.field)
         is_read = field.cmd == ReqCmd.READ.value
         m.d.comb += [
-            pool.eq(field.pool),
+            self.request.p.pool.eq(field.pool),
             beat.asi.eq(field.asi),
             beat.src_phys_acc_id.eq(field.src_acc_id),
             beat.dst_phys_acc_id.eq(field.dst_acc_id),
@@ -193,7 +202,7 @@ class RequestReconstruction(wiring.Component):
             beat.meta_data.eq(field.meta_data),
             beat.vc.eq(field.vchan),
             beat.num_beats.eq(Mux(is_read, 0, field.num_beats)),
-            code.eq(
+            self.code.eq(
                 code_of(
                     *(caught.code.lower, caught.code.upper, caught.row, caught.way),
                     *(field.cway, field.cload, field.ftype, Mux(is_read, field.num_beats, 0)),

@@ -130,7 +130,10 @@ class ReceiveRequests(wiring.Component):
             checked.eq(catch.output.valid & ~stop),
             missing.eq((rebuild.missing | rebuild.load_outside) & ~stop),
             mismatch.eq(rebuild.cache_error & ~stop),
-            *assign(request, rebuild.request.p),
+            *assign(request.beat, rebuild.request.p.beat),
+            request.pool.eq(rebuild.request.p.pool),
+            request.code.eq(rebuild.code),
+            request.data_code.eq(rebuild.data_code),
         ]
         beats = Mux(request.beat.cmd[5], request.beat.num_beats + 1, 0)
         for spent, count in ((credits.spent, 1), (self.data.spent, beats)):

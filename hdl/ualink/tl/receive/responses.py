@@ -1,6 +1,6 @@
 """Responses of a TL receiver, from the Control half-flit to UPLI."""
 
-from amaranth.hdl import Module, ResetInserter, Signal
+from amaranth.hdl import Const, Module, ResetInserter, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -91,9 +91,10 @@ class ReceiveResponses(wiring.Component):
         m.submodules.catch = catch = ResetInserter(self.flush)(catch_buffer(config, 8, caught))
         m.submodules.reconstruction = rebuild = ResponseReconstruction()
         reads = headed_queue(read_entry, depth, decisive=("num_beats", "vc", "pool"), lean=config.lean)
-        isolating = data.StructLayout({**{name: field.shape for name, field in write_entry}, "isolates": 1})
-        decisive = ("status", "vc", "pool", "isolates")
-        writes = headed_queue(isolating, depth, decisive=decisive, lean=config.lean)
+        # What is to be dropped ``isolates`` and does not ``stay``: no upset of one bit has anything dropped.
+        marked = data.StructLayout({**{name: field.shape for name, field in write_entry}, "isolates": 1, "stays": 1})
+        decisive = ("vc", "pool", "isolates", "stays")
+        writes = headed_queue(marked, depth, decisive=decisive, lean=config.lean)
         m.submodules.read_queue = reads = ResetInserter(self.flush & ~unload.busy)(reads)
         m.submodules.write_queue = writes = ResetInserter(self.flush)(writes)
         m.submodules.credits = credits = ResetInserter(self.flush)(CreditCheck(config.rsp_cmd, releases=2))
@@ -147,7 +148,8 @@ class ReceiveResponses(wiring.Component):
             writes.input.p.beat.eq(write.beat),
             writes.input.p.pool.eq(write.pool),
             writes.input.p.isolates.eq(isolates),
-            writes.input.p.code.eq(code_of(write.code, isolates)),
+            writes.input.p.stays.eq(~isolates),
+            writes.input.p.code.eq(write.code),
             writes.input.valid.eq(writes_valid & good),
         ]
         with m.If(credits.underflow):
@@ -167,8 +169,9 @@ class ReceiveResponses(wiring.Component):
             self.release_read_cmd.eq(unload.release_cmd),
             self.data.release.eq(unload.release_data),
             *(self.rx_wr_rsp.p[name].eq(first.beat[name]) for name, _ in WR_RSP_LAYOUT),
-            self.rx_wr_rsp.p.code.control.eq(code_of(first.code, first.pool, first.isolates)),
-            dropped.eq(first.isolates & (first.beat.status == Status.ISOLATE.value)),
+            # One of the two marks is set.
+            self.rx_wr_rsp.p.code.control.eq(code_of(first.code, first.pool, first.isolates, first.stays, Const(1))),
+            dropped.eq(first.isolates & ~first.stays),
             self.isolate.eq(writes.output.valid & self.running & dropped),
             self.rx_wr_rsp.valid.eq(writes.output.valid & self.running & ~dropped),
             writes.output.ready.eq(self.rx_wr_rsp.ready | dropped),
