@@ -54,8 +54,8 @@ class CountingLink(wiring.Component):
 class SilentLayer(wiring.Component):
     """Stands for a transaction layer, which does nothing."""
 
-    def __init__(self, config):
-        super().__init__(TransactionLayer(config).signature)
+    def __init__(self, config, *, coded):
+        super().__init__(TransactionLayer(config, coded=coded).signature)
 
     def elaborate(self, platform):
         return Module()
@@ -177,8 +177,8 @@ def alarmed(agent):
     class Alarmed(wiring.Component):
         alarms: tuple[tuple[int, str], ...] = ()
 
-        def __init__(self, config, ports):
-            super().__init__(agent(config, ports).signature)
+        def __init__(self, config, ports, *, coded):
+            super().__init__(agent(config, ports, coded=coded).signature)
 
         def elaborate(self, platform):
             m = Module()

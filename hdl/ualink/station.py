@@ -109,10 +109,11 @@ class Station(wiring.Component):
     def __init__(self, config: StationConfig):
         self.config = config
         choosable = {"choosable": True} if config.choosable_ports else {}
-        self._completer = Completer(config.upli, config.ports, **choosable)
-        self._originator = Originator(config.upli, config.ports, **choosable)
-        self._tl = TransactionLayer(config.tl)
-        self._isolate_request = IsolateRequest(config.ports)
+        # From the check of UPLI parity to that of a flit, and back, beats have a code.
+        self._completer = Completer(config.upli, config.ports, coded=True, **choosable)
+        self._originator = Originator(config.upli, config.ports, coded=True, **choosable)
+        self._tl = TransactionLayer(config.tl, coded=True)
+        self._isolate_request = IsolateRequest(config.ports, coded=True)
         self._separate: tuple[str, ...] = ()
         if config.separate_upli_clock:
             self._separate = ("rs_slot", "upli_reset", "overflow", *(f"upli_clock_{n}" for n in UPLI_CLOCK_MEMBERS))

@@ -27,6 +27,11 @@ class TransactionLayer(wiring.Component):
     session ends it: both directions restart with empty queues, zero credits and a new initial credit release
     (UALink_200 §5.8, ruling D18).
 
+    Parameters
+    ----------
+    config : TLConfig.
+    coded : beats come and go with a code, as of ``beat_stream``.
+
     Attributes
     ----------
     online : channel 0 of the link is online.
@@ -41,8 +46,8 @@ class TransactionLayer(wiring.Component):
     error : level: this session cannot go on, the link has to go down, or has to stay so while Drop Mode lasts.
     """
 
-    def __init__(self, config: TLConfig):
-        self.config = config
+    def __init__(self, config: TLConfig, *, coded: bool = False):
+        self.config, self._coded = config, coded
         super().__init__(
             {
                 "online": In(1),
@@ -52,16 +57,16 @@ class TransactionLayer(wiring.Component):
                 "all_ports_down": Out(1),
                 "control": In(TLControlSignature()),
                 "status": Out(TLStatusSignature()),
-                "tx_req": In(beat_stream("req")),
-                "tx_orig_data": In(beat_stream("orig_data")),
-                "tx_rd_rsp": In(beat_stream("rd_rsp")),
-                "tx_wr_rsp": In(beat_stream("wr_rsp")),
+                "tx_req": In(beat_stream("req", coded=coded)),
+                "tx_orig_data": In(beat_stream("orig_data", coded=coded)),
+                "tx_rd_rsp": In(beat_stream("rd_rsp", coded=coded)),
+                "tx_wr_rsp": In(beat_stream("wr_rsp", coded=coded)),
                 "tx_flit": Out(tl_flit_signature()),
                 "rx_flit": In(tl_flit_signature(always_ready=True)),
-                "rx_req": Out(beat_stream("req")),
-                "rx_orig_data": Out(beat_stream("orig_data")),
-                "rx_rd_rsp": Out(beat_stream("rd_rsp")),
-                "rx_wr_rsp": Out(beat_stream("wr_rsp")),
+                "rx_req": Out(beat_stream("req", coded=coded)),
+                "rx_orig_data": Out(beat_stream("orig_data", coded=coded)),
+                "rx_rd_rsp": Out(beat_stream("rd_rsp", coded=coded)),
+                "rx_wr_rsp": Out(beat_stream("wr_rsp", coded=coded)),
                 "error": Out(1),
             }
         )
@@ -69,11 +74,11 @@ class TransactionLayer(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         config, control, status = self.config, self.control, self.status
-        m.submodules.transmit = transmit = Transmit(config)
-        m.submodules.receive = receive = Receive(config)
+        m.submodules.transmit = transmit = Transmit(config, coded=self._coded)
+        m.submodules.receive = receive = Receive(config, coded=self._coded)
         m.submodules.drop_mode = drop_mode = DropMode()
         m.submodules.session = session = Session()
-        m.submodules.drop_gate = gate = DropGate()
+        m.submodules.drop_gate = gate = DropGate(coded=self._coded)
 
         is_switch = control.is_switch if config.device == "either" else config.device == "switch"
         authentication = Signal()

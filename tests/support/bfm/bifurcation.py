@@ -36,8 +36,8 @@ class UpLink(wiring.Component):
 class DropLayer(wiring.Component):
     """Stands for a transaction layer, of which it has Drop Mode alone."""
 
-    def __init__(self, config):
-        super().__init__(TransactionLayer(config).signature)
+    def __init__(self, config, *, coded):
+        super().__init__(TransactionLayer(config, coded=coded).signature)
 
     def elaborate(self, platform):
         m = Module()
