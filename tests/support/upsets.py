@@ -8,7 +8,7 @@ from amaranth.hdl._mem import MemoryData, MemoryInstance
 
 from ualink.lib.contract import HARDWARE
 
-__all__ = ["Memory", "Place", "Register", "collect", "flip"]
+__all__ = ["Memory", "Place", "Register", "Strike", "collect", "flip", "name_of"]
 
 
 @dataclass
@@ -40,6 +40,27 @@ class Memory:
 
 
 Place = Register | Memory
+
+
+def name_of(place: Place) -> str:
+    return ".".join(place.path)
+
+
+@dataclass
+class Strike:
+    """One bit that flips, of a place or of a row of a memory, in a cycle of a run."""
+
+    place: Place
+    row: int | None
+    bit: int
+    cycle: int
+
+    def __str__(self):
+        return f"{name_of(self.place)}[{self.row}] bit {self.bit} in cycle {self.cycle}"
+
+    def flip(self, ctx) -> None:
+        target = self.place.signal if self.row is None else Value.cast(self.place.rows[self.row])
+        ctx.set(target, ctx.get(target) ^ 1 << self.bit)
 
 
 def collect(design) -> tuple[Fragment, list[Register], list[Memory]]:

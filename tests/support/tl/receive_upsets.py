@@ -2,7 +2,7 @@
 
 import random
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 
 from amaranth.hdl import Value
@@ -12,7 +12,7 @@ from support.tl.flits import tl_flit
 from support.tl.receive import CHANNELS, OPENS
 from support.tl.stimulus import READ
 from support.tl.traffic import Traffic
-from support.upsets import Memory, Place, Register, collect
+from support.upsets import Memory, Place, Register, Strike, collect, name_of
 from ualink.config import AddressCacheConfig, Credits, TLConfig
 from ualink.lib.parity import WithoutDataParity
 from ualink.tl.format.fields import CompressedCmd
@@ -21,7 +21,7 @@ from ualink.tl.receive.top import Receive
 from ualink.upli.channels import CHANNEL_LAYOUTS, CODE_LAYOUTS, CODED_LAYOUTS, PROTECTED_BITS
 from ualink_sim.model.tl.fields import CompressedResponse
 
-__all__ = ["CONFIG", "ReceiveUpsets", "name_of"]
+__all__ = ["CONFIG", "ReceiveUpsets"]
 
 CONFIG = TLConfig(
     rx_cache=AddressCacheConfig(rows=2, ways=2),
@@ -70,10 +70,6 @@ SHORT, LONG = 10, 24
 """Cycles after a strike in a register, and in a memory, before the next one, if nobody finds it."""
 
 
-def name_of(place) -> str:
-    return ".".join(place.path)
-
-
 def _bits_of(layout, member):
     """Which bits of ``layout`` the member with this path is."""
     first = 0
@@ -118,24 +114,6 @@ def _poison_mask(channel, beat):
         return 0
     away = 1 << layout[poison].offset | 1 << CODED_LAYOUTS[channel]["code"].offset
     return away | sum(_parity_masks(channel)[1])
-
-
-@dataclass
-class Strike:
-    """One bit that flips: of a place, in a row of a memory, in a cycle."""
-
-    place: Place
-    row: int | None
-    bit: int
-    cycle: int
-    found: bool = False
-
-    def __str__(self):
-        return f"{name_of(self.place)}[{self.row}] bit {self.bit} in cycle {self.cycle}"
-
-    def flip(self, ctx):
-        target = _value(self.place, self.row)
-        ctx.set(target, ctx.get(target) ^ 1 << self.bit)
 
 
 class ShortTraffic(Traffic):
@@ -217,9 +195,9 @@ class ReceiveUpsets:
                 self._begin(f"{run}")
             self._run(pending)
             if self._doubtful:
-                for strike in [strike for strike in self._strikes if not strike.found]:
+                for strike in [strike for strike in self._strikes if not id(strike) not in self._found]:
                     self.repeat(strike)
-            found = {id(strike.place) for strike in self._strikes if strike.found}
+            found = {id(strike.place) for strike in self._strikes if id(strike) in self._found}
             pending = [place for place in pending if id(place) not in found]
         return [name_of(place) for place in pending]
 
@@ -235,6 +213,7 @@ class ReceiveUpsets:
         self._used = True
         self._pending, self._repeated = list(pending), repeated
         self._strikes: list[Strike] = []
+        self._found: set[int] = set()
         self._wrong: dict[str, str] = {}
         self._before: dict = {}
         self._rows: dict[int, int] = {}
@@ -273,12 +252,16 @@ class ReceiveUpsets:
     def _strike(self, ctx, cycle):
         if self._repeated:
             if cycle == self._repeated.cycle:
-                self._strikes.append(replace(self._repeated))
+                self._strikes.append(self._repeated)
                 self._repeated.flip(ctx)
             return
         written = [(place, row) for place in self._pending for row in self._written(ctx, place)]
         last = self._strikes[-1] if self._strikes else None
-        if last and not last.found and cycle < last.cycle + (LONG if isinstance(last.place, Memory) else SHORT):
+        if (
+            last
+            and id(last) not in self._found
+            and cycle < last.cycle + (LONG if isinstance(last.place, Memory) else SHORT)
+        ):
             return
         if written:
             struck = {id(strike.place) for strike in self._strikes}
@@ -308,7 +291,7 @@ class ReceiveUpsets:
     def _finds(self, dropping):
         self._dropping |= dropping
         if self._strikes:
-            self._strikes[-1].found = True
+            self._found.add(id(self._strikes[-1]))
 
     def _differs(self, what):
         """A wrong beat, or none, that nobody finds wrong: only if everything is dropped already, or if two strikes may

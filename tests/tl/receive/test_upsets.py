@@ -7,7 +7,8 @@ import pytest
 
 from support.tl.illegal import control, flow
 from support.tl.receive import CHANNELS, RECEIVE
-from support.tl.receive_upsets import CONFIG, NO_ITEMS, ReceiveUpsets, Strike, name_of
+from support.tl.receive_upsets import CONFIG, NO_ITEMS, ReceiveUpsets
+from support.upsets import Strike, name_of
 from ualink.upli.channels import CHANNEL_LAYOUTS, WR_RSP_LAYOUT
 from ualink_sim.model.tl.fields import UncompressedResponse
 

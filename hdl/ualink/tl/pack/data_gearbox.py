@@ -146,7 +146,8 @@ class DataGearbox(wiring.Component):
     def _byte_enables(self, m, half_flit, job, beat):
         """The byte-enable half-flit of the Request that comes next as far as the beat in sight, quarter by quarter."""
         slot = Signal(2)
-        so_far, so_far_codes = Signal(256, reset_less=True), Signal(4, reset_less=True)
+        so_far = Signal(256, reset_less=True)
+        so_far_codes = Signal(4, reset_less=True)
         enables, codes = Signal(256), Signal(4)
         new = self.orig_data.p
         m.d.comb += [slot.eq(job.slot + beat), half_flit.data.eq(enables), half_flit.code.eq(code_of(codes))]
