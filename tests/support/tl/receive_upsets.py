@@ -172,9 +172,9 @@ class ReceiveUpsets:
         self._simulator.add_testbench(self._bench)
         self._used = False
         self.right: dict[str, list[int]] | None = None
-        self._begin(seed, flits)
+        self.begin(seed, flits)
 
-    def _begin(self, seed, flits=None):
+    def begin(self, seed, flits=None):
         """Other traffic from now on."""
         authentication, rng = self.config.authentication, random.Random(seed)
         traffic = ShortTraffic(self.config, seed, authentication=authentication, density=1.0, messages=0.05, poison=0.2)
@@ -192,7 +192,7 @@ class ReceiveUpsets:
             if not pending:
                 break
             if run % SAME == SAME - 1:
-                self._begin(f"{run}")
+                self.begin(f"{run}")
             self._run(pending)
             if self._doubtful:
                 for strike in [strike for strike in self._strikes if not id(strike) not in self._found]:

@@ -3,6 +3,7 @@
 import random
 import re
 from collections import deque
+from functools import cached_property
 
 from amaranth.sim import Simulator
 
@@ -56,8 +57,11 @@ OFFERED = [
 WINDOW, SETTLES = 30, 6
 """Cycles after which the next strike comes, if an upset has not shown, and if it has."""
 
-RECENT, ALONE = 6, 20
-"""The last strikes that may show in one flit; cycles for which each is watched after that flit."""
+RECENT, AGAIN = 6, 20
+"""The last strikes that may show in one flit; cycles for which they are watched after that flit, when made again."""
+
+ROUND = 800
+"""Cycles from reset to reset at most: what has to be made again begins there, too."""
 
 OPENS = 40
 """Cycles from reset until traffic moves."""
@@ -194,32 +198,34 @@ class UpsetBench:
         self.places = [place for place in everything if not _matches(place)]
         self.bench, self.rng = TransmitBench(dut, seed, design=design), random.Random(seed)
 
+    @cached_property
+    def whole(self) -> dict[int, tuple]:
+        """The flits of a run without upsets."""
+        return self.bench.run(ROUND)
+
     def campaign(self, strikes, cycles) -> dict:
         """Make each of ``strikes`` until it shows, for so many cycles in all; those that did not, with their number of
         attempts. A strike is a place, or of a beat offered (channel, name in the code, bit).
 
         Whatever differs from a run without upsets has wrong parity, and nothing comes earlier or later. Only two upsets
-        in one flit may hide each other: what may have been two is made again, each alone.
+        in one flit may hide each other: what may have been two is made again, apart from each other.
         """
-        self._whole = self.bench.run(cycles)
-        assert all(flit_good(flit) for flit in self._whole.values())
+        assert all(flit_good(flit) for flit in self.whole.values())
         queue = deque((strike, 0) for strike in strikes)
         while queue and cycles > OPENS:
-            done, made = self._round(queue, cycles)
+            done, made = self._round(queue, min(cycles, ROUND))
             cycles -= done
-            for act in made:
-                self._alone(act, done + ALONE)
+            if made:
+                self._apart(made, done + AGAIN)
         return {name_of(one) if not isinstance(one, tuple) else one: number for one, number in queue}
 
     def _round(self, queue, cycles):
         """Strikes from reset on, until a flit that differs has right parity: the cycles until then, and the last
         strikes, each as (cycle, how)."""
-        state = {"left": OPENS + 40, "found": True, "doubt": None}
+        state = {"left": OPENS + self.rng.randrange(40), "found": True, "doubt": None}
         made = deque(maxlen=RECENT)
 
         def act(ctx, cycle, flit):
-            if state["doubt"] is not None:
-                return None
             if not self._as_it_should(cycle, flit, made):
                 state["doubt"] = cycle
                 self.bench.stop()
@@ -243,18 +249,29 @@ class UpsetBench:
         assert len(made) > 1, (made, state["doubt"])
         return state["doubt"], list(made)
 
-    def _alone(self, strike, cycles):
-        at, how = strike
+    def _apart(self, strikes, cycles):
+        """Every second of ``strikes``, each as (cycle, how), and then the others; if need be each alone."""
+        for some in (strikes[::2], strikes[1::2]):
+            if self._again(some, min(cycles, ROUND)):
+                assert len(some) > 1, some
+                self._apart(some, cycles)
+
+    def _again(self, strikes, cycles) -> bool:
+        """Make ``strikes`` from reset on; a flit that differs has right parity."""
+        due, doubts = dict(strikes), []
 
         def act(ctx, cycle, flit):
-            assert self._as_it_should(cycle, flit, strike), (strike, cycle)
-            return _make(ctx, how) if cycle == at else None
+            if not self._as_it_should(cycle, flit, strikes):
+                doubts.append(cycle)
+                self.bench.stop()
+            return _make(ctx, due[cycle]) if cycle in due else None
 
-        self.bench.run(min(cycles, max(self._whole)), act)
+        self.bench.run(cycles, act)
+        return bool(doubts)
 
     def _as_it_should(self, cycle, flit, strikes) -> bool:
         """``flit`` is that of the run without upsets, or has wrong parity."""
-        reference = self._whole.get(cycle)
+        reference = self.whole.get(cycle)
         assert (flit is None) == (reference is None), (strikes, cycle, "another time")
         return flit is None or not flit_good(flit) or flit[:3] == reference[:3]
 

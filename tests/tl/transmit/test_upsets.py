@@ -1,6 +1,7 @@
 """A bit flips in what the transmitter holds of a beat: the flit that it leaves in has a wrong parity.
 
-``make soak`` (UALINK_SOAK=1) adds ``test_upsets_whole.py``: other configurations, and each store many times.
+CI strikes a transmitter that has few fields in sight; ``make soak`` (UALINK_SOAK=1) adds ``test_upsets_whole.py``:
+other configurations, and each store many times.
 """
 
 import functools
@@ -8,7 +9,7 @@ import functools
 import pytest
 
 from support.tl.transmit import TRANSMIT
-from support.tl.transmit_upsets import CONFIG, OFFERED, TransmitBench, UpsetBench, flit_good
+from support.tl.transmit_upsets import CONFIG, OFFERED, TransmitBench, UpsetBench
 from support.upsets import name_of
 from ualink.lib.parity import WithoutDataParity
 from ualink.tl.transmit import Transmit
@@ -18,17 +19,15 @@ pytestmark = TRANSMIT
 WIDE_DECISIONS = {"packer.choice", "responses.$signal", "packer.places"}
 """What is left out though it is as wide as an item, beside credits and the Address Cache."""
 
-CYCLES, SEED = 2200, 3
+CYCLES, BARE, SEED = 4000, 150, 3
+
+
+FEW = CONFIG.replace(requests_in_sight=2, responses_in_sight=3)
 
 
 @functools.cache
 def upset_bench():
-    return UpsetBench(SEED)
-
-
-@functools.cache
-def coded_flits():
-    return upset_bench().bench.run(400)
+    return UpsetBench(SEED, config=FEW)
 
 
 def test_what_is_struck():
@@ -50,19 +49,14 @@ def test_each_store_and_each_bit_of_the_code():
     assert not bench.campaign([*bench.places, *OFFERED], CYCLES)
 
 
-def test_the_code_changes_no_flit():
-    """With codes that come, with codes that begin here: the same flits, in the same cycles, of right parity."""
-    flits = TransmitBench(Transmit(CONFIG), SEED).run(400)
-    assert len(flits) > 200 and all(map(flit_good, flits.values()))
-    assert flits == coded_flits()
-
-
 def test_without_parity_over_data():
-    """No parity over data, and none over control that depends on a code; the same flits."""
-    dut = Transmit(CONFIG, coded=True)
-    flits = TransmitBench(dut, SEED, design=WithoutDataParity(dut)).run(400)
+    """With codes that begin here, of which there are none: no parity over data, and none over control that depends on a
+    code; the same flits, in the same cycles."""
+    dut = Transmit(FEW)
+    flits = TransmitBench(dut, SEED, design=WithoutDataParity(dut)).run(BARE)
+    assert len(flits) > 50
     assert {cycle: flit[:3] for cycle, flit in flits.items()} == {
-        cycle: flit[:3] for cycle, flit in coded_flits().items()
+        cycle: flit[:3] for cycle, flit in upset_bench().whole.items() if cycle < BARE
     }
     for _, message, error, parity, control_parity in flits.values():
         assert (parity, control_parity) == (0, (message.bit_count() + error) & 1)

@@ -2,8 +2,9 @@
 
 import pytest
 
-from support.tl.transmit_upsets import CONFIG, OFFERED, UpsetBench
+from support.tl.transmit_upsets import CONFIG, OFFERED, TransmitBench, UpsetBench, flit_good
 from ualink.config import AddressCacheConfig
+from ualink.tl.transmit import Transmit
 
 CONFIGS = {
     "usual": CONFIG,
@@ -22,3 +23,12 @@ def test_every_store(kind, seed):
     """Each store of items and each bit of the code that comes, until it has shown in a flit several times."""
     bench = UpsetBench(f"{kind} {seed}", config=CONFIGS[kind])
     assert not bench.campaign([*bench.places, *OFFERED] * ROUNDS, CYCLES)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("kind", CONFIGS)
+def test_the_code_changes_no_flit(kind):
+    """With codes that come, with codes that begin here: the same flits, in the same cycles, of right parity."""
+    flits, coded = (TransmitBench(Transmit(CONFIGS[kind], coded=coded), kind).run(800) for coded in (False, True))
+    assert len(flits) > 400 and all(map(flit_good, flits.values()))
+    assert flits == coded
