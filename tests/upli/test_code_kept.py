@@ -45,6 +45,7 @@ def some(places, rng):
     return others + [rng.choice(group) for group in pins.values()]
 
 
+@pytest.mark.req("RAS-007", "RAS-014", "RAS-015", "RAS-016", "RAS-108")
 @ALL
 def test_each_store_of_beats(run):
     """An upset in each register and memory in which beats are is found, whenever it is one, and nothing comes out wrong
@@ -59,6 +60,7 @@ def test_each_store_of_beats(run):
     bench.run(story)
 
 
+@pytest.mark.req("RAS-014", "RAS-015", "RAS-016", "RAS-108")
 @pytest.mark.parametrize("run", [run for run, (_, ports, _) in RUNS.items() if ports == 1])
 def test_a_beat_that_waits_on_the_interface(run):
     """Of what no parity covers: each upset is found, however long the beat has waited."""

@@ -103,6 +103,7 @@ class Story:
         ctx.set(signal, ctx.get(signal) ^ 1 << bit)
 
 
+@pytest.mark.req("RAS-014", "RAS-108")
 @pytest.mark.parametrize("credit", [0, 1])
 @pytest.mark.parametrize("channel", POISON)
 def test_a_poisoned_beat_in_place_of_another(channel, credit):
@@ -151,6 +152,7 @@ def test_a_poisoned_beat_in_place_of_another(channel, credit):
             story.run(bench)
 
 
+@pytest.mark.req("RAS-014", "RAS-108")
 def test_isolate_has_a_right_code():
     """Wrong if the VC that is kept for it changed, or was that of a Response with a wrong code."""
     dut = IsolateRequest(1, coded=True)
