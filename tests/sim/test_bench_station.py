@@ -5,6 +5,7 @@ from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect
 
+from support.shared_simulator import SharedSimulator
 from support.switch.bench import run
 from ualink.lib.ports_used import last_port
 from ualink.phy.interface import SlotStatus, TxKind
@@ -73,13 +74,19 @@ class Facing(wiring.Component):
         return m
 
 
+@pytest.fixture(scope="module")
+def facing():
+    """The simulator of both devices: making it takes longer than the tests."""
+    return SharedSimulator(Facing())
+
+
+@pytest.mark.xdist_group("bench_station")
 @pytest.mark.parametrize(("ports", "spoil"), [(2, False), (4, True)])
-def test_devices_ask_and_answer_on_the_ports_that_are_used(ports, spoil):
+def test_devices_ask_and_answer_on_the_ports_that_are_used(facing, ports, spoil):
     """Beats come on as many ports as there are, none of them wrong, unless one is spoilt on its way."""
-    top = Facing()
     levels = Pattern(kinds=(WRITE,)).levels()
 
-    async def bench(ctx):
+    async def bench(ctx, top):
         ctx.set(top.used, ports)
         ctx.set(top.restart, 1)
         await ctx.tick()
@@ -92,18 +99,18 @@ def test_devices_ask_and_answer_on_the_ports_that_are_used(ports, spoil):
                 ctx.set(Value.cast(part), value)
             for port in range(ports):
                 ctx.set(device.limits[port], 8)
-        await ctx.tick().repeat(200)
+        await ctx.tick().repeat(120)
         ctx.set(top.spoil, spoil)
         await ctx.tick().repeat(8)
         ctx.set(top.spoil, 0)
-        await ctx.tick().repeat(200)
+        await ctx.tick().repeat(120)
         assert all(ctx.get(device.beats) > 100 for device in top.devices)
         assert ctx.get(top.devices[0].mismatches) == 0 and ctx.get(top.devices[0].errors) == 0
         assert (ctx.get(top.devices[1].mismatches) > 0) == spoil
         # A wrong bit is one that its parity tells of.
         assert ctx.get(top.devices[1].errors) == spoil
 
-    run(top, bench)
+    facing.run(bench)
 
 
 def test_rows_are_those_of_each_number_of_ports():
