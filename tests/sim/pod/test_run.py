@@ -113,28 +113,6 @@ def test_virtual_pods_cannot_reach_each_other(tmp_path):
     assert run.responses[3]["data"] == "11" * 64
 
 
-@pytest.mark.req("TL-215")
-def test_few_credits_slow_a_pod_down_but_never_stop_it(tmp_path):
-    credits = """
-[tl]
-build_authentication = false
-tx_cache = { rows = 0 }
-rx_cache = { rows = 0 }
-req_cmd = { vc = [1, 0, 0, 0] }
-rsp_cmd = { pool = 1 }
-req_data = { vc = [4, 0, 0, 0] }
-rsp_data = { pool = 4 }
-requests_in_sight = 1
-responses_in_sight = 1
-catch_in_lines = true
-[dl]
-replay_depth = 2
-"""
-    pair = head(ber=1e-5).replace("accelerators = 4", "accelerators = 2")
-    run = run_scenario(tmp_path, pair + credits + MIXED.format(count=60, seed=8))
-    assert run.results.passed and run.summary["transactions"] == 60
-
-
 @pytest.fixture(scope="module")
 def dead_run(tmp_path_factory):
     """A pod whose wires damage every flit: no link comes up."""
