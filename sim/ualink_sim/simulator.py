@@ -27,6 +27,10 @@ MAKE_FLAGS = ("CFG_CXXFLAGS_PCH_I=-include", f"PYTHON3={sys.executable}")
 """The wheel's own makefile leaves the first empty, without which precompiled headers are not found, and takes "python"
 for the second, which not every machine has."""
 
+FEW_QUESTIONS = ("--param=sccvn-max-alias-queries-per-access=32", "--param=dse-max-alias-queries-per-store=8")
+"""Verilator's functions are thousands of stores long, and g++ asks of each load and store which of the hundreds before
+it may be the same place: up to two thirds of its time. So few questions tell it as much: the code is as large."""
+
 
 class SimulatorError(RuntimeError):
     """A tool that simulations need is missing or failed; the message says which."""
@@ -210,8 +214,8 @@ def _compile(sources: Mapping[str, str], top: str, blocks: tuple[str, ...], trac
         *("control.vlt", *sources),
     ]
     makefile = "Vtop_hier.mk" if blocks else "Vtop.mk"
-    compile_ = ["make", "-j", str(os.cpu_count() or 1), "-f", makefile, f"VM_TRACE={int(trace)}", "OPT_FAST=-O1"]
-    compile_ += MAKE_FLAGS
+    compile_ = ["make", "-j", str(os.cpu_count() or 1), "-f", makefile, f"VM_TRACE={int(trace)}", *MAKE_FLAGS]
+    compile_.append(f"OPT_FAST={' '.join(('-O1', *known(FEW_QUESTIONS)))}")
     with tools() as environment, open(folder / "build.log", "w") as log:
         for command in (verilate, compile_):
             if command is compile_:
@@ -220,6 +224,16 @@ def _compile(sources: Mapping[str, str], top: str, blocks: tuple[str, ...], trac
                 log.flush()
                 raise SimulatorError(f"{command[0]} failed on {top}:\n{_tail(folder / 'build.log')}")
     _keep_runtime(folder, trace)
+
+
+def known(options: tuple[str, ...]) -> tuple[str, ...]:
+    """Those ``options`` that this compiler has; older ones lack some."""
+
+    def has(option: str) -> bool:
+        command = ["c++", "-x", "c++", "-O1", option, "-fsyntax-only", os.devnull]
+        return subprocess.run(command, capture_output=True).returncode == 0
+
+    return tuple(filter(has, options))
 
 
 def _runtime(trace: bool) -> Path:

@@ -5,7 +5,7 @@ import subprocess
 import pytest
 
 from ualink_sim import simulator
-from ualink_sim.simulator import RunOptions, SimulatorError, build, check_wave_support
+from ualink_sim.simulator import FEW_QUESTIONS, RunOptions, SimulatorError, build, check_wave_support, known
 
 CHAIN = """
 module chain(input clk, input rst, input [3:0] a, output reg [3:0] b);
@@ -34,10 +34,16 @@ def test_a_traced_model_writes_waves(tmp_path, monkeypatch):
     other = build({"chain.v": CHAIN.replace("b + a", "b - a")}, "chain", trace=True)
     assert [_compiles_the_runtime(built) for built in (model, other)] == [True, False]
     assert (model.folder / "verilated.o").read_bytes() == (other.folder / "verilated.o").read_bytes()
+    assert " ".join(("-O1", *known(FEW_QUESTIONS))) in (model.folder / "build.log").read_text()
 
 
 def _compiles_the_runtime(model) -> bool:
     return any(line.endswith("verilated.cpp") for line in (model.folder / "build.log").read_text().splitlines())
+
+
+def test_options_that_a_compiler_lacks_are_left_out():
+    """An older one takes longer for a model, but makes it."""
+    assert known(("-O2", "--param=no-such-parameter=1")) == ("-O2",)
 
 
 def test_missing_headers_are_named_with_their_package(monkeypatch):
