@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from support.sim.pod_fixtures import RECONCILIATION, random_trace, run_scenario
+from support.sim.pod_fixtures import RECONCILIATION, of_two, random_trace, run_scenario
 from ualink_sim.pod.scenario import parse_scenario
 from ualink_sim.report.results import Bucket, LinkResult, Replay, Results, Transaction
 
@@ -124,11 +124,18 @@ def pod_run(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def rs_run(tmp_path_factory):
-    """The same scenario in a pod whose links are those of reconciliation sublayers."""
-    return run_scenario(tmp_path_factory.mktemp("rs"), SMALL_POD + RECONCILIATION)
+    """The same scenario in a pod of two whose links are those of reconciliation sublayers."""
+    return run_scenario(tmp_path_factory.mktemp("rs"), of_two(SMALL_POD) + RECONCILIATION)
 
 
 @pytest.fixture(scope="session")
 def trace_run(tmp_path_factory):
     """A trace of random requests over links that lose and damage flits."""
     return run_scenario(tmp_path_factory.mktemp("trace"), TRACED_POD, random_trace(random.Random(11), 250))
+
+
+@pytest.fixture(scope="session")
+def matched_run(tmp_path_factory):
+    """Such a trace between two, over reconciliation sublayers and with clocks of different rates."""
+    rows = random_trace(random.Random(12), 250, accelerators=2)
+    return run_scenario(tmp_path_factory.mktemp("matched"), of_two(TRACED_POD) + RECONCILIATION + "ppm = 5000\n", rows)

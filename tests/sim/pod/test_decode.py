@@ -50,12 +50,12 @@ def decode(packets):
 
 @pytest.fixture(scope="module", params=["pod_run", "rs_run"], ids=["data links", "reconciliation sublayers"])
 def run(request):
-    """The same scenario over links of either kind."""
+    """The same scenario over links of either kind, of four and of two accelerators."""
     return request.getfixturevalue(request.param)
 
 
 ONE_KIND = pytest.mark.parametrize("run", ["pod_run"], indirect=True, scope="module", ids=["data links"])
-"""What is known of the tools whatever the links are."""
+"""What is known of the tools and of the switch whatever the links are."""
 
 
 @pytest.fixture(scope="module")
@@ -100,6 +100,7 @@ def test_requests_cross_both_links_whole_and_in_order(decoded, asked, side):
         assert [list(item.beats) for item in groups[pair]] == [orig_data_beats(r) for r in requests]
 
 
+@ONE_KIND
 @pytest.mark.req("SW-010", "SW-011")
 def test_items_of_a_tl_flit_part_and_meet_in_the_switch(decoded):
     """TL flits with Requests or with Responses to several accelerators come in, which leave by as many ports, and TL

@@ -12,7 +12,7 @@ from ualink_sim.pod.scenario import load_scenario
 from ualink_sim.report.results import Results
 from ualink_sim.request import Request, check
 
-__all__ = ["POD", "RECONCILIATION", "PodRun", "random_trace", "run_scenario"]
+__all__ = ["POD", "RECONCILIATION", "PodRun", "of_two", "random_trace", "run_scenario"]
 
 POD = pytest.mark.xdist_group("pod")
 RECONCILIATION = """
@@ -21,7 +21,11 @@ reconciliation = true
 marker_interval = 64
 idle_interval = 16
 """
-"""What all pods with reconciliation sublayers are built with. Control flits come so often that a short run has many."""
+"""What all pods with reconciliation sublayers are built with. Control flits come so often that a short run has many.
+
+They are pods of two: what a link does shows between two accelerators, and the core of a switch, which is the most of a
+pod to compile, grows with the square of its stations.
+"""
 
 
 @dataclass(frozen=True)
@@ -58,12 +62,18 @@ def run_scenario(folder: Path, text: str, trace: list[dict] | None = None) -> Po
     return PodRun(simulate(load_scenario(folder / "scenario.toml"), out, progress=False), out)
 
 
-def random_trace(rng, count):
-    """Requests of every kind between every pair of four, each to memory that its source alone uses, so that order is
-    known."""
+def of_two(text: str) -> str:
+    """The scenario ``text``, which is one of four accelerators, with two."""
+    assert "accelerators = 4" in text
+    return text.replace("accelerators = 4", "accelerators = 2")
+
+
+def random_trace(rng, count, accelerators=4):
+    """Requests of every kind between every pair of ``accelerators``, each to memory that its source alone uses, so that
+    order is known."""
     rows = []
     while len(rows) < count:
-        src, dst = rng.randrange(4), rng.randrange(4)
+        src, dst = rng.randrange(accelerators), rng.randrange(accelerators)
         op = rng.choice(("read", "write", "write_full", "atomic", "atomic_nr"))
         base = src << 20 | rng.randrange(6) * 256
         row = {"src": src, "dst": dst, "op": op}
