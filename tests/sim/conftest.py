@@ -137,5 +137,5 @@ def trace_run(tmp_path_factory):
 @pytest.fixture(scope="session")
 def matched_run(tmp_path_factory):
     """Such a trace between two, over reconciliation sublayers and with clocks of different rates."""
-    rows = random_trace(random.Random(12), 250, accelerators=2)
+    rows = random_trace(random.Random(12), 500, accelerators=2)
     return run_scenario(tmp_path_factory.mktemp("matched"), of_two(TRACED_POD) + RECONCILIATION + "ppm = 5000\n", rows)
