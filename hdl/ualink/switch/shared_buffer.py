@@ -18,10 +18,9 @@ class SharedBuffer(wiring.Component):
     """Queues of beats in one memory, up to one beat written and one read in every cycle.
 
     A row holds a beat and, in a memory of its own because it is asked for sooner, the number of the row that its queue
-    uses next. Each queue owns one empty row, into which its
-    next beat goes together with the number of a free row, which the queue owns from then on; so a queue is a number of
-    its oldest row and one of its empty row, and a beat is read together with where to go on. A row that was read is
-    free in the next cycle.
+    uses next. Each queue owns one empty row, into which its next beat goes together with the number of a free row,
+    which the queue owns from then on; so a queue is a number of its oldest row and one of its empty row, and a beat is
+    read together with where to go on. A row that was read is free in the next cycle.
 
     A beat written in cycle t may be read in t + 1. Who reads knows that a beat is there.
 
