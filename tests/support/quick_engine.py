@@ -1,5 +1,6 @@
 """Amaranth's simulator with gates that are computed in their order, and only when someone looks."""
 
+from copy import copy
 from heapq import heapify, heappop, heappush
 from unittest.mock import patch
 
@@ -191,8 +192,7 @@ class _RegisterCompiler(pysim._FragmentCompiler):
         fragment.statements = {name: kept["statements"][name]} if name in kept["statements"] else {}
         fragment.subfragments = []
         if is_memory:
-            assert {port._domain for port in _ports_of(fragment)} <= {name, "comb"}, "a memory of several clocks"
-            fragment._read_ports = [port for port in kept["_read_ports"] if port._domain == name]
+            fragment._read_ports, fragment._write_ports = _ports_at(fragment, name)
         try:
             # The clock has a waker for all; each of these is forgotten once it is asked.
             with patch.object(_pyrtl, "edge_waker", lambda *_: lambda *_: False):
@@ -204,6 +204,15 @@ class _RegisterCompiler(pysim._FragmentCompiler):
 
 def _ports_of(fragment):
     return (*fragment._read_ports, *fragment._write_ports) if isinstance(fragment, MemoryInstance) else ()
+
+
+def _ports_at(memory, domain):
+    """Its ports of one clock, where a port that reads what is just written knows the others by their new numbers."""
+    numbers = [number for number, port in enumerate(memory._write_ports) if port._domain == domain]
+    reads = [copy(port) for port in memory._read_ports if port._domain == domain]
+    for port in reads:
+        port._transparent_for = tuple(numbers.index(number) for number in port._transparent_for)
+    return reads, [memory._write_ports[number] for number in numbers]
 
 
 def _at_once(agenda, registers):
