@@ -103,7 +103,8 @@ class SenderCredits(wiring.Component):
             is_pool = self.credit.pool[port]
             for n, (account, more) in enumerate(accounts):
                 matches = is_pool if n == 0 else ~is_pool & (self.credit.port_vc[port] == n - 1)
-                mine = here & (pool[0] if n == 0 else ~pool[0] & self.vc[n - 1] & more[0])
+                mine = Signal(name=f"{account.name}_is_next")
+                m.d.comb += mine.eq(here & (pool[0] if n == 0 else ~pool[0] & self.vc[n - 1] & more[0]))
                 returned = Signal(MOST_ASKED, name=f"{account.name}_returned")
                 m.d.sync += returned.eq(Cat(here_valid & matches & (number == k) for k in range(MOST_ASKED)))
                 overflows.append(_account(m, account, more, returned, mine, self.spend))
@@ -235,9 +236,11 @@ def _account(m, account, more, returned, mine, spend):
     """Register ``account`` gains n + 1 with bit n of the register ``returned``, loses one with ``spend`` if that is
     ``mine``, never below 0 and never above what it can hold; ``more`` beside it. ``spend`` is known late: what becomes
     of the account with it and without it stands ready."""
-    gains = [~returned.any(), *returned]
-    kept = _changed(account, more, dict(enumerate(gains)))
-    lowered = _changed(account, more, {gain - 1: one for gain, one in enumerate(gains)})
+    none = Signal(name=f"{account.name}_none_returned")
+    m.d.comb += none.eq(~returned.any())
+    gains = [none, *returned]
+    kept = _changed(m, account, more, dict(enumerate(gains)))
+    lowered = _changed(m, account, more, {gain - 1: one for gain, one in enumerate(gains)})
     results = []
     for name, without, behind in zip(("next", "next_more", "overflow"), kept, lowered):
         less = Signal.like(without, name=f"{account.name}_{name}_if_spent")
@@ -248,19 +251,25 @@ def _account(m, account, more, returned, mine, spend):
     return results[2]
 
 
-def _changed(account, more, changes):
+def _changed(m, account, more, changes):
     """``account`` changed by the key of ``changes`` whose bit is set, its ``more``, and whether that was too much."""
     # The lowest bits, and what they carry or borrow.
     low, high = account[:LOW], account[LOW:]
-    sums = {change: (low + change)[: LOW + 1] for change in changes}
-    low_sum = select_one(changes.values(), sums.values())
+    low_sum = Signal(LOW + 1, name=f"{account.name}_low")
+    carry, overflow = Signal(name=f"{account.name}_carry"), Signal(name=f"{account.name}_overflow")
     borrow = changes.get(-1, Const(0)) & (low == 0)
-    carry = low_sum[LOW] & ~changes.get(-1, Const(0))
-    overflow = carry & high.all()
+    m.d.comb += [
+        low_sum.eq(select_one(changes.values(), [(low + change)[: LOW + 1] for change in changes])),
+        carry.eq(low_sum[LOW] & ~changes.get(-1, Const(0))),
+        overflow.eq(carry & high.all()),
+    ]
     high_sum = Mux(carry & ~overflow, high + 1, Mux(borrow, high - 1, high))[: len(high)]
-    account_bits = Cat(low_sum[:LOW] | overflow.replicate(LOW), high_sum)
-    above = [Const(1)] * MOST_ASKED + [*more, account > MOST_ASKED]  # above[n + MOST_ASKED]: it has more than n
+    most = Signal(name=f"{account.name}_above_most")
+    m.d.comb += most.eq(account > MOST_ASKED)
+    above = [Const(1)] * MOST_ASKED + [*more, most]  # above[n + MOST_ASKED]: it has more than n
     flags = Cat(
         select_one(changes.values(), [above[n + MOST_ASKED - change] for change in changes]) for n in range(MOST_ASKED)
     )
-    return account_bits, flags, overflow
+    changed, changed_more = Signal.like(account, name=f"{account.name}_changed"), Signal.like(more)
+    m.d.comb += [changed.eq(Cat(low_sum[:LOW] | overflow.replicate(LOW), high_sum)), changed_more.eq(flags)]
+    return changed, changed_more, overflow

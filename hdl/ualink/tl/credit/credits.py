@@ -1,6 +1,6 @@
 """Credits that the partner has given to the transmitter (UALink_200 §5.8)."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -205,7 +205,7 @@ class TransmitCredits(wiring.Component):
         spent = of(self.spent)
         m.d.sync += spent.eq(_spent(taken, amount, len(spent)))
         # What is certain of it in the next cycle, for both answers, each in one step from the count.
-        held, before = _thermometer(m, of(self.gross), 3 * len(spent)), Cat(~spent.any(), spent)
+        held, before = _thermometer(m, of(self.gross), 3 * len(spent)), _or_none(m, spent)
         less = _without(m, held, _together(m, before, _exactly(m, amount)))
         exceeds = self._count(m, of, of(self.update), [spent])
         m.d.sync += of(self.at_least).eq(Mux(taken, less, _without(m, held, before)))
@@ -224,8 +224,8 @@ class TransmitCredits(wiring.Component):
         count, total, gross = of(self.counts), of(self.announced), of(self.gross)
         net, total_over = Signal(len(gross)), Signal(2)
         gains, gives = self.update.valid, self.update.valid & ~self.init_done
-        amount = sum((_number(claimed) for claimed in spent), start=Const(0))
-        m.d.comb += [net.eq(gross - amount), count.eq(net)]
+        amount = Signal(range(LARGEST_TRANSFER * len(spent) + 1))
+        m.d.comb += [amount.eq(sum(map(_number, spent), start=Const(0))), net.eq(gross - amount), count.eq(net)]
         following = Mux(gains, gross + returned + merged - amount, gross + merged - amount)
         following_total = Mux(gives, total + returned + merged_total, total + merged_total)
         m.d.sync += [
@@ -251,14 +251,14 @@ class TransmitCredits(wiring.Component):
         # takes of them, which comes late.
         flags = self.at_least.req_data.pool
         holds = _thermometer(m, self.gross.req_data.pool, len(flags) + 4 * LARGEST_TRANSFER)
-        holds = _without(m, holds, _together(m, *(Cat(~one.any(), one) for one in (req_spent, also_spent))))
+        holds = _without(m, holds, _together(m, _or_none(m, req_spent), _or_none(m, also_spent)))
         req_amount, rsp_amount = (_exactly(m, beats) for beats in (req_beats, rsp_beats))
         less_req, less_rsp = (_without(m, holds, amount) for amount in (req_amount, rsp_amount))
         less_both = _without(m, holds, _together(m, req_amount, rsp_amount))
         joint = rsp_taken & shared
         m.d.sync += flags.eq(Mux(req_taken, Mux(joint, less_both, less_req), Mux(joint, less_rsp, holds)))
         holds = _thermometer(m, self.gross.rsp_data.pool, 3 * LARGEST_TRANSFER)
-        holds = _without(m, holds & ~shared.replicate(len(holds)), Cat(~rsp_spent.any(), rsp_spent))
+        holds = _without(m, holds & ~shared.replicate(len(holds)), _or_none(m, rsp_spent))
         less = _without(m, holds, _exactly(m, rsp_beats))
         m.d.sync += self.at_least.rsp_data.pool.eq(Mux(rsp_taken, less, holds))
 
@@ -296,6 +296,13 @@ def _spent(taken, amount, most):
     return Cat(taken & (amount == n) for n in range(1, most + 1))
 
 
+def _or_none(m, spent):
+    """One-hot: 0, or what ``spent`` says."""
+    number = Signal(len(spent) + 1)
+    m.d.comb += number.eq(Cat(~spent.any(), spent))
+    return number
+
+
 def _number(spent):
     """How many ``spent`` says."""
     return select_one(spent, range(1, len(spent) + 1))
@@ -306,11 +313,12 @@ def _thermometer(m, count, most):
     bits = most.bit_length()
     at_least = Signal(most)
     # A bit of the count decides between what those below it say: one gate a bit.
-    low: list[Value] = []
+    low = Signal(0)
     for bit in count[:bits]:
-        low = [*(bit | below for below in low), bit, *(bit & below for below in low)]
-    more = count[bits:].any()
-    m.d.comb += at_least.eq(Cat(more | one for one in low[:most]))
+        below, low = low, Signal(2 * len(low) + 1)
+        m.d.comb += low.eq(Cat(*(bit | one for one in below), bit, *(bit & one for one in below)))
+    more = Signal()
+    m.d.comb += [more.eq(count[bits:].any()), at_least.eq(low[:most] | more.replicate(most))]
     return at_least
 
 

@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from ualink.lib.select import select_one
 from ualink.tl.format.half_flits import FIELD_FORM_LAYOUT
 
-from .limits import within
+from .limits import full_at, within_full
 from .look_ahead import LookAheadQueue, exactly
 from .stack import FITS_LAYOUT, STACKS_LAYOUT, fits, stacks_from
 
@@ -111,6 +111,8 @@ class FieldsInSight(wiring.Component):
         if self.responses:
             stacked = stacks_from(m, Cat(short, new), self.depth + 1)
         room = [Cat(1, self.allowance[gone:], Const(0, gone))[: self.depth] for gone in range(self.depth + 1)]
+        full_short = full_at(m, self.limits.compressed, self.depth, "compressed")
+        full_long = full_at(m, self.limits.uncompressed, self.depth, "uncompressed")
         gone_with = []
         for gone in range(self.depth + 1):
             # One comes at most behind those that stay.
@@ -124,13 +126,13 @@ class FieldsInSight(wiring.Component):
                 uncompressed.eq(~compressed),
                 here.eq(
                     (left | Mux(comes, Cat(1, left[:-1]), 0))
-                    & within(m, compressed, self.limits.compressed, f"compressed_{gone}")
-                    & within(m, uncompressed, self.limits.uncompressed, f"uncompressed_{gone}")
+                    & within_full(m, compressed, full_short, f"compressed_{gone}")
+                    & within_full(m, uncompressed, full_long, f"uncompressed_{gone}")
                 ),
             ]
-            gone_with.append(self._outlook(here & room[gone], stacked[gone]))
+            gone_with.append(self._outlook(m, here & room[gone], stacked[gone], f"{gone}_gone"))
             if gone == 0:
-                stays = self._outlook(here & self.allowance, stacked[0])
+                stays = self._outlook(m, here & self.allowance, stacked[0], "held")
         following = [Mux(self.grows, gone_with[0], stays)]
         for alternative, take in enumerate(self.takes):
             ways = Signal(self.depth + 1, name=f"ways_{alternative}")
@@ -143,10 +145,15 @@ class FieldsInSight(wiring.Component):
         else:
             m.d.sync += self.eligible.eq(select_one(self.chosen, following))
 
-    def _outlook(self, eligible, stacked):
+    def _outlook(self, m, eligible, stacked, name):
         """Bits of ``eligible``, ``stacks`` and ``fits``."""
-        room = fits(data.View(STACKS_LAYOUT, stacked), eligible) if self.responses else Const(0, 0)
-        return Cat(eligible[: self.depth], stacked, room)
+        able = Signal(self.depth, name=f"eligible_{name}")
+        m.d.comb += able.eq(eligible)
+        if not self.responses:
+            return able
+        room = Signal(FITS_LAYOUT, name=f"fits_{name}")
+        m.d.comb += room.as_value().eq(fits(data.View(STACKS_LAYOUT, stacked), able))
+        return Cat(able, stacked, room)
 
 
 _NONE = {"low": (1 << FITS_LAYOUT["low"].width) - 1, "high": (1 << FITS_LAYOUT["high"].width) - 1}

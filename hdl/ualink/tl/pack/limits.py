@@ -2,7 +2,7 @@
 
 from amaranth.hdl import Cat, Const, Module, Signal
 
-__all__ = ["above", "within"]
+__all__ = ["above", "full_at", "within", "within_full"]
 
 
 def above(value, n):
@@ -10,10 +10,20 @@ def above(value, n):
     return Cat(value == k for k in range(n + 1, 1 << len(value))).any()
 
 
+def full_at(m: Module, limit, most: int, name: str) -> Signal:
+    """Bit n, of ``most``: n fields are as many as ``limit`` allows, or more; no limit below 1."""
+    full = Signal(most, name=f"{name}_full")
+    m.d.comb += full.eq(~Cat((n == 0) | above(limit, n) for n in range(most)))
+    return full
+
+
 def within(m: Module, bits, limit, name: str):
     """Bit n: no more than ``limit`` of the bits up to n are set; no limit below 1."""
-    full = Signal(len(bits), name=f"{name}_full")
-    m.d.comb += full.eq(~Cat((n == 0) | above(limit, n) for n in range(len(bits))))
+    return within_full(m, bits, full_at(m, limit, len(bits), name), name)
+
+
+def within_full(m: Module, bits, full, name: str):
+    """As ``within`` of the limit that ``full`` was made of, for as many bits at least."""
     return Cat(~(count & full[: len(count)]).any() for count in _counts(m, bits, name))
 
 

@@ -216,8 +216,10 @@ class Packer(wiring.Component):
         ]
         # Responses by what Requests leave, so that this alone is late.
         alternatives = [exactly(take) for take in share.takes]
-        no_requests, two_of_requests = (select_one(requests, those) for those in _none_and_two(self.requests))
-        none_and_two = _none_and_two(self.responses)
+        no_requests, two_of_requests = (
+            select_one(requests, those) for those in _none_and_two(m, self.requests, "request")
+        )
+        none_and_two = _none_and_two(m, self.responses, "response")
         no_responses, two_of_responses = (
             select_one(share.left, [select_one(ways, those) for ways in alternatives]) for those in none_and_two
         )
@@ -237,15 +239,20 @@ class Packer(wiring.Component):
         ]
 
 
-def _none_and_two(fields):
-    """For 0 to all of ``fields``, whether so many of them, from the first on, owe no half-flit, and two of them."""
+def _none_and_two(m, fields, name):
+    """Bit n: so many of ``fields``, from the first on, owe no half-flit; and bit n: two of them."""
+    nothing, pair = (Signal(len(fields), name=f"{name}s_that_owe_{owed}") for owed in (0, 2))
+    m.d.comb += [
+        nothing.eq(Cat(field.job.half_flits == 0 for field in fields)),
+        pair.eq(Cat(field.job.half_flits == 2 for field in fields)),
+    ]
     none, two = [Const(1)], [Const(0)]
-    nothing = [field.job.half_flits == 0 for field in fields]
-    pair = [field.job.half_flits == 2 for field in fields]
-    for number in range(1, len(nothing) + 1):
-        none.append(Cat(nothing[:number]).all())
+    for number in range(1, len(fields) + 1):
+        none.append(nothing[:number].all())
         two.append(Cat(pair[n] & Cat(nothing[k] for k in range(number) if k != n).all() for n in range(number)).any())
-    return none, two
+    known = [Signal(len(fields) + 1, name=f"{name}s_owe_{owed}") for owed in (0, 2)]
+    m.d.comb += [signal.eq(Cat(bits)) for signal, bits in zip(known, (none, two), strict=True)]
+    return known
 
 
 def _totals(m, values, name):

@@ -91,10 +91,11 @@ def stacks_from(m: Module, compressed, number: int) -> list[Cat]:
     for k in range(number):
         low = [Cat(pairs[k], Const(0, RESPONSES_IN_SIGHT + 1))[: RESPONSES_IN_SIGHT + 1] for pairs in held]
         high = [low[0]]
-        for pairs in held[:-1]:
+        for n, pairs in enumerate(held[:-1]):
             # The upper sector of the first pair holds one if that is compressed.
-            behind = Mux(short[k], Cat(0, pairs[k + 1]), pairs[k])
-            high.append(Cat(behind, Const(0, RESPONSES_IN_SIGHT + 1))[: RESPONSES_IN_SIGHT + 1])
+            behind = Signal(RESPONSES_IN_SIGHT + 1, name=f"behind_{n}_{k}")
+            m.d.comb += behind.eq(Mux(short[k], Cat(0, pairs[k + 1]), pairs[k]))
+            high.append(behind)
         whole.append(Cat(*low, *high))
     return whole
 
