@@ -1,5 +1,6 @@
 """Two boards with the design ``link`` and the cable between them, as one piece of hardware to simulate."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -9,7 +10,10 @@ from amaranth.lib import wiring
 from amaranth.lib.cdc import ResetSynchronizer
 from amaranth.lib.wiring import In, Out, connect
 
-from ualink.config import PhyConfig
+from ualink.config import PhyConfig, StationConfig
+from ualink.lib.forward import forward
+from ualink.lib.parity import WithoutDataParity
+from ualink.station import Station
 from ualink_sim.serdes_cable import CableLaneSignature, SerdesCable
 from ualink_sim.word_recorder import WordRecorder
 
@@ -26,12 +30,18 @@ BOARD = "ecp5_5g_evn"
 PHY = PhyConfig(rate=200, marker_interval=16, idle_interval=16)
 """So many markers that a link comes up in a millisecond."""
 SKEW_WORDS = 4
+STATION = "ualink_station"
+"""The module of both stations, which is compiled once."""
 RECORDED_WORDS = 132
 """Words that are recorded together: with 40 bits each as many bits as a flit slot."""
 
 
 class LinkPair(wiring.Component):
     """Boards ``a`` and ``b``, both of the kind ``BOARD``, one lane.
+
+    Parameters
+    ----------
+    make_station : as of ``Link``.
 
     Members
     -------
@@ -43,10 +53,10 @@ class LinkPair(wiring.Component):
     sent_<x>_turn, heard_<x>_turn : changes with them.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, make_station: Callable[[StationConfig], wiring.Component] = Station) -> None:
         board = find_board(BOARD)
         self._board = replace(board, baud=board.station_hz // BIT_CYCLES)
-        self.designs = {end: Link(self._board, PHY) for end in ENDS}
+        self.designs = {end: Link(self._board, PHY, make_station=make_station) for end in ENDS}
         recorded = self._board.width * RECORDED_WORDS
         members: dict[str, wiring.Member] = {}
         for end in ENDS:
@@ -98,9 +108,24 @@ class LinkPair(wiring.Component):
         return m
 
 
+class _WithoutDataParity(wiring.Component):
+    """A station as it is in ``Link``."""
+
+    def __init__(self, station: Station):
+        self._station = station
+        super().__init__(station.signature)
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.station = WithoutDataParity(self._station)
+        forward(m, self._station, self)
+        return m
+
+
 def link_pair_model():
     """The compiled model of ``LinkPair``, whose times are multiples of 100 fs; compiling it takes some minutes, finding
     it again nothing."""
+    from ualink.emit.blackbox import Blackbox
     from ualink.emit.verilog import to_verilog
     from ualink_sim.simulator import build_once
 
@@ -110,6 +135,17 @@ def link_pair_model():
     paths += [*sorted(here.glob("*.py")), *sorted((here / "designs").glob("*.py"))]
 
     def sources() -> dict[str, str]:
-        return {"link_pair.v": "`timescale 1ps / 100fs\n" + to_verilog(LinkPair(), "link_pair")}
+        stations: dict[StationConfig, Station] = {}
 
-    return build_once(sources, "link_pair", "\0".join(path.read_text() for path in paths), blocks=())
+        def make_station(config: StationConfig) -> Blackbox:
+            if config not in stations:
+                stations[config] = Station(config)
+            return Blackbox(stations[config], STATION)
+
+        parts = [to_verilog(LinkPair(make_station), "link_pair")]
+        (station,) = stations.values()
+        parts.append(to_verilog(_WithoutDataParity(station), STATION))
+        return {"link_pair.v": "\n".join(["`timescale 1ps / 100fs", *parts])}
+
+    depends = "\0".join(path.read_text() for path in paths)
+    return build_once(sources, "link_pair", depends, blocks=(STATION,))

@@ -22,7 +22,7 @@ from ualink_sim.simulator import Model, build_once
 pytestmark = [pytest.mark.soak, pytest.mark.xdist_group("tl_soak")]
 
 WHOLE = bool(os.environ.get("UALINK_SOAK"))
-CASES, CYCLES = (24, 250_000) if WHOLE else (6, 20_000)
+CASES, CYCLES = (24, 250_000) if WHOLE else (4, 16_000)
 TOGETHER = 10_000_000
 """Control half-flits with a field that the whole soak sees at least."""
 

@@ -1,10 +1,12 @@
 """Design ``link``: one port of a station with a traffic engine, over the lanes of a board."""
 
+from collections.abc import Callable
+
 from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import connect, flipped
 
-from ualink.config import PhyConfig
+from ualink.config import PhyConfig, StationConfig
 from ualink.csr.console import ConsoleRegisters
 from ualink.csr.design import RegisterDesign
 from ualink.csr.table import BusSignature
@@ -36,6 +38,7 @@ class Link(wiring.Component):
     phy : markers and Idle flits; its blocks per word are those which the board needs.
     lanes : as many, in place of all that a station may have on the board.
     serial : the registers are on the serial line; else ``windows`` are buses to them.
+    make_station : makes the station, or what stands for it.
 
     Members
     -------
@@ -50,11 +53,19 @@ class Link(wiring.Component):
     """The placer that needs least wire, and the router that finds its way through a full device; the other one stands
     still for minutes at single wires."""
 
-    def __init__(self, board: Board, phy: PhyConfig = LINK_PHY, *, lanes: int | None = None, serial: bool = True):
+    def __init__(
+        self,
+        board: Board,
+        phy: PhyConfig = LINK_PHY,
+        *,
+        lanes: int | None = None,
+        serial: bool = True,
+        make_station: Callable[[StationConfig], wiring.Component] = Station,
+    ):
         frame = FrameSignature(lanes or board.lanes, board.width)
         config = link_config(board, phy, lanes)
         self._lanes, self._board = config.lanes, board
-        self._station = Station(config.station)
+        self._station = make_station(config.station)
         self._traffic = TrafficEngine(config.traffic)
         self._phy = BoardPhy(config.phy, lanes=config.lanes, width=board.width, line_rate=board.line_rate)
         self._leds = LinkLeds(self._phy)

@@ -76,7 +76,7 @@ def test_second_run_of_the_same_seed_is_the_same(pod_run, tmp_path):
     ids=["bit errors 1e-4", "bursts of three flits", "lost flits on a long link"],
 )
 def test_no_tl_flit_is_lost_doubled_or_reordered(tmp_path, ber, drop, burst, latency):
-    run = run_scenario(tmp_path, head(latency, ber, drop, burst) + MIXED.format(count=200, seed=3))
+    run = run_scenario(tmp_path, head(latency, ber, drop, burst) + MIXED.format(count=80, seed=3))
     assert run.results.passed, [t for t in run.results.transactions if t.mismatch or t.completed is None][:3]
     totals = {key: sum(link[key] for link in run.summary["links"]) for key in ("crc_errors", "lost_flits", "replays")}
     assert totals["replays"] > 0
@@ -105,7 +105,7 @@ def test_virtual_pods_cannot_reach_each_other(tmp_path):
         {"src": 0, "dst": 1, "op": "read", "addr": "0x0", "len": 64},
         {"src": 1, "dst": 3, "op": "read", "addr": "0x0", "len": 4},
     ]
-    text = head(latency=4) + "[[vpod]]\nmembers = [0, 1]\n[[vpod]]\nmembers = [2, 3]\n" + TRACE
+    text = head(latency=4) + "[run]\nmax_cycles = 4000\n[[vpod]]\nmembers = [0, 1]\n[[vpod]]\nmembers = [2, 3]\n" + TRACE
     run = run_scenario(tmp_path, text, rows)
     assert [t.line for t in run.results.transactions if t.completed is None] == [2, 5]
     assert not run.results.passed and run.results.mismatches == 0

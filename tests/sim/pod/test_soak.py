@@ -12,7 +12,7 @@ pytestmark = [POD, pytest.mark.soak]
 LARGEST = 8 if os.environ.get("UALINK_SOAK") else 4
 """Accelerators of the largest pod; the pod of four is compiled for other tests already."""
 CAMPAIGNS = 200 if os.environ.get("UALINK_SOAK") else 3
-TRANSACTIONS = 2000 if os.environ.get("UALINK_SOAK") else 150
+TRANSACTIONS = 2000 if os.environ.get("UALINK_SOAK") else 60
 
 
 @pytest.mark.req("DL-119", "DL-126", "DL-156", "SW-026", "UPLI-041")
