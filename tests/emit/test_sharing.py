@@ -38,6 +38,11 @@ def test_one_copy_for_all_bits_and_one_for_each_other_use():
     assert ands(rtlil.convert(Replicated())) == 1 + 8 + 1
 
 
+def test_one_copy_in_a_domain_of_another_name_too():
+    with replicated_once():
+        assert ands(rtlil.convert(DomainRenamer("here")(Replicated()), ports=[])) == 1 + 1 + 1
+
+
 def test_a_reset_that_is_replicated_is_that_of_its_domain():
     m = Module()
     domains = [ClockDomain("here"), ClockDomain("there")]

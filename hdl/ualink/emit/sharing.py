@@ -21,10 +21,10 @@ __all__ = ["replicated_once"]
 def replicated_once() -> Iterator[None]:
     """Within it, what Amaranth makes of a design computes an expression that is replicated once."""
 
-    def on_concat(self: _xfrm.DomainLowerer, value: _ast.Concat) -> Value:
+    def on_concat(self: _xfrm.ValueTransformer, value: _ast.Concat) -> Value:
         own = {id(part): part for part in value.parts}
         copies = {key: self.on_value(part) for key, part in own.items()}
         return _ast.Concat([copies[id(part)] for part in value.parts])
 
-    with patch.object(_xfrm.DomainLowerer, "on_Concat", on_concat):
+    with patch.object(_xfrm.ValueTransformer, "on_Concat", on_concat):
         yield
