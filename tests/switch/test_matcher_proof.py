@@ -7,7 +7,7 @@ from amaranth.hdl import Assert, Assume, Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
-from support.formal import prove
+from support.formal import BITWUZLA, prove
 from ualink.lib.select import select_one
 from ualink.switch.matching.matcher import Matcher
 
@@ -132,7 +132,7 @@ class FairBench(Bench):
 
 @pytest.mark.req("UPLI-302", "SW-043")
 def test_transfers_stay_whole():
-    prove(WholeBench(2), mode="bmc", depth=10)
+    prove(WholeBench(2), mode="bmc", depth=10, engine=BITWUZLA)
 
 
 @pytest.mark.req("SW-039", "SW-040", "SW-041")
@@ -140,4 +140,4 @@ def test_transfers_stay_whole():
 def test_nobody_starves(egresses):
     """With two egress ports, whose grants an ingress port chooses from, it takes minutes."""
     bench = FairBench(egresses)
-    prove(bench, mode="bmc", depth=bench.bound + 4)
+    prove(bench, mode="bmc", depth=bench.bound + 4, engine=BITWUZLA)

@@ -14,7 +14,7 @@ from amaranth.hdl import Assert, Assume, Module, Mux, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
-from support.formal import prove
+from support.formal import BITWUZLA, prove
 from ualink.dl.rate.pacer import REFERENCE_RATE, Pacer
 from ualink.dl.registers.firmware import FULL_RATE
 
@@ -121,7 +121,7 @@ class Bench(wiring.Component):
 
 @pytest.mark.req("DL-008", "DL-108")
 def test_at_most_the_rate():
-    prove(Bench(constant=True), mode="prove", depth=1)
+    prove(Bench(constant=True), mode="prove", depth=1, engine=BITWUZLA)
 
 
 @pytest.mark.req("DL-108", "DL-118")

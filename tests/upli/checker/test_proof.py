@@ -3,7 +3,7 @@
 import pytest
 from amaranth.hdl import Assert, Cat, Cover, Elaboratable, Module, Signal
 
-from support.formal import prove
+from support.formal import BITWUZLA, prove
 from support.upli.pair import members
 from ualink.config import UPLIConfig
 from ualink.upli.calendar import Calendar
@@ -102,7 +102,7 @@ class SenderBench(Elaboratable):
 @pytest.mark.parametrize("ports", [1, 2])
 def test_sender_is_sharp(ports):
     bench = SenderBench(ports, cover=False)
-    prove(bench, mode="bmc", depth=DEPTH, ports=bench.free)
+    prove(bench, mode="bmc", depth=DEPTH, engine=BITWUZLA, ports=bench.free)
 
 
 def test_the_proof_sees_beats():
