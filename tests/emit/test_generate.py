@@ -236,6 +236,7 @@ def test_yosys_finds_no_latch_no_loop_and_no_undriven_wire(files):
 SYNTHESISED = "controller-clocks" if os.environ.get("UALINK_SOAK") else "upli_checker-2"
 
 
+@pytest.mark.soak
 @_only(SYNTHESISED)
 def test_yosys_synthesises_a_small_design(files):
     """Module by module down to gates and flip-flops, memories too, because none is left to a macro here.
@@ -325,6 +326,7 @@ def test_registers_of_a_switch_are_read_by_their_tools(files):
 WRITTEN_AGAIN = "controller-clocks" if os.environ.get("UALINK_SOAK") else "upli_checker-2"
 
 
+@pytest.mark.soak
 @_only(WRITTEN_AGAIN)
 def test_another_process_writes_the_same_bytes(files, tmp_path):
     """Under other hash seeds, so that an order that comes from a set would show: that of clocks and resets does.

@@ -135,6 +135,7 @@ def test_transfers_stay_whole():
     prove(WholeBench(2), mode="bmc", depth=10, engine=BITWUZLA)
 
 
+@pytest.mark.soak
 @pytest.mark.req("SW-039", "SW-040", "SW-041")
 @pytest.mark.parametrize("egresses", [1, 2] if os.environ.get("UALINK_SOAK") else [1])
 def test_nobody_starves(egresses):
