@@ -2,13 +2,13 @@
 
 from copy import copy
 from heapq import heapify, heappop, heappush
-from unittest.mock import patch
 
 from amaranth.hdl._mem import MemoryInstance
 from amaranth.hdl._xfrm import LHSMaskCollector
-from amaranth.sim import _async, _pyrtl, pysim
+from amaranth.sim import _async, pysim
 
 from .quick_order import Reader, functions_of, gates_of, sort
+from .quick_places import Places
 
 __all__ = ["OWN_CONTEXT", "OWN_ENGINE", "QuickEngine", "TestbenchContext"]
 
@@ -194,9 +194,7 @@ class _RegisterCompiler(pysim._FragmentCompiler):
         if is_memory:
             fragment._read_ports, fragment._write_ports = _ports_at(fragment, name)
         try:
-            # The clock has a waker for all; each of these is forgotten once it is asked.
-            with patch.object(_pyrtl, "edge_waker", lambda *_: lambda *_: False):
-                (process,) = super().__call__(fragment)
+            (process,) = pysim._FragmentCompiler(Places(self.state))(fragment)
         finally:
             vars(fragment).update(kept)
         return process.run

@@ -15,6 +15,7 @@ from amaranth.hdl._mem import MemoryInstance
 from amaranth.hdl._xfrm import LHSMaskCollector
 from amaranth.sim import _pyrtl
 
+from .quick_places import Places
 from .quick_values import ScopedEmitter, compiler_for
 
 __all__ = ["Reader", "functions_of", "gates_of", "parts_of", "sort"]
@@ -206,29 +207,30 @@ def sort(gates: list[Gates]) -> list[list[Gates]]:
 def functions_of(state, order: list[list[Gates]]):
     """Of each list of gates its function, and the numbers of the signals and memories whose change makes it run."""
     for together in order:
-        emitter = ScopedEmitter()
+        emitter, places = ScopedEmitter(), Places(state)
         emitter.append("def run():")
         emitter._level += 1
         inputs, memories = SignalSet(), []
-        compiler = _pyrtl._StatementCompiler(state, emitter, inputs=inputs)
+        compiler = _pyrtl._StatementCompiler(places, emitter, inputs=inputs)
         for gates in together:
-            for number, (signal, _) in gates.written.items():
-                emitter.append(f"next_{number} = {signal.init}")
+            for signal, _ in gates.written.values():
+                emitter.append(f"next_{places.get_signal(signal)} = {signal.init}")
             compiler(gates.statements)
             if gates.port is not None:
                 memories.append(state.get_memory(gates.memory))
-                rhs = compiler_for(state, emitter, mode="curr", inputs=inputs)
+                rhs = compiler_for(places, emitter, mode="curr", inputs=inputs)
                 place = f"{(1 << len(gates.port._addr)) - 1:#x} & {rhs(gates.port._addr)}"
-                data = emitter.def_var("read_data", f"slots[{memories[-1]}].read({place})")
-                _pyrtl._LHSValueCompiler(state, emitter, rhs=rhs)(gates.port._data)(data)
+                data = emitter.def_var("read_data", f"slots[{places.get_memory(gates.memory)}].read({place})")
+                _pyrtl._LHSValueCompiler(places, emitter, rhs=rhs)(gates.port._data)(data)
             for signal, mask in gates.written.values():
                 if mask == (1 << len(signal)) - 1:
                     emitter.settled.add(signal)
         for gates in together:
-            for number, (signal, mask) in gates.written.items():
+            for signal, mask in gates.written.values():
                 if signal.shape().signed and mask & 1 << (len(signal) - 1):
                     mask |= -1 << len(signal)
+                number = places.get_signal(signal)
                 emitter.append(f"slots[{number}].update(next_{number}, {mask})")
-        known = {"slots": state.slots, **_pyrtl._ValueCompiler.helpers, **_pyrtl._StatementCompiler.helpers}
+        known = {"slots": places.slots, **_pyrtl._ValueCompiler.helpers, **_pyrtl._StatementCompiler.helpers}
         exec(_pyrtl.compile(emitter.flush(), "<string>", "exec"), known)
         yield known["run"], [state.get_signal(signal) for signal in inputs] + memories

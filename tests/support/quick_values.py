@@ -6,8 +6,8 @@ computed 128 times, in a text of megabytes. Here each part gets a variable, whic
 
 from contextlib import contextmanager
 
-from amaranth.hdl import Const
-from amaranth.hdl._ast import SignalSet
+from amaranth.hdl import ClockSignal, Const, ResetSignal, Signal
+from amaranth.hdl._ast import AnyValue, Concat, Initial, Operator, Part, SignalSet, Slice, SwitchValue
 from amaranth.sim import _pyrtl
 
 __all__ = ["OWN", "OWN_EMITTER", "ScopedEmitter", "compiler_for"]
@@ -78,7 +78,12 @@ class _SharingCompiler(OWN):
 
     def on_value(self, value):
         name = self.emitter.variable_of(value)
-        return name if name is not None else self.emitter.keep(value, super().on_value(value) if len(value) else "0")
+        if name is not None:
+            return name
+        width = len(value)
+        if width > 2**16:
+            return super().on_value(value)
+        return self.emitter.keep(value, _HANDLERS[type(value)](self, value) if width else "0")
 
     def sign(self, value):
         bits = self(value)
@@ -159,3 +164,9 @@ class _SharingCompiler(OWN):
 
         self._emit_switch(test, value.cases, of_case)
         return result
+
+
+_HANDLERS = {
+    kind: getattr(_SharingCompiler, f"on_{kind.__name__}")
+    for kind in (Const, Signal, Operator, Slice, Part, Concat, SwitchValue, ClockSignal, ResetSignal, AnyValue, Initial)
+}
