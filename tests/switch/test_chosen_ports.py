@@ -1,9 +1,11 @@
 """A switch whose stations are one x4, two x2 or four x1, each by its own choice, while the others go on."""
 
+from functools import cache
+
 import pytest
 from amaranth.hdl import Value
-from amaranth.sim import Simulator
 
+from support.shared_simulator import SharedSimulator
 from support.switch.chosen_agents import ChosenAgents
 from support.switch.device_bench import DeviceBench
 from support.upli.pair import pack
@@ -13,9 +15,13 @@ from ualink.switch.switch import Switch
 
 FEW = Credits(pool=4)
 UPLI = UPLIConfig(req=FEW, orig_data=FEW, rd_rsp=FEW, wr_rsp=FEW, prompt_data=False)
-CONFIG = SwitchConfig(stations=2, route_entries=8, station=StationConfig(ports=4, choosable_ports=True, upli=UPLI))
+STATION = StationConfig(ports=4, choosable_ports=True, upli=UPLI)
+CONFIG = SwitchConfig(stations=2, route_entries=8, injection=True, station=STATION)
 WRITE, CHANNELS = 0x28, ("req", "rd_rsp", "wr_rsp")
-pytestmark = pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable"),
+    pytest.mark.xdist_group("switch-chosen-ports"),
+]
 
 
 class Bench:
@@ -90,18 +96,18 @@ class Bench:
                 assert not any(self.ctx.get(getattr(status, f"{kind}_error")) for kind in ("control", "protocol"))
 
 
-def simulate(bench, config=CONFIG):
-    switch = Switch(config, ChosenAgents)
+@cache
+def shared_simulator() -> SharedSimulator:
+    return SharedSimulator(Switch(CONFIG, ChosenAgents))
 
-    async def testbench(ctx):
+
+def simulate(bench):
+    async def testbench(ctx, switch):
         on = Bench(ctx, switch)
         await on.routes()
         await bench(ctx, on)
 
-    simulator = Simulator(switch)
-    simulator.add_clock(1e-9)
-    simulator.add_testbench(testbench)
-    simulator.run()
+    shared_simulator().run(testbench)
 
 
 @pytest.mark.req("SW-024", "SW-025", "SW-064", "SW-067", "UPLI-084")
@@ -185,7 +191,7 @@ def test_a_choice_waits_for_an_item_that_is_injected():
         await on.run(80)
         on.came(expected)
 
-    simulate(bench, CONFIG.replace(injection=True))
+    simulate(bench)
 
 
 @pytest.mark.req("SW-025", "SW-067")
