@@ -15,17 +15,23 @@ class SharedSimulator:
 
     def __init__(self, dut):
         self.dut = dut
-        self._bench = None
         self._simulator = Simulator(dut)
         self._simulator.add_clock(1e-9)
-        self._simulator.add_testbench(self._run)
-
-    async def _run(self, ctx):
-        await self._bench(ctx, self.dut)
 
     def run(self, bench) -> None:
         """Run ``await bench(ctx, dut)`` from reset."""
-        if self._bench is not None:
-            self._simulator.reset()
-        self._bench = bench
+        self.run_all(lambda ctx: bench(ctx, self.dut))
+
+    def run_all(self, *processes, background=()) -> None:
+        """Run ``processes`` from reset until they are done, and those in the ``background`` as long."""
+        engine = self._simulator._engine
+        for before in engine._testbenches:
+            before.waits_on = None
+        engine._testbenches.clear()
+        engine._active_triggers.clear()
+        self._simulator.reset()
+        for process in processes:
+            self._simulator.add_testbench(process)
+        for process in background:
+            self._simulator.add_testbench(process, background=True)
         self._simulator.run()

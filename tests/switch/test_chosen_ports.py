@@ -7,7 +7,7 @@ from amaranth.hdl import Value
 
 from support.shared_simulator import SharedSimulator
 from support.switch.chosen_agents import ChosenAgents
-from support.switch.device_bench import DeviceBench
+from support.switch.device_bench import DeviceBench, empty
 from support.upli.pair import pack
 from ualink.bifurcation import QUIET_CYCLES
 from ualink.config import Credits, StationConfig, SwitchConfig, SwitchDeviceConfig, UPLIConfig
@@ -198,7 +198,8 @@ def test_a_choice_waits_for_an_item_that_is_injected():
 def test_each_station_has_a_register_of_its_own():
     """Another number comes into force at station 1 alone, with its event and interrupt; a code that is none is
     refused."""
-    bench = DeviceBench(SwitchDeviceConfig(bus="native", clock_hz=1_000_000, switch=CONFIG), ChosenAgents)
+    config = SwitchDeviceConfig(bus="native", clock_hz=1_000_000, switch=CONFIG.replace(injection=False))
+    bench = DeviceBench(config, ChosenAgents, empty)
 
     async def story(ctx):
         async def shown(station):

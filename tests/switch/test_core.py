@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from support.switch.bench import pack, random_beat, random_request, run
+from support.switch.bench import pack, random_beat, random_request
 from support.switch.traffic import RESPONSES, CoreBench, straight
 from support.upsets import collect
 
@@ -289,7 +289,7 @@ def test_the_core_remembers_no_request_and_makes_nothing_itself():
 def test_nothing_in_the_core_waits_for_a_response():
     """Requests that nobody answers go through, then the core comes to rest: no register changes any more, so nothing
     counts and nothing will ever happen by itself. After many of them the state is that of after a few."""
-    bench = CoreBench(2, 1, routes=straight(2, 1))
+    bench = CoreBench(2, 1, routes=straight(2, 1), around=lambda core: core)
     bench.simulated, registers, _ = collect(bench.dut)
     control = [register for register in registers if not register.signal.reset_less]
 
@@ -374,8 +374,7 @@ def test_accelerators_that_answer_before_they_listen_do_not_deadlock():
 
         return wait
 
-    run(
-        dut,
+    bench.simulate(
         send,
         background=[
             *(after_programming(source.process) for source in bench.sources["req"]),

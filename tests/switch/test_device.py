@@ -4,7 +4,7 @@ import pytest
 from amaranth.hdl import Module, Value
 from amaranth.lib import wiring
 
-from support.switch.device_bench import CONFIG, ONE_BENCH, PLACES, PORTS, READ, DeviceBench, shared_bench
+from support.switch.device_bench import CONFIG, ONE_BENCH, PLACES, PORTS, READ, DeviceBench, empty, shared_bench
 from support.upli.pair import pack
 from ualink.config import BUSES
 from ualink.csr.table import Access
@@ -208,7 +208,7 @@ class Dead(wiring.Component):
 def test_every_access_is_answered_behind_every_bridge(bus):
     """The first and the last register of each window, and behind it; stations that are not there."""
     switch = CONFIG.switch.replace(station=CONFIG.switch.station.replace(ports=1))
-    bench = DeviceBench(CONFIG.replace(bus=bus, switch=switch), Dead)
+    bench = DeviceBench(CONFIG.replace(bus=bus, switch=switch), Dead, empty)
     size = 4 << bench.device.registers.address_bits
     there = size * len(bench.windows)
     reach = 4 << len(bench.device._banks.bus.address)

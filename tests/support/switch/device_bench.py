@@ -3,7 +3,8 @@
 from functools import cache
 
 import pytest
-from amaranth.hdl import Value
+from amaranth.hdl import Module, Value
+from amaranth.lib import wiring
 from amaranth.sim import Simulator
 
 from support.csr.master import MASTERS
@@ -11,8 +12,9 @@ from support.switch.agents import Agents
 from support.upli.pair import pack
 from ualink.config import Credits, StationConfig, SwitchConfig, SwitchDeviceConfig, UPLIConfig
 from ualink.switch.device import SwitchDevice
+from ualink.switch.stand_in import itself
 
-__all__ = ["CONFIG", "ONE_BENCH", "PLACES", "PORTS", "READ", "DeviceBench", "shared_bench"]
+__all__ = ["CONFIG", "ONE_BENCH", "PLACES", "PORTS", "READ", "DeviceBench", "empty", "shared_bench"]
 
 ONE_BENCH = pytest.mark.xdist_group("switch-device")
 """For tests of ``shared_bench``, whose simulator takes longer to make than a test."""
@@ -30,16 +32,31 @@ PLACES = {5: (1, 0), 2: (0, 1)}
 """Station and port of two accelerators."""
 
 
+class _Empty(wiring.Component):
+    """What has the signature of ``bank`` and does nothing."""
+
+    def __init__(self, bank):
+        super().__init__(dict(bank.signature.members))
+
+    def elaborate(self, platform):
+        return Module()
+
+
+def empty(bank, *parameters):
+    """Stands for the banks of a core whose registers alone are of interest: nothing goes through it."""
+    return _Empty(bank(*parameters))
+
+
 class DeviceBench:
     """A switch of ``config`` whose stations are agents only, or what ``make_station`` makes, and firmware that reads
-    and writes by the names of its registers."""
+    and writes by the names of its registers. ``bank_stand_in`` : as of ``SwitchDevice``."""
 
     places = PLACES
 
-    def __init__(self, config=CONFIG, make_station=Agents):
+    def __init__(self, config=CONFIG, make_station=Agents, bank_stand_in=itself):
         self.agents = []
         self._make_station = make_station
-        self.device = SwitchDevice(config, self._make)
+        self.device = SwitchDevice(config, self._make, bank_stand_in=bank_stand_in)
         self.master = MASTERS[config.bus](self.device.bus)
         tables = (("description", self.device.registers.description), *self.device.registers.windows)
         size = 4 << self.device.registers.address_bits

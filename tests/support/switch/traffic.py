@@ -2,13 +2,26 @@
 
 import random
 from collections import defaultdict
+from functools import lru_cache
 
+from support.shared_simulator import SharedSimulator
 from support.switch.bench import RequestSink, ResponseSink, Source, pack, random_request, random_response, run
 from ualink.config import StationConfig, SwitchConfig
 from ualink.switch.core import QueueDepths, SwitchCore
 
 RESPONSES = ("rd_rsp", "wr_rsp")
 SMALL = QueueDepths(req=3, orig_data=5, rd_rsp=5, wr_rsp=2, shared=3)
+
+
+@lru_cache(maxsize=4)
+def shared_core(stations, ports, entries, depths) -> SharedSimulator:
+    """One for all benches of the same size."""
+    return SharedSimulator(new_core(stations, ports, entries, depths))
+
+
+def new_core(stations, ports, entries, depths) -> SwitchCore:
+    config = SwitchConfig(stations=stations, route_entries=entries, station=StationConfig(ports=ports))
+    return SwitchCore(config, voq_depth=depths)
 
 
 def straight(stations, ports):
@@ -24,7 +37,8 @@ class CoreBench:
     """A core of ``stations`` x ``ports``, sources and sinks on all its ports, and what the sinks shall receive.
 
     ``routes[station][id]`` is ``(deny, egress)``; an ID without a route is denied. The tables have ``entries``.
-    ``simulated`` is ``dut``, or stands for it. ``around`` makes ``dut`` of the core, with its members and more.
+    ``around`` makes ``dut`` of a core of its own, with its members and more; ``simulated`` is ``dut`` then, or stands for
+    it.
     """
 
     def __init__(
@@ -38,10 +52,11 @@ class CoreBench:
         sink_rate=1.0,
         depths=SMALL,
         entries=16,
-        around=lambda core: core,
+        around=None,
     ):
-        config = SwitchConfig(stations=stations, route_entries=entries, station=StationConfig(ports=ports))
-        self.dut = self.simulated = around(SwitchCore(config, voq_depth=depths))
+        size = stations, ports, entries, depths
+        self._shared = None if around else shared_core(*size)
+        self.dut = self.simulated = around(new_core(*size)) if around else self._shared.dut
         self.ports_per_station = ports
         self.count = stations * ports
         self.routes = routes
@@ -164,5 +179,12 @@ class CoreBench:
 
         sources = [source for sources in self.sources.values() for source in sources]
         sinks = [*self.request_sinks, *(sink for sinks in self.response_sinks.values() for sink in sinks)]
-        run(self.simulated, main, background=[gated(s.process) for s in [*sources, *sinks]])
+        self.simulate(main, background=[gated(s.process) for s in [*sources, *sinks]])
         return returned[0]
+
+    def simulate(self, process, background):
+        """From reset until ``process`` is done."""
+        if self._shared:
+            self._shared.run_all(process, background=background)
+        else:
+            run(self.simulated, process, background=background)
