@@ -37,8 +37,8 @@ class CoreBench:
     """A core of ``stations`` x ``ports``, sources and sinks on all its ports, and what the sinks shall receive.
 
     ``routes[station][id]`` is ``(deny, egress)``; an ID without a route is denied. The tables have ``entries``.
-    ``around`` makes ``dut`` of a core of its own, with its members and more; ``simulated`` is ``dut`` then, or stands for
-    it.
+    ``around`` makes ``dut`` of a core of its own, with its members and more; then ``simulated`` is ``dut``, or stands
+    for it.
     """
 
     def __init__(
