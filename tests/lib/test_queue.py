@@ -10,7 +10,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 from amaranth.sim import Simulator
 
-from support.formal import prove
+from support.formal import BITWUZLA, prove
 from ualink.config import ConfigError
 from ualink.lib.headed_queue import HeadedQueue
 from ualink.lib.queue import Queue
@@ -156,14 +156,14 @@ class OrderBench(wiring.Component):
     ],
 )
 def test_order_from_reset(kind, depth):
-    prove(OrderBench(kind, depth), mode="bmc", depth=10)
+    prove(OrderBench(kind, depth), mode="bmc", depth=10, engine=BITWUZLA)
 
 
 def test_order_round_the_memory(monkeypatch):
     """A memory that is no LUT RAM needs a way round it."""
     monkeypatch.setattr("ualink.lib.queue._LUT_RAM_ROWS", 0)
     for depth in (1, 2, 3):
-        prove(OrderBench(Queue, depth), mode="bmc", depth=10)
+        prove(OrderBench(Queue, depth), mode="bmc", depth=10, engine=BITWUZLA)
 
 
 class OccupancyBench(wiring.Component):

@@ -10,7 +10,7 @@ from amaranth.hdl import Assert, Assume, Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
-from support.formal import prove
+from support.formal import BITWUZLA, prove
 from ualink.config import Credits, TLConfig
 from ualink.tl.credit.check import CreditCheck
 from ualink.tl.credit.credits import TransmitCredits
@@ -221,9 +221,9 @@ CONFIGS = [
 @pytest.mark.parametrize("config", CONFIGS)
 def test_responses_keep_moving_while_requests_are_held(config):
     """By induction: within ``ROUND`` cycles, for ever, and all credits are somewhere."""
-    prove(ProgressBench(config), mode="prove", depth=ROUND + 2)
+    prove(ProgressBench(config), mode="prove", depth=ROUND + 2, engine=BITWUZLA)
 
 
 @pytest.mark.req("TL-160", "TL-162", "TL-164")
 def test_the_partner_finds_nothing_overdrawn():
-    prove(ProgressBench(shared(rsp_data=8), checked=True), mode="bmc", depth=ROUND)
+    prove(ProgressBench(shared(rsp_data=8), checked=True), mode="bmc", depth=ROUND, engine=BITWUZLA)

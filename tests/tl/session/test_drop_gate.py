@@ -9,7 +9,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 from amaranth.sim import Simulator
 
-from support.dl.bit_proof import refuted
+from support.formal import BITWUZLA, prove
 from ualink.config import ConfigError
 from ualink.tl.session.drop_gate import BEATS_UNDER_WAY, DropGate
 
@@ -226,5 +226,5 @@ class GateBench(wiring.Component):
 
 
 @pytest.mark.req("RAS-047", "RAS-053", "TL-216")
-def test_no_transfer_is_cut(tmp_path):
-    assert not refuted(GateBench(), tmp_path, 12)
+def test_no_transfer_is_cut():
+    prove(GateBench(), mode="bmc", depth=12, engine=BITWUZLA)
