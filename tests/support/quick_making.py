@@ -113,6 +113,8 @@ def copy_only_clocks():
     with ExitStack() as stack:
         for kind in (_xfrm.DomainLowerer, _xfrm.DomainRenamer):
             stack.enter_context(patch.multiple(kind, on_value=_on_value(kind), on_statement=_on_statement(kind)))
+        # It looks for clocks and keeps nothing.
+        stack.enter_context(patch.object(_xfrm.DomainCollector, "on_value", _on_value(_xfrm.DomainCollector)))
         yield
 
 
