@@ -20,7 +20,11 @@ class SharedSimulator:
 
     def run(self, bench) -> None:
         """Run ``await bench(ctx, dut)`` from reset."""
-        self.run_all(lambda ctx: bench(ctx, self.dut))
+
+        async def process(ctx):
+            await bench(ctx, self.dut)
+
+        self.run_all(process)
 
     def run_all(self, *processes, background=()) -> None:
         """Run ``processes`` from reset until they are done, and those in the ``background`` as long."""
