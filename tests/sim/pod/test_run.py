@@ -105,7 +105,9 @@ def test_virtual_pods_cannot_reach_each_other(tmp_path):
         {"src": 0, "dst": 1, "op": "read", "addr": "0x0", "len": 64},
         {"src": 1, "dst": 3, "op": "read", "addr": "0x0", "len": 4},
     ]
-    text = head(latency=4) + "[run]\nmax_cycles = 4000\n[[vpod]]\nmembers = [0, 1]\n[[vpod]]\nmembers = [2, 3]\n" + TRACE
+    text = (
+        head(latency=4) + "[run]\nmax_cycles = 4000\n[[vpod]]\nmembers = [0, 1]\n[[vpod]]\nmembers = [2, 3]\n" + TRACE
+    )
     run = run_scenario(tmp_path, text, rows)
     assert [t.line for t in run.results.transactions if t.completed is None] == [2, 5]
     assert not run.results.passed and run.results.mismatches == 0
