@@ -320,6 +320,52 @@ def test_every_edge_is_seen(seed):
     assert len(ours) > 50 and ours == amaranths
 
 
+def run_memory(seed: int) -> list:
+    """A memory that two clocks write and read, at times in the same moment, some of its ports seeing what is just
+    written."""
+    rng = random.Random(seed)
+    m = Module()
+    m.domains.other = ClockDomain(reset_less=True)
+    m.submodules.storage = storage = memory.Memory(shape=8, depth=4, init=[1, 2, 3])
+    writes = [storage.write_port(domain=domain) for domain in ("sync", "other", "sync")]
+    reads = [
+        storage.read_port(domain="sync", transparent_for=(writes[2],)),
+        storage.read_port(domain="other", transparent_for=(writes[1],)),
+        storage.read_port(domain="other"),
+        storage.read_port(domain="comb"),
+    ]
+    seen = []
+
+    async def bench(ctx):
+        for _ in range(60):
+            for n, write in enumerate(writes):
+                # Nobody knows whose data stays where two write at once: each clock has rows of its own, and of the two
+                # ports of one clock one writes.
+                ctx.set(write.addr, 2 * rng.randrange(2) + (n == 1))
+                ctx.set(write.data, rng.getrandbits(8))
+                ctx.set(write.en, rng.random() < 0.6 and not (n == 2 and ctx.get(writes[0].en)))
+            for read in reads:
+                ctx.set(read.addr, rng.randrange(4))
+            await ctx.tick()
+            seen.append([ctx.get(read.data) for read in reads])
+            seen.append([ctx.get(storage.data[n]) for n in range(4)])
+
+    simulator = Simulator(m)
+    simulator.add_clock(1e-9)
+    simulator.add_clock(rng.choice((1e-9, 0.7e-9, 1.3e-9)), phase=rng.choice((0.5e-9, 0.35e-9)), domain="other")
+    simulator.add_testbench(bench)
+    simulator.run()
+    return seen
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_two_clocks_share_a_memory(seed):
+    ours = run_memory(seed)
+    with amaranths_own():
+        amaranths = run_memory(seed)
+    assert len(ours) == 120 and ours == amaranths
+
+
 def test_what_checks_does_so_in_each_cycle_that_it_should():
     """An assertion whose inputs stay fails in the cycle in which its condition comes."""
     m = Module()
