@@ -136,6 +136,7 @@ class SwitchCore(wiring.Component):
             # The tables come out of reset together, so any of them knows.
             self.route.ready.eq(tables[0].config.ready),
             self.route.read_data.eq(Array(table.config.read_data for table in tables)[read_station]),
+            self.route.read_wrong.eq(Array(table.config.read_wrong for table in tables)[read_station]),
         ]
         for station, table in enumerate(tables):
             m.d.comb += [

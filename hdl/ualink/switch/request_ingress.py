@@ -25,7 +25,8 @@ class RequestIngress(wiring.Component):
     of the one before it have gone to their queue; other Requests go on.
 
     A Request whose code is wrong says neither where it goes nor which beats are its own: it is dropped, and with it all
-    that comes after it, as of ``Closing``.
+    that comes after it, as of ``Closing``. So is one whose entry of the route table is wrong: nobody knows which egress
+    it was for.
 
     Parameters
     ----------
@@ -94,7 +95,7 @@ class RequestIngress(wiring.Component):
             steered.kind.beats.eq(request.num_beats),
         ]
         found_wrong = Signal(name="found_wrong")
-        m.d.comb += found_wrong.eq(control_wrong("req", request, request.code))
+        m.d.comb += found_wrong.eq(control_wrong("req", request, request.code) | self.lookup.wrong)
         steer.take(m, leaving & ~closes & ~closing.closed, steered, drop=found_wrong)
         with m.If(steer.free):
             m.d.sync += [

@@ -22,7 +22,7 @@ class ResponseIngress(wiring.Component):
     counted by RdRspNumBeats of the first of them. A denied transfer is dropped whole and counts once.
 
     The first beat of a transfer, when its code is wrong, says neither where it goes nor which beats are its own: it is
-    dropped, and with it all that comes after it, as of ``Closing``.
+    dropped, and with it all that comes after it, as of ``Closing``. So it is if its entry of the route table is wrong.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class ResponseIngress(wiring.Component):
             self.upset.eq(closing.upset),
         ]
         found_wrong = Signal(name="found_wrong")
-        m.d.comb += found_wrong.eq(leads & control_wrong(self.channel, beat, beat.code))
+        m.d.comb += found_wrong.eq(leads & (control_wrong(self.channel, beat, beat.code) | self.lookup.wrong))
         steer.take(m, leaving & ~closes & ~closing.closed, Cat(beat, end), drop=found_wrong)
         with m.If(steer.free):
             m.d.sync += wrong.eq(found_wrong)

@@ -31,11 +31,19 @@ class LookupSignature(wiring.Signature):
     dst_phys_acc_id : 10 bit, the key, of Requests and Responses alike (UALink_200 §10.7).
     egress : index ``station * ports + port`` of the egress port, from the cycle after ``look`` to that of the next.
     denied : in the same cycles: the item is to be dropped, ``egress`` means nothing.
+    wrong : in the same cycles: the parity of the entry does not fit, so that nobody knows where the item was to go, and
+        neither ``egress`` nor ``denied`` means anything.
     """
 
     def __init__(self, egresses: int):
         super().__init__(
-            {"look": Out(1), "dst_phys_acc_id": Out(ID_BITS), "egress": In(range(egresses)), "denied": In(1)}
+            {
+                "look": Out(1),
+                "dst_phys_acc_id": Out(ID_BITS),
+                "egress": In(range(egresses)),
+                "denied": In(1),
+                "wrong": In(1),
+            }
         )
 
 
@@ -49,12 +57,20 @@ class RouteConfigSignature(wiring.Signature):
     write, write_data : replaces the whole entry by ``write_data`` in this cycle, an index that the table does not have
         is ignored; the entry, ``deny`` of ports 3..0 in its low bits, egress station and egress port above.
     read_data : the entry of the ``index`` of the cycle before; Deny for all ports if the table does not have it.
+    read_wrong : 1 bit, with it: its parity does not fit.
     """
 
     def __init__(self, stations: int):
         entry = route_entry_layout(stations)
         super().__init__(
-            {"ready": In(1), "index": Out(ID_BITS), "write": Out(1), "write_data": Out(entry), "read_data": In(entry)}
+            {
+                "ready": In(1),
+                "index": Out(ID_BITS),
+                "write": Out(1),
+                "write_data": Out(entry),
+                "read_data": In(entry),
+                "read_wrong": In(1),
+            }
         )
 
 
@@ -75,6 +91,8 @@ class RouteTable(wiring.Component):
 
     A lookup takes one cycle and sees an entry as it was before or after a write, never a mix (ruling C-08). Each port
     has one lookup for each plane in every cycle: each has its own copy of the table, and so has the read-back.
+
+    Each entry has a parity bit in each copy, formed as it is written and checked with each lookup (UALink_200 §3.1.1).
 
     Attributes
     ----------
@@ -109,6 +127,7 @@ class RouteTable(wiring.Component):
         write_index = Signal(range(self.depth))
         write_data = Signal(self.entry_layout)
         write = Signal()
+        row = data.StructLayout({"entry": self.entry_layout, "parity": 1})
 
         with m.If(config.ready):
             m.d.comb += [
@@ -123,30 +142,32 @@ class RouteTable(wiring.Component):
                 m.d.sync += config.ready.eq(1)
 
         def copy(name: str, index, enable):
-            """The entry at ``index`` of the last cycle with ``enable``, from a copy of the table of its own."""
-            table = memory.Memory(shape=self.entry_layout, depth=self.depth, init=[])
+            """The entry at ``index`` of the last cycle with ``enable``, from a copy of the table of its own, and if its
+            parity does not fit."""
+            table = memory.Memory(shape=row, depth=self.depth, init=[])
             m.submodules[name] = table
             write_port = table.write_port()
             read_port = table.read_port()
             m.d.comb += [
                 write_port.addr.eq(write_index),
-                write_port.data.eq(write_data),
+                write_port.data.entry.eq(write_data),
+                write_port.data.parity.eq(write_data.as_value().xor()),
                 write_port.en.eq(write),
                 read_port.addr.eq(index),
                 read_port.en.eq(enable),
             ]
-            return read_port.data
+            return read_port.data.entry, read_port.data.as_value().xor()
 
-        read_back = copy("table_config", config.index, 1)
+        read_back, read_wrong = copy("table_config", config.index, 1)
         read_missing = Signal(init=1)
         m.d.sync += read_missing.eq(~config.ready | (config.index >= self.depth))
-        m.d.comb += config.read_data.eq(read_back)
+        m.d.comb += [config.read_data.eq(read_back), config.read_wrong.eq(read_wrong & ~read_missing)]
         with m.If(read_missing):
             m.d.comb += [config.read_data.eq(0), config.read_data.deny.eq(0b1111)]
 
         for plane in ("req", "rd_rsp", "wr_rsp"):
             for port, lookup in enumerate(getattr(self, f"lookup_{plane}")):
-                entry = copy(f"table_{plane}_{port}", lookup.dst_phys_acc_id, lookup.look)
+                entry, wrong = copy(f"table_{plane}_{port}", lookup.dst_phys_acc_id, lookup.look)
                 missing = Signal(init=1, name=f"missing_{plane}_{port}")
                 with m.If(lookup.look):
                     m.d.sync += missing.eq(~config.ready | (lookup.dst_phys_acc_id >= self.depth))
@@ -154,6 +175,7 @@ class RouteTable(wiring.Component):
                 m.d.comb += [
                     lookup.denied.eq(missing | entry.deny[port] | ~self._exists(entry)),
                     lookup.egress.eq(Cat(port_bits, entry.egress_station)),
+                    lookup.wrong.eq(wrong & ~missing),
                 ]
         return m
 

@@ -21,6 +21,7 @@ class UpsetBench(Bench):
     """Episodes: traffic, one upset, traffic, Drop Mode cleared where there is any, traffic until all is through.
 
     ``places`` : all registers and memories of the core, and of its agents, that can hold a coded beat, by width.
+    ``tables`` : the copies of the route tables.
     ``seen`` : what one episode has shown: ``("upset", side, station, kind)``, ``("dropping", side, station)`` of the
     core's agents, and ``("pins", station, kind)``: the station has met an error on the interface.
     """
@@ -34,6 +35,7 @@ class UpsetBench(Bench):
             for place in places
             if self.item_bits(place) and "station" not in place.path[0] and not TO_ITSELF.search(".".join(place.path))
         ]
+        self.tables = [place for place in memories if place.path[-1].startswith("table_")]
         self.seen: set[tuple] = set()
         self.rate = 0.6
 
@@ -127,6 +129,33 @@ class UpsetBench(Bench):
             await self.drain(ctx)
             assert self.account() == (0, 0), "what comes later suffers nothing"
         return lost, poisoned
+
+    async def route_episode(self, ctx, table: Memory, bit: int) -> tuple[int, int]:
+        """The station whose ``table`` it is, and items that did not arrive, after an upset of ``bit`` of the entry by
+        which its items go; firmware writes the entry again before it clears Drop Mode."""
+        n = next(int(name.removeprefix("route_table_")) for name in table.path if name.startswith("route_table_"))
+        self.seen = set()
+        self.begin()
+        await self.watch(ctx, 8 + self.rng.randrange(12))
+        row = Value.cast(table.rows[1 - n])
+        ctx.set(row, ctx.get(row) ^ 1 << bit)
+        await self.watch(ctx, 25)
+        route = self.switch.route
+        ctx.set(self.switch.route_station, n)
+        ctx.set(route.index, 1 - n)
+        ctx.set(route.write_data, {"deny": 0, "egress_station": 1 - n, "egress_port": 0})
+        ctx.set(route.write, 1)
+        await self.watch(ctx, 1)
+        ctx.set(route.write, 0)
+        await self.clear(ctx)
+        await self.drain(ctx)
+        lost, poisoned = self.account()
+        assert not poisoned
+        self.begin()
+        await self.watch(ctx, 30)
+        await self.drain(ctx)
+        assert self.account() == (0, 0), "what comes later suffers nothing"
+        return n, lost
 
     def begin(self):
         for key in self.keys:

@@ -60,6 +60,7 @@ class RouteRegisterBlock(wiring.Component):
             route.index.eq(block.route_select.accelerator),
             route.write.eq(written.start & route.ready),
             written.start_done.eq(route.ready),
+            entry.upset.eq(route.read_wrong),
         ]
         for name in ("deny", "egress_port", "egress_station"):
             m.d.comb += [

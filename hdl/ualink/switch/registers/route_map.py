@@ -54,6 +54,7 @@ def switch_registers(config: SwitchConfig) -> RegisterMap:
                     Field("deny", "7:4", Access.RO, 0b1111, _DENY),
                     Field("egress_port", "9:8", Access.RO, 0, _PORT),
                     Field("egress_station", "23:16", Access.RO, 0, _STATION),
+                    Field("upset", "31", Access.RO, 0, "The parity of the entry does not fit: write it again."),
                 ),
                 "The entry, as it is in the table; Deny for all ports until ready.",
             ),
