@@ -1,10 +1,12 @@
 """Blocks of registers of a switch: route tables and deny logs as firmware sees them."""
 
-from amaranth.hdl import Elaboratable, Module
+import pytest
+from amaranth.hdl import Elaboratable, Module, Value
 from amaranth.lib.wiring import connect
 from amaranth.sim import Simulator
 
 from support.csr.master import Master
+from support.upsets import collect
 from ualink.config import StationConfig, SwitchConfig
 from ualink.switch.deny_log import DeniedKind, DenyLog
 from ualink.switch.registers.core_block import CoreRegisterBlock
@@ -31,6 +33,7 @@ class Tables(Elaboratable):
             inner.write_data.eq(route.write_data),
             route.ready.eq(inner.ready),
             route.read_data.eq(inner.read_data),
+            route.read_wrong.eq(inner.read_wrong),
         ]
         return m
 
@@ -97,6 +100,33 @@ def test_entries_are_written_whole_and_read_in_the_next_access():
         assert await entry() == 1 << 16 | 7 << 4
 
     simulate(dut, story)
+
+
+@pytest.mark.req("RAS-014")
+def test_an_entry_that_is_upset_is_read_as_such_until_it_is_written_again():
+    dut = Tables()
+    at = {register.name: register.offset for register in dut.block.registers}
+    design, _, memories = collect(dut)
+    rows = next(place.rows for place in memories if place.path[-1] == "table_config")
+
+    async def story(ctx):
+        async def entry():
+            return (await dut.master.read(ctx, at["route_entry"]))[0]
+
+        while not (await dut.master.read(ctx, at["route_status"]))[0]:
+            pass
+        await dut.master.write(ctx, at["route_select"], 5)
+        assert await entry() == 0xF0
+        row = Value.cast(rows[5])
+        ctx.set(row, ctx.get(row) ^ 1 << 4)
+        assert await entry() == 1 << 31 | 1 << 16 | 0xF0
+        await dut.master.write(ctx, at["route_select"], 4)
+        assert await entry() == 0xF0
+        await dut.master.write(ctx, at["route_select"], 5)
+        await dut.master.write(ctx, at["route_write"], 1 << 16 | 1)
+        assert await entry() == 1 << 16
+
+    simulate(design, story)
 
 
 def test_the_first_denied_item_is_an_event_and_no_clear_loses_one():
