@@ -315,10 +315,10 @@ def _thermometer(m, count, most):
     # A bit of the count decides between what those below it say: one gate a bit.
     low = Signal(0)
     for bit in count[:bits]:
-        below, low = low, Signal(2 * len(low) + 1)
+        below, low = low, Signal(min(2 * len(low) + 1, most))
         m.d.comb += low.eq(Cat(*(bit | one for one in below), bit, *(bit & one for one in below)))
     more = Signal()
-    m.d.comb += [more.eq(count[bits:].any()), at_least.eq(low[:most] | more.replicate(most))]
+    m.d.comb += [more.eq(count[bits:].any()), at_least.eq(low | more.replicate(most))]
     return at_least
 
 
