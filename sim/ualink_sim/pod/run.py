@@ -33,9 +33,10 @@ __all__ = ["build_pod", "compile_minutes", "run_pod", "simulate"]
 def compile_minutes(ports: int) -> int:
     """About how long a pod with ``ports`` switch ports compiles on two idle cores, rounded up.
 
-    The stations take two minutes, each pair of ports has queues of its own; measured with 8 ports (``docs/switch.md``).
+    The stations take three minutes, the core grows with the pairs of its ports. With 4 ports 217 s were measured; an
+    earlier, smaller station with 8 took 272 s (``docs/switch.md``).
     """
-    return 2 + -(-ports * ports // 20)
+    return 3 + -(-ports * ports // 30)
 
 
 FILES = ("capture.pcapng", "summary.json", "responses.jsonl", "memory.json", "report.html")
