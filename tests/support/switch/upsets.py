@@ -124,10 +124,7 @@ class UpsetBench(Bench):
         await self.drain(ctx)
         lost, poisoned = self.account()
         if lost:
-            self.begin()
-            await self.watch(ctx, 30)
-            await self.drain(ctx)
-            assert self.account() == (0, 0), "what comes later suffers nothing"
+            await self.later(ctx)
         return lost, poisoned
 
     async def route_episode(self, ctx, table: Memory, bit: int) -> tuple[int, int]:
@@ -151,11 +148,15 @@ class UpsetBench(Bench):
         await self.drain(ctx)
         lost, poisoned = self.account()
         assert not poisoned
+        await self.later(ctx)
+        return n, lost
+
+    async def later(self, ctx):
+        """Traffic that must suffer nothing any more."""
         self.begin()
         await self.watch(ctx, 30)
         await self.drain(ctx)
         assert self.account() == (0, 0), "what comes later suffers nothing"
-        return n, lost
 
     def begin(self):
         for key in self.keys:
