@@ -12,8 +12,8 @@ from ualink_sim.model.upli.transactions import ReqCmd, Status
 __all__ = ["SLOT", "WATCHDOG", "End"]
 
 
-WATCHDOG = 1_000 * (1 + PORTS)
-"""Cycles; Requests are answered in less, a replay in between included."""
+WATCHDOG = 2_000 * PORTS
+"""Cycles; Requests are answered in less, a replay included, and a link that brings nothing is down before."""
 SLOT = 10 * PORTS
 """Cycles of a flit slot of a port."""
 
@@ -39,6 +39,7 @@ class End(Side):
     ----------
     asked : all Requests, by port.
     readable : those Writes that are known to be done, by port.
+    held : in reset, so that nothing is to move.
     broken : what the Completer's model found wrong, if anything; it does nothing more then.
     """
 
@@ -51,6 +52,7 @@ class End(Side):
         self.readable: list[list[Ask]] = [[] for _ in range(PORTS)]
         self._addresses: set[int] = set()
         self._expected: dict[Ask, bytes] = {}
+        self.held = False
         self.restart()
 
     def restart(self) -> None:
@@ -70,7 +72,6 @@ class End(Side):
         self.completer.reset()
         self.came.clear()
         self.broken = ""
-        self.held = False
         self._broken: set[str] = set()
 
     def tick(self) -> None:

@@ -136,14 +136,14 @@ FIRMWARE = (
         Outcome.of(),
         Outcome.of({"isolation.time_out", "ask.time_out"}, {"ask.time_out" + OTHERS}),
     ),
-    # What is reset has nothing to tell; its partner sees its link go down.
+    # What is reset has nothing to tell; its partner sees its links go down.
     Kind(
         "end_reset",
         "§3.1.4.3",
         ("RAS-094", "RAS-096", "RAS-097", "RAS-100"),
         Act("reset"),
         Outcome.of(),
-        Outcome.of(DOWN, SHAKEN | TIMED_OUT),
+        Outcome.of(DOWN | {"count.link_downs" + OTHERS}, SHAKEN | TIMED_OUT),
     ),
     # Without channel 0 there is no link for TL flits: to the TL it is down (§6.4.3.2).
     down("channel_offline", "§6.4.3.2", (), Act("offline")),

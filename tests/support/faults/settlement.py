@@ -27,7 +27,7 @@ def ended(
             wrong.append(f"was answered with status {ask.status}")
     if ask.data is not None:
         return said, wrong + _of_write(ask, times, stands)
-    for beat in ask.beats if ask.status == Status.OKAY else ():
+    for beat in (beat for beat in ask.beats if beat["status"] == Status.OKAY):
         place = beat["offset"] * BEAT_BYTES
         if beat["data_error"]:
             said.add("poison")
