@@ -313,7 +313,8 @@ def test_nothing_in_the_core_waits_for_a_response():
             re.sub(r"(_\d+)+$", "", register.path[-1]) for register, was, now in zip(control, *states) if was != now
         }
         turns = {"with_data_turn", "without_turn", "accepted_turn", "first_pressing", "watched", "data_was_last"}
-        rows, counted = {"oldest", "empty", "unused", "fresh", "read_index", "write_index"}, {"count", "most"}
+        rows = {"oldest", "empty", "unused", "fresh", "read_index", "write_index", "due", "next_number_"}
+        counted = {"count", "most"}
         assert changed <= turns | rows | counted, "whose turn it is, which row is next, what management counts, no more"
         assert len(registers) > len(control) > 50
 

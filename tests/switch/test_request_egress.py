@@ -28,13 +28,14 @@ class Reader:
                 request, beats = waiting[0]
                 if not beats or free <= cycle:
                     waiting.pop(0)
-                    coming[cycle + 3] = request
+                    coming[cycle + 3] = request, bool(beats)
                     for n, beat in enumerate(beats):
                         coming_beats[cycle + 3 + n] = beat, n == len(beats) - 1
                         free = cycle + n + 1
-            request, beat = coming.pop(cycle, None), coming_beats.pop(cycle, None)
+            (request, with_data), beat = coming.pop(cycle, (None, False)), coming_beats.pop(cycle, None)
             ctx.set(dut.come, request is not None)
             ctx.set(dut.item.as_value(), request or 0)
+            ctx.set(dut.with_data, with_data)
             ctx.set(dut.come_data, beat is not None)
             ctx.set(dut.transfer.beat.as_value(), beat[0] if beat else 0)
             ctx.set(dut.transfer.end, bool(beat and beat[1]))

@@ -45,7 +45,7 @@ def some(places, rng):
     return others + [rng.choice(group) for group in pins.values()]
 
 
-@pytest.mark.req("RAS-007", "RAS-014", "RAS-015", "RAS-016", "RAS-108")
+@pytest.mark.req("RAS-007", "RAS-009", "RAS-014", "RAS-015", "RAS-016", "RAS-108")
 @ALL
 def test_each_store_of_beats(run):
     """An upset in each register and memory in which beats are is found, whenever it is one, and nothing comes out wrong

@@ -1,7 +1,7 @@
 """A bank of the request plane: buffers of all ingress ports for some of the egress ports, and these."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
-from amaranth.lib import wiring
+from amaranth.hdl import Cat, Module, Mux, Shape, Signal, Value
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.lib.delayed import delayed
@@ -20,6 +20,11 @@ from ualink.upli.code import control_wrong, data_wrong
 __all__ = ["RequestBank"]
 
 
+def _row_layout(numbers: Shape) -> data.StructLayout:
+    """A Request in its buffer: coded; it has data; which beat of its queue, as of ``SharedBuffer``, is its first."""
+    return data.StructLayout({"item": CODED_LAYOUTS["req"], "with_data": 1, "first": numbers})
+
+
 class RequestBank(wiring.Component):
     """Two shared buffers for each ingress port, a matcher, and a way to each egress port of the bank.
 
@@ -27,6 +32,9 @@ class RequestBank(wiring.Component):
     A Request without data is matched for one cycle, whatever data go to its egress port or come from its ingress port
     meanwhile. Requests of one ingress and egress port stay in order (UALink_200 §10.6, Strict). 5 cycles from
     ``steered_req`` to ``req`` when nothing else waits.
+
+    A Request says whether it has data and which they are, a beat whether it ends its transfer. Where that is not what
+    was read the Request or the beat is as one whose code is wrong (UALink_200 §3.1.2).
 
     Parameters
     ----------
@@ -75,37 +83,46 @@ class RequestBank(wiring.Component):
         ends: list[Signal] = []
         for n in range(self.ingresses):
             req, orig_data = self.steered_req[n], self.steered_orig_data[n]
-            m.submodules[f"requests_{n}"] = request = SharedBuffer(
-                CODED_LAYOUTS["req"], self.egresses, depths.req, depths.shared
+            m.submodules[f"data_{n}"] = transfers = SharedBuffer(
+                transfer_layout("orig_data"), self.egresses, depths.orig_data, depths.shared
             )
-            m.submodules[f"data_{n}"] = beat = SharedBuffer(
-                CODED_LAYOUTS["orig_data"], self.egresses, depths.orig_data, depths.shared
+            m.submodules[f"requests_{n}"] = waiting = SharedBuffer(
+                _row_layout(transfers.numbers), self.egresses, depths.req, depths.shared
             )
-            requests.append(request.beat)
-            beats.append(beat.beat)
-            wrong.append(control_wrong("req", request.beat, request.beat.code))
-            beat_wrong.append(control_wrong("orig_data", beat.beat, beat.beat.code))
-            poison.append(data_wrong("orig_data", beat.beat, beat.beat.code))
             m.d.comb += [
-                request.input.payload.eq(req.payload.item),
-                request.input.valid.eq(req.valid),
-                req.ready.eq(request.input.ready),
-                beat.input.payload.eq(orig_data.payload.beat),
-                beat.input.valid.eq(orig_data.valid),
-                orig_data.ready.eq(beat.input.ready),
-                request.read.eq(matcher.start[n]),
-                beat.read.eq(matcher.hold[n]),
+                transfers.input.payload.eq(orig_data.payload),
+                transfers.input.valid.eq(orig_data.valid),
+                transfers.input.meant.eq(orig_data.meant),
+                orig_data.ready.eq(transfers.input.ready),
+                transfers.read.eq(matcher.hold[n]),
+                waiting.input.payload.item.eq(req.payload.item),
+                waiting.input.payload.with_data.eq(req.payload.kind.with_data),
+                waiting.input.payload.first.eq(select_one(req.valid, transfers.next_number)),
+                waiting.input.valid.eq(req.valid),
+                waiting.input.meant.eq(req.meant),
+                req.ready.eq(waiting.input.ready),
+                waiting.read.eq(matcher.start[n]),
             ]
-            m.d.comb += [mine.eq(its) for mine, its in zip(self.req_levels[n], request.levels)]
-            m.d.comb += [mine.eq(its) for mine, its in zip(self.orig_data_levels[n], beat.levels)]
+            m.d.comb += [mine.eq(its) for mine, its in zip(self.req_levels[n], waiting.levels)]
+            m.d.comb += [mine.eq(its) for mine, its in zip(self.orig_data_levels[n], transfers.levels)]
             self._waiting(m, n, matcher)
-            for moved, now in ((come, request.read), (come_data, beat.read), (ends, matcher.ends[n])):
+            for moved, now in ((come, waiting.read), (come_data, transfers.read), (ends, matcher.ends[n])):
                 following = Signal.like(now)
                 m.d.sync += following.eq(now)
                 moved.append(following)
+            request, beat = waiting.beat, transfers.beat
+            requests.append(request)
+            beats.append(beat.beat)
+            others = request.with_data & (request.first != transfers.number)
+            wrong.append(control_wrong("req", request.item, request.item.code) | waiting.astray | others)
+            beat_wrong.append(
+                control_wrong("orig_data", beat.beat, beat.beat.code) | transfers.astray | (beat.end ^ ends[n])
+            )
+            poison.append(data_wrong("orig_data", beat.beat, beat.beat.code))
         levels = [*self.req_levels, *self.orig_data_levels]
         for k in range(self.egresses):
             m.submodules[f"egress_{k}"] = egress = RequestEgress()
+            coming = Signal(requests[0].shape(), name=f"coming_{k}")
             here, data_here = [one[k] for one in come], [one[k] for one in come_data]
             # Each a register, because codes are checked late.
             found = {
@@ -118,7 +135,9 @@ class RequestBank(wiring.Component):
             }
             m.d.comb += [
                 egress.come.eq(Cat(here).any()),
-                egress.item.eq(select_one(here, requests)),
+                Value.cast(coming).eq(select_one(here, requests)),
+                egress.item.eq(coming.item),
+                egress.with_data.eq(coming.with_data),
                 egress.come_data.eq(Cat(data_here).any()),
                 egress.transfer.beat.eq(select_one(data_here, beats)),
                 egress.transfer.end.eq(select_one(data_here, ends)),

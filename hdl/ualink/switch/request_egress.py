@@ -34,6 +34,7 @@ class RequestEgress(wiring.Component):
     Attributes
     ----------
     come, come_data : 1 bit each: ``item``, a coded Request, comes; ``transfer``, a coded beat and ``end``, comes.
+    with_data : 1 bit, what ``item`` says of itself; it is dropped if a first beat came without it, or it without one.
     wrong, beat_wrong, poison : 1 bit each, of what came in the cycle before: the Request, control of the beat, its
         data were not what their code was made of.
     under_way : 1 bit, from registers: something is here.
@@ -48,6 +49,7 @@ class RequestEgress(wiring.Component):
             {
                 "come": In(1),
                 "item": In(CODED_LAYOUTS["req"]),
+                "with_data": In(1),
                 "wrong": In(1),
                 "come_data": In(1),
                 "transfer": In(transfer_layout("orig_data")),
@@ -79,7 +81,8 @@ class RequestEgress(wiring.Component):
         drops, dropping, data_drops, fill = Signal(), Signal(), Signal(), Signal()
         oldest, beat = requests.output, beats.output.p
         with_data, bad = kinds.output.p, bad_requests.output.p
-        came, came_data, came_with = Signal(), Signal(), Signal()  # in the cycle before
+        # In the cycle before; whether its data came as it says.
+        came, came_data, came_with, alone = Signal(), Signal(), Signal(), Signal()
         with m.If(self.come_data):
             m.d.sync += leads.eq(self.transfer.end)
         begun_with = Signal()  # the Request that comes has the first beat that comes
@@ -91,7 +94,7 @@ class RequestEgress(wiring.Component):
             kinds.input.valid.eq(self.come),
             kinds.input.p.eq(begun_with),
             bad_requests.input.valid.eq(came),
-            bad_requests.input.p.eq(self.wrong | (came_with & self.beat_wrong)),
+            bad_requests.input.p.eq(self.wrong | alone | (came_with & self.beat_wrong)),
             beats.input.valid.eq(self.come_data),
             beats.input.p.eq(self.transfer),
             found.input.valid.eq(came_data),
@@ -113,6 +116,7 @@ class RequestEgress(wiring.Component):
             found.output.ready.eq(beats.output.ready),
         ]
         m.d.sync += [came.eq(self.come), came_data.eq(self.come_data), came_with.eq(begun_with)]
+        m.d.sync += alone.eq(self.with_data ^ begun_with)
         kept = Signal(data.StructLayout({"offset": 2, "vc": 2}), reset_less=True)
         m.d.comb += fill.eq(within & found.output.p.wrong)
         successor = Successor(fill, kept, beat.end)

@@ -4,6 +4,7 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from ualink.lib.parity import protects_data
 from ualink.switch.closing import Closing
 from ualink.switch.deny_log import DenialSignature
 from ualink.switch.route_table import LookupSignature
@@ -26,7 +27,7 @@ class RequestIngress(wiring.Component):
 
     A Request whose code is wrong says neither where it goes nor which beats are its own: it is dropped, and with it all
     that comes after it, as of ``Closing``. So is one whose entry of the route table is wrong: nobody knows which egress
-    it was for.
+    it was for. Nor does anything come after beats that did not go where their Request went.
 
     Parameters
     ----------
@@ -72,6 +73,7 @@ class RequestIngress(wiring.Component):
         with_data = Signal(name="with_data", reset_less=True)
         waits = Signal(name="waits", reset_less=True)
         closes = Signal(name="closes")
+        strays = Signal(name="strays")  # beats went to another queue than their Request in the cycle before
         left_last, kind = steer.payload.item, steer.payload.kind
         m.d.comb += [
             self.req.ready.eq(~holding | leaving | closing.closed),
@@ -83,7 +85,7 @@ class RequestIngress(wiring.Component):
             self.denied.valid.eq(steer.drops & ~wrong),
             self.denied.src_phys_acc_id.eq(left_last.src_phys_acc_id),
             self.denied.dst_phys_acc_id.eq(left_last.dst_phys_acc_id),
-            closing.close.eq(closes),
+            closing.close.eq(closes | strays),
             closing.dropping.eq(self.dropping),
             closing.waits.eq(self.req.valid | self.orig_data.valid | holding | steer.holding),
             self.upset.eq(closing.upset),
@@ -108,9 +110,10 @@ class RequestIngress(wiring.Component):
 
         steered_data = self.steered_orig_data
         kept_where = Signal.like(steer.where, reset_less=True)
+        kept_meant = Signal.like(steer.meant, reset_less=True)
         kept_denied = Signal(reset_less=True)
         kept_left = Signal.like(kind.beats, reset_less=True)
-        where = Signal.like(kept_where)
+        where, meant = Signal.like(kept_where), Signal.like(kept_meant)
         denied = Signal()
         left = Signal.like(kept_left)  # beats to come after this one
         active = Signal()
@@ -118,22 +121,27 @@ class RequestIngress(wiring.Component):
         m.d.comb += [
             active.eq(data_busy | (steer.leaves & with_data)),
             where.eq(Mux(data_busy, kept_where, steer.where)),
+            meant.eq(Mux(data_busy, kept_meant, steer.meant)),
             denied.eq(Mux(data_busy, kept_denied, steer.denied)),
             left.eq(Mux(data_busy, kept_left, kind.beats)),
             steered_data.payload.beat.eq(self.orig_data.p),
             steered_data.payload.end.eq(left == 0),
+            steered_data.meant.eq(meant),
             steered_data.valid.eq(where & (self.orig_data.valid & active & ~denied).replicate(len(where))),
             self.orig_data.ready.eq(
                 closing.closed | (active & (denied | (steered_data.ready & where).any())),
             ),
             moved.eq(self.orig_data.valid & self.orig_data.ready),
         ]
+        if protects_data():
+            m.d.sync += strays.eq(data_busy & ~kept_denied & (kept_where != kept_meant) & ~closing.closed)
         comes_in = leads_to(self.lookup) & (holding & ~self.lookup.denied).replicate(self.egresses)
         m.d.comb += self.under_way.eq(comes_in | steer.under_way)
         with m.If(active):
             m.d.sync += [
                 data_busy.eq(~(moved & (left == 0))),
                 kept_where.eq(where),
+                kept_meant.eq(meant),
                 kept_denied.eq(denied),
                 kept_left.eq(left - moved),
             ]

@@ -20,11 +20,20 @@ from ualink.upli.code import control_wrong, data_wrong
 __all__ = ["ResponseBank"]
 
 
+def _row_layout(channel: str) -> data.StructLayout:
+    """A beat in its buffer: coded; of Read Responses also whether it is the ``first`` of its transfer, and the last."""
+    told = {"first": 1, "end": 1} if channel == "rd_rsp" else {}
+    return data.StructLayout({"beat": CODED_LAYOUTS[channel], **told})
+
+
 class ResponseBank(wiring.Component):
     """One shared buffer for each ingress port, a matcher, and a way to each egress port of the bank.
 
     Transfers are matched when they are in the buffer whole. 5 cycles from ``steered`` to ``rsp`` when nothing else
     waits: written, granted, accepted, read, sent.
+
+    A beat of a Read Response says whether its transfer begins and ends with it. Where that is not as it was read the
+    beat is as one whose code is wrong (UALink_200 §3.1.2).
 
     Parameters
     ----------
@@ -67,16 +76,17 @@ class ResponseBank(wiring.Component):
         comes, first = [], []
         for n in range(self.ingresses):
             m.submodules[f"buffer_{n}"] = buffer = SharedBuffer(
-                CODED_LAYOUTS[self.channel], self.egresses, self.depth, self.shared
+                _row_layout(self.channel), self.egresses, self.depth, self.shared
             )
-            leaving.append(buffer.beat)
-            wrong.append(control_wrong(self.channel, buffer.beat, buffer.beat.code))
-            poison.append(data_wrong(self.channel, buffer.beat, buffer.beat.code))
+            beat = buffer.beat.beat
+            leaving.append(beat)
+            poison.append(data_wrong(self.channel, beat, beat.code))
             steered, came = self.steered[n], Signal(self.egresses, name=f"came_{n}")
             room = Signal(self.egresses, name=f"room_{n}")  # to keep account of one more transfer
             m.d.comb += [
-                buffer.input.payload.eq(steered.payload.beat),
+                buffer.input.payload.beat.eq(steered.payload.beat),
                 buffer.input.valid.eq(steered.valid & room),
+                buffer.input.meant.eq(steered.meant),
                 steered.ready.eq(buffer.input.ready & room),
                 came.eq(steered.valid & steered.ready & steered.payload.end.replicate(self.egresses)),
             ]
@@ -85,12 +95,15 @@ class ResponseBank(wiring.Component):
             come, leads = Signal(self.egresses, name=f"come_{n}"), Signal(name=f"leads_{n}")
             comes.append(come)
             first.append(leads)
+            found = control_wrong(self.channel, beat, beat.code) | buffer.astray
             if self.channel == "rd_rsp":
                 self._lengths(m, n, came, soon, room, matcher)
                 m.d.comb += buffer.read.eq(matcher.hold[n])
+                found |= self._misread(m, n, buffer, leads, matcher)
             else:
                 self._counts(m, n, came, soon, room, matcher)
                 m.d.comb += buffer.read.eq(matcher.start[n])
+            wrong.append(found)
             m.d.sync += [come.eq(buffer.read), leads.eq(matcher.start[n].any())]
             m.d.comb += [mine.eq(its) for mine, its in zip(self.levels[n], buffer.levels)]
         for k in range(self.egresses):
@@ -115,6 +128,16 @@ class ResponseBank(wiring.Component):
             ]
             wiring.connect(m, egress.rsp, wiring.flipped(self.rsp[k]))
         return m
+
+    def _misread(self, m, n, buffer, leads, matcher):
+        """1 bit: a beat of ingress port ``n`` begins or ends its transfer, and was not read as one that does."""
+        begins, ends = Signal(name=f"begins_{n}", init=1), Signal(name=f"ends_{n}")
+        end, written = self.steered[n].payload.end, (buffer.input.valid & buffer.input.ready).any()
+        m.d.comb += [buffer.input.payload.first.eq(begins), buffer.input.payload.end.eq(end)]
+        with m.If(written):
+            m.d.sync += begins.eq(end)
+        m.d.sync += ends.eq(matcher.ends[n])
+        return (buffer.beat.first ^ leads) | (buffer.beat.end ^ ends)
 
     def _lengths(self, m, n, came, soon, room, matcher):
         """Transfers of ingress port ``n`` that are there whole and not accepted: their beats, in order."""

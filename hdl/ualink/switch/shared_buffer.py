@@ -1,11 +1,12 @@
 """The buffer of one ingress port for several egress ports: one memory, a queue in it for each."""
 
-from amaranth.hdl import Module, Mux, Signal
-from amaranth.lib import memory, wiring
+from amaranth.hdl import Module, Mux, Shape, Signal
+from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.lib.contract import contract
 from ualink.lib.memory_marks import NEVER_MEET
+from ualink.lib.parity import protects_data
 from ualink.lib.queue import Queue, ram_attributes
 from ualink.lib.select import select_one
 from ualink.switch.shares import Shares
@@ -24,6 +25,11 @@ class SharedBuffer(wiring.Component):
 
     A beat written in cycle t may be read in t + 1. Who reads knows that a beat is there.
 
+    Each row also says which queue its beat was meant for, and the how manieth of that queue it is. So a beat that was
+    written or is read by mistake shows, whatever was upset: where it goes, the number of a row, where free rows are,
+    how many beats there are. A queue that becomes empty begins anew with what its next beat will be, and where. In what
+    is ``WithoutDataParity`` rows say nothing, and no beat is ``astray``.
+
     Parameters
     ----------
     shape : shape-like of one beat.
@@ -35,6 +41,10 @@ class SharedBuffer(wiring.Component):
     input : ``SteeredSignature``, seen from the buffer; ``ready`` is ``room`` of ``Shares``.
     read : ``ways`` bit, one-hot or 0, from a register: the oldest beat of this queue leaves.
     beat : ``shape``, what was read in the cycle before.
+    number : ``numbers``, a shape: which one of its queue ``beat`` is, from 1 on. It takes twice as many beats as there
+        are rows, or more, until a number comes again: no row is left then that had it.
+    next_number : for each queue, from a register: that of the next beat to be written; reset value 1.
+    astray : 1 bit, a few gates behind ``beat``: it is not the one that was to be read.
     levels : 0..``depth`` for each queue: beats inside.
     """
 
@@ -43,11 +53,16 @@ class SharedBuffer(wiring.Component):
         self.ways = ways
         self._shares = Shares(ways, depth, shared)
         self.beats = ways * self._shares.guaranteed + self._shares.shared
+        rows = self.beats + ways
+        self.numbers = Shape((2 * rows).bit_length())
         super().__init__(
             {
                 "input": In(SteeredSignature(shape, ways)),
                 "read": In(ways),
                 "beat": Out(shape),
+                "number": Out(self.numbers),
+                "next_number": Out(self.numbers, init=1).array(ways),
+                "astray": Out(1),
                 "levels": Out(range(depth + 1)).array(ways),
             }
         )
@@ -56,8 +71,9 @@ class SharedBuffer(wiring.Component):
         m = Module()
         m.submodules.shares = shares = self._shares
         count = self.beats + self.ways
-        attrs = NEVER_MEET | (ram_attributes(self.shape, count) or {})
-        m.submodules.storage = storage = memory.Memory(shape=self.shape, depth=count, init=[], attrs=attrs)
+        row = data.StructLayout({"beat": self.shape, **(self._whose() if protects_data() else {})})
+        attrs = NEVER_MEET | (ram_attributes(row, count) or {})
+        m.submodules.storage = storage = memory.Memory(shape=row, depth=count, init=[], attrs=attrs)
         m.submodules.following = following = memory.Memory(shape=range(count), depth=count, init=[], attrs=NEVER_MEET)
         write, read = storage.write_port(), storage.read_port()
         write_following, read_following = following.write_port(), following.read_port()
@@ -74,7 +90,7 @@ class SharedBuffer(wiring.Component):
             shares.pop.eq(self.read),
             write.en.eq(pushes),
             write.addr.eq(select_one(pushed, empty)),
-            write.data.eq(self.input.payload),
+            write.data.beat.eq(self.input.payload),
             write_following.en.eq(write.en),
             write_following.addr.eq(write.addr),
             write_following.data.eq(free),
@@ -88,15 +104,39 @@ class SharedBuffer(wiring.Component):
             read.addr.eq(Mux((self.read & was_read).any(), read_following.data, select_one(self.read, oldest))),
             read_following.en.eq(read.en),
             read_following.addr.eq(read.addr),
-            self.beat.eq(read.data),
+            self.beat.eq(read.data.beat),
         ]
         m.d.sync += was_read.eq(self.read)
-        for n in range(self.ways):
+        for n, level in enumerate(self.levels):
             with m.If(pushed[n]):
                 m.d.sync += empty[n].eq(free)
-            with m.If(was_read[n]):
+            with m.If(level == 0):
+                m.d.sync += oldest[n].eq(empty[n])
+            with m.Elif(was_read[n]):
                 m.d.sync += oldest[n].eq(read_following.data)
+        if protects_data():
+            self._count_beats(m, pushed, was_read, write.data, read.data)
         return m
+
+    def _whose(self):
+        """What a row says besides the beat."""
+        return {"queue": self.ways, "number": self.numbers}
+
+    def _count_beats(self, m, pushed, was_read, written, row):
+        due = [Signal(self.numbers, name=f"due_{n}", init=1) for n in range(self.ways)]
+        m.d.comb += [
+            written.queue.eq(self.input.meant),
+            written.number.eq(select_one(pushed, self.next_number)),
+            self.number.eq(row.number),
+            self.astray.eq((row.queue != was_read) | (row.number != select_one(was_read, due))),
+        ]
+        for n, level in enumerate(self.levels):
+            with m.If(pushed[n]):
+                m.d.sync += self.next_number[n].eq(self.next_number[n] + 1)
+            with m.If(level == 0):
+                m.d.sync += due[n].eq(self.next_number[n])
+            with m.Elif(was_read[n]):
+                m.d.sync += due[n].eq(due[n] + 1)
 
     def _free_row(self, m, count, pushes, read):
         """The number of a free row, one that was never used as long as there are any; ``pushes`` takes it."""

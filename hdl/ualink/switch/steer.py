@@ -1,6 +1,6 @@
 """The step between the route table and the buffers."""
 
-from amaranth.hdl import Const, Signal
+from amaranth.hdl import Const, Mux, Signal
 
 __all__ = ["Steer", "leads_to"]
 
@@ -14,6 +14,7 @@ class Steer:
     """Registers for a payload that was looked up: where it goes, one-hot, or that it is denied.
 
     ``payload`` : of the layout ``shape``; it is offered to the ways that ``steered`` leads to while it ``goes``.
+    ``meant`` : where it goes, one-hot, or 0 if it is denied: what the queue keeps of it, apart from what leads there.
     ``holding`` : it is there; ``denied``: and to be dropped; ``drops``: and it is, in this cycle.
     ``goes`` : 1 bit, from the outside if given: it may leave, if there is room.
     ``leaves`` : it leaves or is dropped. ``free``: another one can come.
@@ -23,6 +24,7 @@ class Steer:
     def __init__(self, m, shape, lookup, steered, goes=None):
         self.payload = Signal(shape, name="steered_payload", reset_less=True)
         self.where = Signal(len(steered.valid), name="steered_where", reset_less=True)
+        self.meant = Signal(len(steered.valid), name="steered_meant", reset_less=True)
         self.holding, self.denied = Signal(name="steering"), Signal(name="steered_denied", reset_less=True)
         self.drops, self.leaves, self.free = Signal(name="drops"), Signal(name="leaves"), Signal(name="free")
         self.under_way = Signal(len(steered.valid), name="steered_under_way")
@@ -31,6 +33,7 @@ class Steer:
         m.d.comb += [
             self.under_way.eq(self.where & (self.holding & ~self.denied).replicate(len(self.where))),
             steered.payload.eq(self.payload),
+            steered.meant.eq(self.meant),
             steered.valid.eq(self.where & (may_leave & ~self.denied).replicate(len(self.where))),
             self.drops.eq(may_leave & self.denied),
             self.leaves.eq(self.drops | (steered.valid & steered.ready).any()),
@@ -39,10 +42,12 @@ class Steer:
 
     def take(self, m, comes, payload, *, drop):
         """``payload`` comes, of which the table says in this cycle where it goes; with ``drop`` it is denied."""
+        where, denied = leads_to(self._lookup), self._lookup.denied | drop
         with m.If(self.free):
             m.d.sync += [
                 self.holding.eq(comes),
                 self.payload.eq(payload),
-                self.denied.eq(self._lookup.denied | drop),
-                self.where.eq(leads_to(self._lookup)),
+                self.denied.eq(denied),
+                self.where.eq(where),
+                self.meant.eq(Mux(denied, 0, where)),
             ]

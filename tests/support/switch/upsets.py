@@ -20,7 +20,8 @@ POISON = {"orig_data": "error", "rd_rsp": "data_error"}
 class UpsetBench(Bench):
     """Episodes: traffic, one upset, traffic, Drop Mode cleared where there is any, traffic until all is through.
 
-    ``places`` : all registers and memories of the core, and of its agents, that can hold a coded beat, by width.
+    ``everything`` : all registers and memories; ``places`` : those of the core, and of its agents, that can hold a
+        coded beat, by width.
     ``tables`` : the copies of the route tables.
     ``seen`` : what one episode has shown: ``("upset", side, station, kind)``, ``("dropping", side, station)`` of the
     core's agents, and ``("pins", station, kind)``: the station has met an error on the interface.
@@ -29,10 +30,10 @@ class UpsetBench(Bench):
     def __init__(self, seed):
         super().__init__(seed)
         self.design, registers, memories = collect(self.switch)
-        places = [*registers, *memories]
+        self.everything = [*registers, *memories]
         self.places = [
             place
-            for place in places
+            for place in self.everything
             if self.item_bits(place) and "station" not in place.path[0] and not TO_ITSELF.search(".".join(place.path))
         ]
         self.tables = [place for place in memories if place.path[-1].startswith("table_")]

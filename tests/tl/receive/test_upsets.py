@@ -29,7 +29,7 @@ def bench_of(name):
     return ReceiveUpsets(CONFIGS[name], "e")
 
 
-@pytest.mark.req("RAS-007", "RAS-014", "RAS-015", "RAS-016", "RAS-107", "RAS-108")
+@pytest.mark.req("RAS-007", "RAS-009", "RAS-014", "RAS-015", "RAS-016", "RAS-107", "RAS-108")
 @pytest.mark.parametrize("name", CONFIGS)
 def test_each_store_of_items(name):
     """Any bit of any register or memory in which an item is, while it is there: a wrong control code where control is

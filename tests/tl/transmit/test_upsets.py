@@ -41,7 +41,7 @@ def test_what_is_struck():
     assert {name for name in wide if not name.startswith(("credits.", "compression.cache."))} <= WIDE_DECISIONS
 
 
-@pytest.mark.req("RAS-007", "RAS-014", "RAS-015", "RAS-016", "RAS-107", "RAS-108")
+@pytest.mark.req("RAS-007", "RAS-009", "RAS-014", "RAS-015", "RAS-016", "RAS-107", "RAS-108")
 def test_each_store_and_each_bit_of_the_code():
     """An upset in each store of items, and each bit of the code that comes with a beat, shows in the parity of a flit;
     no flit of right parity is another than without upsets."""

@@ -1,0 +1,56 @@
+"""Upsets of what the switch core remembers of beats: where they go, which comes next, how many there are.
+
+CI strikes what beats are found by; ``make soak`` (UALINK_SOAK=1) all that planes remember.
+"""
+
+import os
+
+import pytest
+
+from support.switch.state_bench import StateBench
+
+WHOLE = bool(os.environ.get("UALINK_SOAK"))
+
+SHOWN = (
+    "requests.bank_.requests_.following",
+    "requests.bank_.data_.following",
+    "requests.bank_.data_.free_rows.storage",
+    "requests.bank_.data_.oldest_",
+    "requests.bank_.requests_.next_number__",
+    "requests.bank_.kinds__.head_",
+    "requests.ingress_.steered_where",
+    "requests.ingress_.steered_meant",
+    "requests.ingress_.kept_where",
+    "read_responses.bank_.buffer_.following",
+    "read_responses.bank_.lengths__.head_",
+    "read_responses.ingress_.steered_where",
+    "write_responses.bank_.buffer_.oldest_",
+    "write_responses.ingress_.steered_meant",
+)
+"""Of these the core finds each upset that strikes what is in use."""
+SOME = [SHOWN[n] for n in (0, 2, 5, 6, 8, 10)]
+
+TRIES = 16
+
+
+@pytest.mark.req("RAS-009", "RAS-014", "RAS-030")
+def test_what_beats_are_found_by_is_found_to_be_wrong():
+    """A Switch Core Control Error; and nothing wrong is good."""
+    bench = StateBench("shown")
+    for kind in SHOWN if WHOLE else SOME:
+        for _ in range(TRIES):
+            bench.strike_state(f"core.{kind}")
+            if bench.seen:
+                break
+        assert {kind for what, *_, kind in bench.seen if what == "upset"} == {"control"}, kind
+
+
+@pytest.mark.soak
+@pytest.mark.req("RAS-009", "RAS-014", "RAS-030")
+@pytest.mark.parametrize("seed", range(4 if WHOLE else 1))
+def test_nothing_wrong_is_good(seed):
+    """Whatever is upset of all that planes remember from the route table to the egress ports."""
+    bench = StateBench(seed)
+    assert len(bench.states) > 200
+    kinds = list(bench.states) if WHOLE else bench.rng.sample(sorted(bench.states), 6)
+    assert sum(bench.strike_state(kind) != "" for kind in kinds) == len(kinds)
