@@ -8,6 +8,7 @@ import pytest
 from support.switch.bench import pack, random_beat, random_request
 from support.switch.traffic import RESPONSES, CoreBench, straight
 from support.upsets import collect
+from ualink.lib.parity import WithoutDataParity
 
 
 def random_routes(rng, stations, ports):
@@ -84,6 +85,24 @@ def test_random_traffic(stations, ports, source_rate, sink_rate):
     bench.run(scenario)
     bench.check()
     assert sum(map(len, bench.denied)) > 10
+
+
+def test_without_parity_over_data_all_goes_through():
+    """Where rows of buffers say nothing of their beats, nothing is dropped for what they would say."""
+    bench = CoreBench(2, 1, routes=straight(2, 1), around=lambda core: core)
+    bench.simulated = WithoutDataParity(bench.dut)
+    for beats in (None, 1, 4, 2, None, 3):
+        for ingress in range(2):
+            bench.request(ingress, 1 - ingress, beats)
+            bench.response("rd_rsp", ingress, 1 - ingress, beats or 1)
+            bench.response("wr_rsp", ingress, 1 - ingress)
+
+    async def scenario(ctx):
+        await ctx.tick().repeat(300)
+        for flow in bench.dut.flow:
+            assert [ctx.get(getattr(flow, f"{kind}_forwarded")) for kind in ("req", *RESPONSES)] == [6, 6, 6]
+
+    bench.run(scenario)
 
 
 @pytest.mark.req("SW-056", "SW-058", "SW-059")

@@ -1,12 +1,13 @@
 """A bank of the request plane: buffers of all ingress ports for some of the egress ports, and these."""
 
-from amaranth.hdl import Cat, Module, Mux, Shape, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Shape, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.lib.delayed import delayed
 from ualink.lib.headed_queue import HeadedQueue
 from ualink.lib.occupancy import Occupancy
+from ualink.lib.parity import protects_data
 from ualink.lib.select import select_one
 from ualink.switch.matching.matcher import Matcher
 from ualink.switch.mend import UPSET_LAYOUT
@@ -113,7 +114,7 @@ class RequestBank(wiring.Component):
             request, beat = waiting.beat, transfers.beat
             requests.append(request)
             beats.append(beat.beat)
-            others = request.with_data & (request.first != transfers.number)
+            others = request.with_data & (request.first != transfers.number) if protects_data() else Const(0)
             wrong.append(control_wrong("req", request.item, request.item.code) | waiting.astray | others)
             beat_wrong.append(
                 control_wrong("orig_data", beat.beat, beat.beat.code) | transfers.astray | (beat.end ^ ends[n])
