@@ -24,7 +24,7 @@ class Reader:
         coming, coming_beats = {}, {}
         cycle = free = 0
         while True:
-            if waiting and (ctx.get(dut.data_room) or not waiting[0][1]) and ctx.get(dut.room):
+            if waiting and (ctx.get(dut.arrival.data_room) or not waiting[0][1]) and ctx.get(dut.arrival.room):
                 request, beats = waiting[0]
                 if not beats or free <= cycle:
                     waiting.pop(0)
@@ -33,12 +33,12 @@ class Reader:
                         coming_beats[cycle + 3 + n] = beat, n == len(beats) - 1
                         free = cycle + n + 1
             (request, with_data), beat = coming.pop(cycle, (None, False)), coming_beats.pop(cycle, None)
-            ctx.set(dut.come, request is not None)
-            ctx.set(dut.item.as_value(), request or 0)
-            ctx.set(dut.with_data, with_data)
-            ctx.set(dut.come_data, beat is not None)
-            ctx.set(dut.transfer.beat.as_value(), beat[0] if beat else 0)
-            ctx.set(dut.transfer.end, bool(beat and beat[1]))
+            ctx.set(dut.arrival.come, request is not None)
+            ctx.set(dut.arrival.item.as_value(), request or 0)
+            ctx.set(dut.arrival.with_data, with_data)
+            ctx.set(dut.arrival.come_data, beat is not None)
+            ctx.set(dut.arrival.transfer.beat.as_value(), beat[0] if beat else 0)
+            ctx.set(dut.arrival.transfer.end, bool(beat and beat[1]))
             await ctx.tick()
             cycle += 1
 

@@ -1,4 +1,4 @@
-"""A bank of the request plane: buffers of all ingress ports for some of the egress ports, and these."""
+"""A bank of the request plane: buffers of ingress ports for some of the egress ports."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Shape, Signal, Value
 from amaranth.lib import data, wiring
@@ -9,13 +9,12 @@ from ualink.lib.headed_queue import HeadedQueue
 from ualink.lib.occupancy import Occupancy
 from ualink.lib.parity import protects_data
 from ualink.lib.select import select_one
+from ualink.switch.arrival import RequestArrival
 from ualink.switch.matching.matcher import Matcher
-from ualink.switch.mend import UPSET_LAYOUT
 from ualink.switch.queue_depths import QueueDepths
-from ualink.switch.request_egress import RequestEgress
 from ualink.switch.shared_buffer import SharedBuffer
 from ualink.switch.transfer import KIND_LAYOUT, REQUEST_LAYOUT, SteeredSignature, transfer_layout
-from ualink.upli.channels import CODED_LAYOUTS, beat_stream
+from ualink.upli.channels import CODED_LAYOUTS
 from ualink.upli.code import control_wrong, data_wrong
 
 __all__ = ["RequestBank"]
@@ -31,8 +30,8 @@ class RequestBank(wiring.Component):
 
     A Request with data is matched when its beats are in the buffer whole; it is read together with the first of them.
     A Request without data is matched for one cycle, whatever data go to its egress port or come from its ingress port
-    meanwhile. Requests of one ingress and egress port stay in order (UALink_200 §10.6, Strict). 5 cycles from
-    ``steered_req`` to ``req`` when nothing else waits.
+    meanwhile. Requests of one ingress and egress port stay in order (UALink_200 §10.6, Strict). 4 cycles from
+    ``steered_req`` to ``arrivals`` when nothing else waits.
 
     A Request says whether it has data and which they are, a beat whether it ends its transfer. Where that is not what
     was read the Request or the beat is as one whose code is wrong (UALink_200 §3.1.2).
@@ -48,8 +47,8 @@ class RequestBank(wiring.Component):
     steered_req, steered_orig_data : ``SteeredSignature`` of each ingress port, seen from the bank: ``REQUEST_LAYOUT``;
         coded beats and ``end``.
     req_levels, orig_data_levels : for each ingress port and egress port, Requests and beats in the queue.
-    under_way : ``egresses`` bit, from registers: where something goes that waits in buffers or at the egress.
-    req, orig_data, upset : of each egress port, as of ``RequestEgress``.
+    under_way : ``egresses`` bit, from registers: where something goes that waits in buffers.
+    arrivals : ``RequestArrival`` of each egress port.
     """
 
     channel = "req"
@@ -64,9 +63,7 @@ class RequestBank(wiring.Component):
                 "req_levels": Out(range(depths.req + 1)).array(ingresses, egresses),
                 "orig_data_levels": Out(range(depths.orig_data + 1)).array(ingresses, egresses),
                 "under_way": Out(egresses),
-                "req": Out(beat_stream("req", coded=True)).array(egresses),
-                "orig_data": Out(beat_stream("orig_data", coded=True)).array(egresses),
-                "upset": Out(UPSET_LAYOUT).array(egresses),
+                "arrivals": Out(RequestArrival()).array(egresses),
             }
         )
 
@@ -122,7 +119,7 @@ class RequestBank(wiring.Component):
             poison.append(data_wrong("orig_data", beat.beat, beat.beat.code))
         levels = [*self.req_levels, *self.orig_data_levels]
         for k in range(self.egresses):
-            m.submodules[f"egress_{k}"] = egress = RequestEgress()
+            arrival = self.arrivals[k]
             coming = Signal(requests[0].shape(), name=f"coming_{k}")
             here, data_here = [one[k] for one in come], [one[k] for one in come_data]
             # Each a register, because codes are checked late.
@@ -135,23 +132,20 @@ class RequestBank(wiring.Component):
                 )
             }
             m.d.comb += [
-                egress.come.eq(Cat(here).any()),
+                arrival.come.eq(Cat(here).any()),
                 Value.cast(coming).eq(select_one(here, requests)),
-                egress.item.eq(coming.item),
-                egress.with_data.eq(coming.with_data),
-                egress.come_data.eq(Cat(data_here).any()),
-                egress.transfer.beat.eq(select_one(data_here, beats)),
-                egress.transfer.end.eq(select_one(data_here, ends)),
-                egress.wrong.eq(found["wrong"].any()),
-                egress.beat_wrong.eq(found["beat_wrong"].any()),
-                egress.poison.eq(found["poison"].any()),
-                self.upset[k].eq(egress.upset),
-                self.under_way[k].eq(egress.under_way | Cat(level[k].any() for level in levels).any()),
-                matcher.room[k].eq(egress.room),
-                matcher.data_room[k].eq(egress.data_room),
+                arrival.item.eq(coming.item),
+                arrival.with_data.eq(coming.with_data),
+                arrival.come_data.eq(Cat(data_here).any()),
+                arrival.transfer.beat.eq(select_one(data_here, beats)),
+                arrival.transfer.end.eq(select_one(data_here, ends)),
+                arrival.wrong.eq(found["wrong"].any()),
+                arrival.beat_wrong.eq(found["beat_wrong"].any()),
+                arrival.poison.eq(found["poison"].any()),
+                self.under_way[k].eq(Cat(level[k].any() for level in levels).any()),
+                matcher.room[k].eq(arrival.room),
+                matcher.data_room[k].eq(arrival.data_room),
             ]
-            wiring.connect(m, egress.req, wiring.flipped(self.req[k]))
-            wiring.connect(m, egress.orig_data, wiring.flipped(self.orig_data[k]))
         return m
 
     def _waiting(self, m, n, matcher):

@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In, Out
 from ualink.lib.queue import Queue
 from ualink.lib.shift_queue import ShiftQueue
 from ualink.lib.through_queue import ThroughQueue
+from ualink.switch.arrival import RequestArrival
 from ualink.switch.mend import UPSET_LAYOUT, Successor, mended
 from ualink.switch.queue_depths import EGRESS_DEPTH, egress_room
 from ualink.switch.transfer import transfer_layout
@@ -33,13 +34,9 @@ class RequestEgress(wiring.Component):
 
     Attributes
     ----------
-    come, come_data : 1 bit each: ``item``, a coded Request, comes; ``transfer``, a coded beat and ``end``, comes.
-    with_data : 1 bit, what ``item`` says of itself; it is dropped if a first beat came without it, or it without one.
-    wrong, beat_wrong, poison : 1 bit each, of what came in the cycle before: the Request, control of the beat, its
-        data were not what their code was made of.
+    arrival : ``RequestArrival``, seen from here. A Request that says it has data is dropped if no first beat came with
+        it, and one that says it has none if one did.
     under_way : 1 bit, from registers: something is here.
-    room, data_room : 1 bit each, from registers: there is room for what is granted in this cycle, and for all that
-        comes before it.
     req, orig_data : what the port sends, coded; ``valid`` is a few gates behind registers.
     upset : ``UPSET_LAYOUT``, registers.
     """
@@ -47,17 +44,8 @@ class RequestEgress(wiring.Component):
     def __init__(self):
         super().__init__(
             {
-                "come": In(1),
-                "item": In(CODED_LAYOUTS["req"]),
-                "with_data": In(1),
-                "wrong": In(1),
-                "come_data": In(1),
-                "transfer": In(transfer_layout("orig_data")),
-                "beat_wrong": In(1),
-                "poison": In(1),
+                "arrival": In(RequestArrival()),
                 "under_way": Out(1),
-                "room": Out(1),
-                "data_room": Out(1),
                 "req": Out(beat_stream("req", coded=True)),
                 "orig_data": Out(beat_stream("orig_data", coded=True)),
                 "upset": Out(UPSET_LAYOUT),
@@ -79,27 +67,27 @@ class RequestEgress(wiring.Component):
         leads = Signal(init=1)
         begins, waits, goes, data_goes = Signal(), Signal(), Signal(), Signal()
         drops, dropping, data_drops, fill = Signal(), Signal(), Signal(), Signal()
-        oldest, beat = requests.output, beats.output.p
+        oldest, beat, arrival = requests.output, beats.output.p, self.arrival
         with_data, bad = kinds.output.p, bad_requests.output.p
         # In the cycle before; whether its data came as it says.
         came, came_data, came_with, alone = Signal(), Signal(), Signal(), Signal()
-        with m.If(self.come_data):
-            m.d.sync += leads.eq(self.transfer.end)
+        with m.If(arrival.come_data):
+            m.d.sync += leads.eq(arrival.transfer.end)
         begun_with = Signal()  # the Request that comes has the first beat that comes
         m.d.comb += [
             self.under_way.eq((requests.level != 0) | (beats.level != 0)),
-            begun_with.eq(self.come_data & leads),
-            requests.input.valid.eq(self.come),
-            requests.input.p.eq(self.item),
-            kinds.input.valid.eq(self.come),
+            begun_with.eq(arrival.come_data & leads),
+            requests.input.valid.eq(arrival.come),
+            requests.input.p.eq(arrival.item),
+            kinds.input.valid.eq(arrival.come),
             kinds.input.p.eq(begun_with),
             bad_requests.input.valid.eq(came),
-            bad_requests.input.p.eq(self.wrong | alone | (came_with & self.beat_wrong)),
-            beats.input.valid.eq(self.come_data),
-            beats.input.p.eq(self.transfer),
+            bad_requests.input.p.eq(arrival.wrong | alone | (came_with & arrival.beat_wrong)),
+            beats.input.valid.eq(arrival.come_data),
+            beats.input.p.eq(arrival.transfer),
             found.input.valid.eq(came_data),
-            found.input.p.wrong.eq(self.beat_wrong),
-            found.input.p.poison.eq(self.poison),
+            found.input.p.wrong.eq(arrival.beat_wrong),
+            found.input.p.poison.eq(arrival.poison),
             begins.eq(kinds.output.valid & with_data & ~within & ~ahead & ~dropping),
             waits.eq(with_data & ((within & ~ahead) | dropping)),
             drops.eq(kinds.output.valid & bad & Mux(with_data, begins, 1)),
@@ -115,8 +103,8 @@ class RequestEgress(wiring.Component):
             beats.output.ready.eq((self.orig_data.ready & (within | (begins & ~bad))) | data_drops),
             found.output.ready.eq(beats.output.ready),
         ]
-        m.d.sync += [came.eq(self.come), came_data.eq(self.come_data), came_with.eq(begun_with)]
-        m.d.sync += alone.eq(self.with_data ^ begun_with)
+        m.d.sync += [came.eq(arrival.come), came_data.eq(arrival.come_data), came_with.eq(begun_with)]
+        m.d.sync += alone.eq(arrival.with_data ^ begun_with)
         kept = Signal(data.StructLayout({"offset": 2, "vc": 2}), reset_less=True)
         m.d.comb += fill.eq(within & found.output.p.wrong)
         successor = Successor(fill, kept, beat.end)
@@ -130,8 +118,8 @@ class RequestEgress(wiring.Component):
             within.eq(~(data_goes & beat.end) & (within | data_goes | (goes & with_data & ~ahead))),
             ahead.eq(~goes & (ahead | (data_goes & ~within))),
             dropping.eq(data_drops & ~(beats.output.valid & beat.end)),
-            self.room.eq(egress_room(requests.level, beats=1)),
-            self.data_room.eq(egress_room(beats.level)),
+            arrival.room.eq(egress_room(requests.level, beats=1)),
+            arrival.data_room.eq(egress_room(beats.level)),
             self.upset.control.eq(drops | (data_goes & fill)),
             self.upset.data.eq(data_goes & found.output.p.poison),
         ]

@@ -9,6 +9,7 @@ from ualink.switch.high_water import HighWater
 from ualink.switch.mend import UPSET_LAYOUT
 from ualink.switch.queue_depths import QueueDepths, banks
 from ualink.switch.request_bank import RequestBank
+from ualink.switch.request_egress import RequestEgress
 from ualink.switch.request_ingress import RequestIngress
 from ualink.switch.route_table import LookupSignature
 from ualink.switch.stand_in import StandIn, itself
@@ -95,8 +96,10 @@ class RequestPlane(wiring.Component):
                 m.d.comb += [req_most[n].levels[k].eq(level) for k, level in zip(egresses, bank.req_levels[n])]
                 m.d.comb += [data_most[n].levels[k].eq(level) for k, level in zip(egresses, bank.orig_data_levels[n])]
             for place, k in enumerate(egresses):
-                m.d.comb += under_way.places[self.ports][k].eq(bank.under_way[place])
-                m.d.comb += self.upset_out[k].eq(bank.upset[place])
-                wiring.connect(m, bank.req[place], wiring.flipped(self.out_req[k]))
-                wiring.connect(m, bank.orig_data[place], wiring.flipped(self.out_orig_data[k]))
+                m.submodules[f"egress_{k}"] = egress = RequestEgress()
+                wiring.connect(m, bank.arrivals[place], egress.arrival)
+                m.d.comb += under_way.places[self.ports][k].eq(bank.under_way[place] | egress.under_way)
+                m.d.comb += self.upset_out[k].eq(egress.upset)
+                wiring.connect(m, egress.req, wiring.flipped(self.out_req[k]))
+                wiring.connect(m, egress.orig_data, wiring.flipped(self.out_orig_data[k]))
         return m

@@ -1,4 +1,4 @@
-"""A bank of a response plane: buffers of all ingress ports for some of the egress ports, and these."""
+"""A bank of a response plane: buffers of ingress ports for some of the egress ports."""
 
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import data, wiring
@@ -8,13 +8,12 @@ from ualink.lib.delayed import delayed
 from ualink.lib.headed_queue import HeadedQueue
 from ualink.lib.occupancy import Occupancy
 from ualink.lib.select import select_one
+from ualink.switch.arrival import ResponseArrival
 from ualink.switch.matching.matcher import Matcher
-from ualink.switch.mend import UPSET_LAYOUT
 from ualink.switch.queue_depths import MOST_TRANSFERS
-from ualink.switch.response_egress import ResponseEgress
 from ualink.switch.shared_buffer import SharedBuffer
 from ualink.switch.transfer import SteeredSignature, transfer_layout
-from ualink.upli.channels import CODED_LAYOUTS, beat_stream
+from ualink.upli.channels import CODED_LAYOUTS
 from ualink.upli.code import control_wrong, data_wrong
 
 __all__ = ["ResponseBank"]
@@ -29,8 +28,8 @@ def _row_layout(channel: str) -> data.StructLayout:
 class ResponseBank(wiring.Component):
     """One shared buffer for each ingress port, a matcher, and a way to each egress port of the bank.
 
-    Transfers are matched when they are in the buffer whole. 5 cycles from ``steered`` to ``rsp`` when nothing else
-    waits: written, granted, accepted, read, sent.
+    Transfers are matched when they are in the buffer whole. 4 cycles from ``steered`` to ``arrivals`` when
+    nothing else waits: written, granted, accepted, read.
 
     A beat of a Read Response says whether its transfer begins and ends with it. Where that is not as it was read the
     beat is as one whose code is wrong (UALink_200 §3.1.2).
@@ -46,8 +45,8 @@ class ResponseBank(wiring.Component):
     steered : ``SteeredSignature`` of each ingress port, seen from the bank: beats and ``end``.
     beats : 2 bit for each ingress port: beats of the transfer less one, while ``end``.
     levels : for each ingress port and egress port, beats in the queue.
-    under_way : ``egresses`` bit, from registers: where something goes that waits in buffers or at the egress.
-    rsp, leads, upset : of each egress port, as of ``ResponseEgress``.
+    under_way : ``egresses`` bit, from registers: where something goes that waits in buffers.
+    arrivals : ``ResponseArrival`` of each egress port.
     """
 
     def __init__(self, channel: str, ingresses: int, egresses: int, depth: int, shared: int):
@@ -60,9 +59,7 @@ class ResponseBank(wiring.Component):
                 "beats": In(2).array(ingresses),
                 "levels": Out(range(depth + 1)).array(ingresses, egresses),
                 "under_way": Out(egresses),
-                "rsp": Out(beat_stream(channel, coded=True)).array(egresses),
-                "leads": Out(1).array(egresses),
-                "upset": Out(UPSET_LAYOUT).array(egresses),
+                "arrivals": Out(ResponseArrival(channel)).array(egresses),
             }
         )
 
@@ -107,7 +104,7 @@ class ResponseBank(wiring.Component):
             m.d.sync += [come.eq(buffer.read), leads.eq(matcher.start[n].any())]
             m.d.comb += [mine.eq(its) for mine, its in zip(self.levels[n], buffer.levels)]
         for k in range(self.egresses):
-            m.submodules[f"egress_{k}"] = egress = ResponseEgress(self.channel)
+            arrival = self.arrivals[k]
             here = [come[k] for come in comes]
             # Each a register, because codes are checked late.
             found = {
@@ -115,18 +112,15 @@ class ResponseBank(wiring.Component):
                 for name, values in (("wrong", wrong), ("poison", poison))
             }
             m.d.comb += [
-                egress.come.eq(Cat(here).any()),
-                egress.beat.eq(select_one(here, leaving)),
-                egress.wrong.eq(found["wrong"].any()),
-                egress.poison.eq(found["poison"].any()),
-                self.upset[k].eq(egress.upset),
-                egress.first.eq(select_one(here, first)),
-                self.under_way[k].eq(egress.under_way | Cat(level[k].any() for level in self.levels).any()),
-                matcher.room[k].eq(egress.room),
+                arrival.come.eq(Cat(here).any()),
+                arrival.beat.eq(select_one(here, leaving)),
+                arrival.wrong.eq(found["wrong"].any()),
+                arrival.poison.eq(found["poison"].any()),
+                arrival.first.eq(select_one(here, first)),
+                self.under_way[k].eq(Cat(level[k].any() for level in self.levels).any()),
+                matcher.room[k].eq(arrival.room),
                 matcher.data_room[k].eq(1),
-                self.leads[k].eq(egress.leads),
             ]
-            wiring.connect(m, egress.rsp, wiring.flipped(self.rsp[k]))
         return m
 
     def _misread(self, m, n, buffer, leads, matcher):

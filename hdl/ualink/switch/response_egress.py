@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In, Out
 from ualink.lib.queue import Queue
 from ualink.lib.shift_queue import ShiftQueue
 from ualink.lib.through_queue import ThroughQueue
+from ualink.switch.arrival import ResponseArrival
 from ualink.switch.mend import UPSET_LAYOUT, Successor, mended
 from ualink.switch.queue_depths import EGRESS_DEPTH, egress_room
 from ualink.switch.transfer import MAX_BEATS
@@ -35,12 +36,8 @@ class ResponseEgress(wiring.Component):
 
     Attributes
     ----------
-    come : 1 bit: ``beat``, a coded one of ``channel``, comes; ``first``: it is the first of its transfer.
-    wrong, poison : 1 bit each, of what came in the cycle before: control of the beat, its data were not what their
-        code was made of.
+    arrival : ``ResponseArrival``, seen from here.
     under_way : 1 bit, from a register: something is here.
-    room : 1 bit, from a register: there is room for the transfer that is granted in this cycle, and for all that comes
-        before it.
     rsp : what the port sends, coded.
     leads : 1 bit, the beat on offer is the first of its transfer.
     upset : ``UPSET_LAYOUT``, registers.
@@ -50,13 +47,8 @@ class ResponseEgress(wiring.Component):
         self.channel = channel
         super().__init__(
             {
-                "come": In(1),
-                "beat": In(CODED_LAYOUTS[channel]),
-                "first": In(1),
-                "wrong": In(1),
-                "poison": In(1),
+                "arrival": In(ResponseArrival(channel)),
                 "under_way": Out(1),
-                "room": Out(1),
                 "rsp": Out(beat_stream(channel, coded=True)),
                 "leads": Out(1),
                 "upset": Out(UPSET_LAYOUT),
@@ -70,18 +62,18 @@ class ResponseEgress(wiring.Component):
         # What is known of beats a cycle later, when they can be offered.
         m.submodules.found = found = ThroughQueue(_FOUND, EGRESS_DEPTH)
         first, wrong, poison = firsts.output.p, found.output.p.wrong, found.output.p.poison
-        came = Signal()  # in the cycle before
-        m.d.sync += came.eq(self.come)
+        arrival, came = self.arrival, Signal()  # ``come`` of the cycle before
+        m.d.sync += came.eq(arrival.come)
         dropping, drops, goes, fill = Signal(), Signal(), Signal(), Signal()
         m.d.comb += [
             self.under_way.eq(beats.level != 0),
-            beats.input.valid.eq(self.come),
-            beats.input.p.eq(self.beat),
-            firsts.input.valid.eq(self.come),
-            firsts.input.p.eq(self.first),
+            beats.input.valid.eq(arrival.come),
+            beats.input.p.eq(arrival.beat),
+            firsts.input.valid.eq(arrival.come),
+            firsts.input.p.eq(arrival.first),
             found.input.valid.eq(came),
-            found.input.p.wrong.eq(self.wrong),
-            found.input.p.poison.eq(self.poison),
+            found.input.p.wrong.eq(arrival.wrong),
+            found.input.p.poison.eq(arrival.poison),
             drops.eq(Mux(first, wrong, dropping)),
             self.rsp.valid.eq(firsts.output.valid & ~drops),
             self.leads.eq(first),
@@ -98,7 +90,7 @@ class ResponseEgress(wiring.Component):
         else:
             self._mend(m, beats.output.p, first, poison, fill, goes)
         m.d.sync += [
-            self.room.eq(egress_room(beats.level, beats=1 if self.channel == "wr_rsp" else MAX_BEATS)),
+            arrival.room.eq(egress_room(beats.level, beats=1 if self.channel == "wr_rsp" else MAX_BEATS)),
             self.upset.control.eq(firsts.output.valid & wrong & Mux(first, 1, goes)),
             self.upset.data.eq(goes & poison),
         ]

@@ -9,6 +9,7 @@ from ualink.switch.high_water import HighWater
 from ualink.switch.mend import UPSET_LAYOUT
 from ualink.switch.queue_depths import banks
 from ualink.switch.response_bank import ResponseBank
+from ualink.switch.response_egress import ResponseEgress
 from ualink.switch.response_ingress import ResponseIngress
 from ualink.switch.route_table import LookupSignature
 from ualink.switch.stand_in import StandIn, itself
@@ -91,7 +92,9 @@ class ResponsePlane(wiring.Component):
                 m.d.comb += bank.beats[n].eq(ingress.beats)
                 m.d.comb += [most[n].levels[k].eq(level) for k, level in zip(egresses, bank.levels[n])]
             for place, k in enumerate(egresses):
-                m.d.comb += under_way.places[self.ports][k].eq(bank.under_way[place])
-                wiring.connect(m, bank.rsp[place], wiring.flipped(self.out_rsp[k]))
-                m.d.comb += [self.leads[k].eq(bank.leads[place]), self.upset_out[k].eq(bank.upset[place])]
+                m.submodules[f"egress_{k}"] = egress = ResponseEgress(self.channel)
+                wiring.connect(m, bank.arrivals[place], egress.arrival)
+                m.d.comb += under_way.places[self.ports][k].eq(bank.under_way[place] | egress.under_way)
+                wiring.connect(m, egress.rsp, wiring.flipped(self.out_rsp[k]))
+                m.d.comb += [self.leads[k].eq(egress.leads), self.upset_out[k].eq(egress.upset)]
         return m
