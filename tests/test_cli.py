@@ -170,7 +170,7 @@ def test_decode_prints_the_dissector(tmp_path):
         ),
         (
             "[switch]\nstation = 2",
-            "values.toml:2: switch.station: unknown key; known are stations, route_entries, injection, bus,",
+            "values.toml:2: switch.station: unknown key; known are stations, route_entries, ports_per_row, injection,",
         ),
         ("[dl]\nreplay_deep = 4", "values.toml:2: dl.replay_deep: unknown key 'replay_deep'; known are replay_depth, "),
         ("[dl]\nreplay_depth = 1", "values.toml:2: dl.replay_depth: dl.replay_depth is 1; it must be a whole number"),

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.switch.recorded_bus import RecordedBus, finish, switch_table
+from ualink.switch.grid import Grid
 from ualink.switch.service import served_within
 from ualink_sim.bfm.common.firmware import FirmwareTimeout
 from ualink_sim.bfm.common.pod_controller import PodController, VirtualPodError
@@ -187,7 +188,7 @@ def test_a_change_waits_until_the_core_holds_nothing_of_whoever_left():
     their turns, and once more for what stood behind others. Others that go on are no reason to wait longer."""
     pod = Pod(4, 1, patience=100)
     finish(pod.controller.create("a", [0, 1, 2]))
-    turn = served_within(4)
+    turn = served_within(Grid(4, 4))
     egress = Egress(pod, (1, 0), turn)
     order = []
     pod.bus.watch = lambda: order.append(egress.reads)

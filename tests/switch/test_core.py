@@ -43,10 +43,18 @@ def random_routes(rng, stations, ports):
     *("SW-064", "SW-065", "SW-076", "SW-097"),
 )
 @pytest.mark.parametrize(
-    ("stations", "ports", "source_rate", "sink_rate"),
-    [(4, 1, 1.0, 1.0), (4, 1, 0.6, 0.5), (2, 2, 1.0, 0.4), (2, 4, 0.9, 0.8)],
+    ("stations", "ports", "source_rate", "sink_rate", "ports_per_row"),
+    [
+        (4, 1, 1.0, 1.0, 16),
+        (4, 1, 0.6, 0.5, 16),
+        (2, 2, 1.0, 0.4, 16),
+        (2, 4, 0.9, 0.8, 16),
+        (4, 1, 1.0, 1.0, 2),
+        (4, 1, 0.6, 0.5, 1),
+        (3, 2, 0.9, 0.4, 4),
+    ],
 )
-def test_random_traffic(stations, ports, source_rate, sink_rate):
+def test_random_traffic(stations, ports, source_rate, sink_rate, ports_per_row):
     seed = f"{stations} {ports} {source_rate}"
     rng = random.Random(seed)
     bench = CoreBench(
@@ -56,6 +64,7 @@ def test_random_traffic(stations, ports, source_rate, sink_rate):
         seed=seed,
         source_rate=source_rate,
         sink_rate=sink_rate,
+        ports_per_row=ports_per_row,
     )
     for ingress in range(bench.count):
         for _ in range(160 // bench.count):

@@ -13,8 +13,8 @@ from amaranth.sim import Simulator
 
 from switch.test_saturation import DEPTHS, LINE_RATE
 from switch.test_shares import SharesModel
+from ualink.switch.grid import Grid
 from ualink.switch.matching.matcher import Matcher
-from ualink.switch.queue_depths import banks
 
 LATER = 2
 """Cycles from an accepted grant to the one from which on the first beat is no longer in the buffer."""
@@ -28,7 +28,7 @@ class Plane:
 
     def __init__(self, ports, beats, seed):
         self.ports, self.beats, self.random = ports, beats, random.Random(seed)
-        self.banks = banks(ports)
+        self.banks = Grid(ports, ports).columns
         self.matchers = [Matcher(ports, len(egresses)) for egresses in self.banks]
         self.buffers = [
             [SharesModel(len(egresses), DEPTHS.rd_rsp, DEPTHS.shared) for egresses in self.banks] for _ in range(ports)

@@ -43,12 +43,16 @@ class ControllerConfig(_DeviceConfig):
 class SwitchConfig(Config):
     """A switch: ``stations`` stations alike, and route tables of ``route_entries`` entries each (UALink_200 §10.7).
 
+    The ingress ports are in rows of ``ports_per_row`` at the most. With one row the core is a flat crossbar; each of
+    several rows has one of its own, and they take turns at the egress ports, a cycle later.
+
     With ``injection`` it can inject items and errors, if it is allowed to (UALink_200 §10.9.1); without, nothing of
     that is built, and its data links inject nothing.
     """
 
     stations: int = 4
     route_entries: int = 1024
+    ports_per_row: int = 16
     injection: bool = False
     station: StationConfig = field(default_factory=StationConfig)
 
@@ -61,6 +65,7 @@ class SwitchConfig(Config):
 
     def __post_init__(self):
         check_integer("switch.stations", self.stations, 2, 256)
+        check_integer("switch.ports_per_row", self.ports_per_row, 1, 1024)
         check_choice("switch", "injection", self.injection, (False, True))
         if self.station.separate_upli_clock:
             raise ConfigError("switch.station.separate_upli_clock is True; a switch has one clock, at full rate")

@@ -28,7 +28,7 @@ BIFURCATIONS = {"x4": 1, "2x2": 2, "4x1": 4}
 """Ports of a station by the name of its bifurcation."""
 FIDELITIES = ("links", "upli")
 """How much of a pod is simulated: whole links, or UPLI-level accelerators around a switch core."""
-MAX_ACCELERATORS = {"links": 8, "upli": 16}
+MAX_ACCELERATORS = {"links": 8, "upli": 64}
 """By fidelity; a larger core of a switch takes too long to compile."""
 MAX_PORTS = 16
 """Ports of the largest switch that is simulated: its queues grow with the square of them."""
@@ -224,15 +224,20 @@ def _bus(table: Table) -> dict[str, Any]:
 
 
 def _switch(table: Table, station: StationConfig, accelerators: int | None, stations: int | None) -> SwitchConfig:
-    table.known("stations", "route_entries", "injection", "bus", "clock_hz")
+    table.known("stations", "route_entries", "ports_per_row", "injection", "bus", "clock_hz")
     needed = None if accelerators is None else switch_stations(accelerators, station.ports)
     count = table.integer("stations", 4 if needed is None else needed, 2, 256)
     if needed is not None and count != needed:
         raise table.fail("stations", f"is {count}; the switch of a pod of {accelerators} has {needed}")
     count = count if stations is None else stations
     entries = table.integer("route_entries", 1024, 4 * count if 2 <= count <= 256 else 4, 1024)
-    injection = table.boolean("injection", False)
-    return SwitchConfig(stations=count, route_entries=entries, injection=injection, station=station)
+    return SwitchConfig(
+        stations=count,
+        route_entries=entries,
+        ports_per_row=table.integer("ports_per_row", SwitchConfig.ports_per_row, 1, 1024),
+        injection=table.boolean("injection", False),
+        station=station,
+    )
 
 
 def check_simulated(root: Table, hardware: Hardware) -> None:

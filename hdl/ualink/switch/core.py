@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In, Out
 from ualink.config import SwitchConfig
 from ualink.switch.deny_log import COUNTER_BITS, DenyLog, DenyStatusSignature
 from ualink.switch.flow import PLANES, DroppedSignature, FlowCounters, FlowSignature
+from ualink.switch.grid import Grid
 from ualink.switch.mend import DROPPING_LAYOUT, UPSETS_LAYOUT
 from ualink.switch.queue_depths import QueueDepths
 from ualink.switch.request_plane import RequestPlane
@@ -27,15 +28,16 @@ class SwitchCore(wiring.Component):
     egress ports share: one that stands still stops the others only when it has taken all it may, and only those items
     that come from the same ingress port, the permitted head-of-line blocking (UALink_200 §10.4, ruling SW-035). Each
     pair keeps its order (Strict Ordering), transfers are sent without gaps, fields pass unchanged.
-    6 cycles from input to output for a single beat in an idle core.
+    6 cycles from input to output for a single beat in an idle core. With more ports than ``config.ports_per_row`` there
+    are several rows of ingress ports, which take turns at each egress port, and it is 7 cycles.
 
     Parameters
     ----------
     config : SwitchConfig.
     voq_depth : QueueDepths, by default ``QueueDepths.of_credits(config.station.upli)``.
     deny_counter_bits : int, width of the deny counters.
-    stand_in : makes what stands for a bank, of its class and parameters, so that equal ones need to be made but once;
-        without it banks stand for themselves.
+    stand_in : makes what stands for a bank or a merge, of its class and parameters, so that equal ones need to be made
+        but once; without it they stand for themselves.
     coded : beats come and go with their code. Otherwise it is made where they enter, and ends where they leave.
 
     Attributes
@@ -91,9 +93,10 @@ class SwitchCore(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         depth, stand_in = self.voq_depth, self._stand_in
-        requests = RequestPlane(self.ports, depth, stand_in)
-        read_responses = ResponsePlane("rd_rsp", self.ports, depth.rd_rsp, depth.shared, stand_in)
-        write_responses = ResponsePlane("wr_rsp", self.ports, depth.wr_rsp, depth.shared, stand_in)
+        grid = Grid(self.ports, self.config.ports_per_row)
+        requests = RequestPlane(grid, depth, stand_in)
+        read_responses = ResponsePlane("rd_rsp", grid, depth.rd_rsp, depth.shared, stand_in)
+        write_responses = ResponsePlane("wr_rsp", grid, depth.wr_rsp, depth.shared, stand_in)
         m.submodules.requests, m.submodules.read_responses = requests, read_responses
         m.submodules.write_responses = write_responses
         tables = [RouteTable(self.config) for _ in range(self.config.stations)]

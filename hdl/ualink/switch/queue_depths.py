@@ -10,8 +10,6 @@ __all__ = [
     "EGRESS_DEPTH",
     "MOST_TRANSFERS",
     "QueueDepths",
-    "bank_count",
-    "banks",
     "egress_room",
     "guaranteed",
     "shared_by",
@@ -62,17 +60,6 @@ def guaranteed(depth: int) -> int:
 def shared_by(queues: int, depth: int, shared: int) -> int:
     """Beats that ``queues`` of ``depth`` can hold together beyond their guaranteed ones, ``shared`` at most."""
     return min(shared, queues * (depth - guaranteed(depth)))
-
-
-def bank_count(ports: int) -> int:
-    """Banks of each buffer in a switch of ``ports``: with more, an ingress port sends to more egress ports at once."""
-    return min(ports, max(2, min(8, ports // 2)))
-
-
-def banks(ports: int) -> list[list[int]]:
-    """The egress ports of each bank, in turn, so that the ports of a station are in different ones."""
-    count = bank_count(ports)
-    return [list(range(bank, ports, count)) for bank in range(count)]
 
 
 def egress_room(level, *, beats: int = MAX_BEATS):

@@ -1,13 +1,18 @@
 """The Request plane of the switch core, with Originator Data."""
 
-from amaranth.hdl import Module
+from functools import partial
+
+from amaranth.hdl import Cat, Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.switch.deny_log import DenialSignature
+from ualink.switch.grid import Grid
 from ualink.switch.high_water import HighWater
 from ualink.switch.mend import UPSET_LAYOUT
-from ualink.switch.queue_depths import QueueDepths, banks
+from ualink.switch.merging.column import merged
+from ualink.switch.merging.request_merge import RequestMerge
+from ualink.switch.queue_depths import QueueDepths
 from ualink.switch.request_bank import RequestBank
 from ualink.switch.request_egress import RequestEgress
 from ualink.switch.request_ingress import RequestIngress
@@ -21,14 +26,15 @@ __all__ = ["RequestPlane"]
 
 
 class RequestPlane(wiring.Component):
-    """Ingresses, and banks that share nothing: each has buffers of every ingress port, and some of the egress ports.
+    """Ingresses, banks that share nothing, where a row of ingress ports meets a column of egress ports, and egresses.
 
-    An ingress port whose oldest item finds no room for its egress port waits with all that follow, no other port does
-    (SW-035). A buffer has room for a maximal transfer to each egress port of its bank, whatever the others hold.
+    With several rows a merge before each egress port takes what these have for it in turns. An ingress port whose
+    oldest item finds no room for its egress port waits with all that follow, no other port does (SW-035). A buffer has
+    room for a maximal transfer to each egress port of its bank, whatever the others hold.
 
     Parameters
     ----------
-    ports : int, ports of the switch.
+    grid : Grid of the ports of the switch.
     depths : QueueDepths.
     stand_in : as of ``SwitchCore``.
 
@@ -36,7 +42,8 @@ class RequestPlane(wiring.Component):
     ----------
     in_req, in_orig_data : one stream for each port; beats of ``in_orig_data`` are taken once their Request was taken.
     out_req, out_orig_data : one stream for each port; 6 cycles from ``in_req`` (with its only beat, if it has one, on
-        ``in_orig_data`` in the next cycle at the latest) to ``out_req`` in an idle plane, 1 more for each further beat.
+        ``in_orig_data`` in the next cycle at the latest) to ``out_req`` in an idle plane of one row, 7 of several, 1
+        more for each further beat.
     lookup, denied : one for each ingress port.
     under_way : ``ports`` bit, as of ``UnderWay``: by which ports something is still to leave.
     dropping, upset_in : a bit for each ingress port, as of ``Closing``.
@@ -44,8 +51,9 @@ class RequestPlane(wiring.Component):
     req_high_water, orig_data_high_water : for each ingress port, the most that it has held for one egress port.
     """
 
-    def __init__(self, ports: int, depths: QueueDepths, stand_in: StandIn = itself):
-        self.ports = ports
+    def __init__(self, grid: Grid, depths: QueueDepths, stand_in: StandIn = itself):
+        self.grid, self.ports = grid, grid.ports
+        ports = grid.ports
         self._stand_in = stand_in
         self.depths = depths
         super().__init__(
@@ -87,19 +95,27 @@ class RequestPlane(wiring.Component):
         m.submodules.under_way = under_way = UnderWay(self.ports, self.ports + 1)
         m.d.comb += self.under_way.eq(under_way.under_way)
         m.d.comb += [place.eq(ingress.under_way) for place, ingress in zip(under_way.places, ingresses)]
-        for number, egresses in enumerate(banks(self.ports)):
-            bank = self._stand_in(RequestBank, self.ports, len(egresses), self.depths)
-            m.submodules[f"bank_{number}"] = bank
-            for n, ingress in enumerate(ingresses):
-                connect_steered(m, ingress.steered_req, egresses, bank.steered_req[n])
-                connect_steered(m, ingress.steered_orig_data, egresses, bank.steered_orig_data[n])
-                m.d.comb += [req_most[n].levels[k].eq(level) for k, level in zip(egresses, bank.req_levels[n])]
-                m.d.comb += [data_most[n].levels[k].eq(level) for k, level in zip(egresses, bank.orig_data_levels[n])]
+        for column, egresses in enumerate(self.grid.columns):
+            banks = []
+            for row, members in enumerate(self.grid.rows):
+                bank = self._stand_in(RequestBank, len(members), len(egresses), self.depths)
+                m.submodules[f"bank_{column}_{row}"] = bank
+                banks.append(bank)
+                for place, n in enumerate(members):
+                    connect_steered(m, ingresses[n].steered_req, egresses, bank.steered_req[place])
+                    connect_steered(m, ingresses[n].steered_orig_data, egresses, bank.steered_orig_data[place])
+                    for most, levels in ((req_most, bank.req_levels), (data_most, bank.orig_data_levels)):
+                        m.d.comb += [most[n].levels[k].eq(level) for k, level in zip(egresses, levels[place])]
             for place, k in enumerate(egresses):
+                arrivals = [bank.arrivals[place] for bank in banks]
+                arrival, between = merged(m, f"merge_{k}", arrivals, partial(self._stand_in, RequestMerge))
                 m.submodules[f"egress_{k}"] = egress = RequestEgress()
-                wiring.connect(m, bank.arrivals[place], egress.arrival)
-                m.d.comb += under_way.places[self.ports][k].eq(bank.under_way[place] | egress.under_way)
-                m.d.comb += self.upset_out[k].eq(egress.upset)
+                wiring.connect(m, arrival, egress.arrival)
+                waits = Cat(between, egress.under_way, (bank.under_way[place] for bank in banks))
+                m.d.comb += [
+                    under_way.places[self.ports][k].eq(waits.any()),
+                    self.upset_out[k].eq(egress.upset),
+                ]
                 wiring.connect(m, egress.req, wiring.flipped(self.out_req[k]))
                 wiring.connect(m, egress.orig_data, wiring.flipped(self.out_orig_data[k]))
         return m

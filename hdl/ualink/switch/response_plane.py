@@ -1,13 +1,17 @@
 """The Read Response or the Write Response plane of the switch core."""
 
-from amaranth.hdl import Module
+from functools import partial
+
+from amaranth.hdl import Cat, Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.switch.deny_log import DenialSignature
+from ualink.switch.grid import Grid
 from ualink.switch.high_water import HighWater
 from ualink.switch.mend import UPSET_LAYOUT
-from ualink.switch.queue_depths import banks
+from ualink.switch.merging.column import merged
+from ualink.switch.merging.response_merge import ResponseMerge
 from ualink.switch.response_bank import ResponseBank
 from ualink.switch.response_egress import ResponseEgress
 from ualink.switch.response_ingress import ResponseIngress
@@ -21,22 +25,24 @@ __all__ = ["ResponsePlane"]
 
 
 class ResponsePlane(wiring.Component):
-    """Ingresses, and banks that share nothing: each has a buffer of every ingress port, and some of the egress ports.
+    """Ingresses, banks that share nothing, where a row of ingress ports meets a column of egress ports, and egresses.
 
-    An ingress port whose oldest item finds no room for its egress port waits with all that follow, no other port does
-    (SW-035). A buffer has room for a maximal transfer to each egress port of its bank, whatever the others hold.
+    With several rows a merge before each egress port takes what these have for it in turns. An ingress port whose
+    oldest item finds no room for its egress port waits with all that follow, no other port does (SW-035). A buffer has
+    room for a maximal transfer to each egress port of its bank, whatever the others hold.
 
     Parameters
     ----------
     channel : ``"rd_rsp"`` or ``"wr_rsp"``.
-    ports : int, ports of the switch.
+    grid : Grid of the ports of the switch.
     depth : int, beats that go from one ingress port to one egress port, at most, inside the buffer.
     shared : int, beats of each buffer that belong to no egress port.
     stand_in : as of ``SwitchCore``.
 
     Attributes
     ----------
-    in_rsp, out_rsp : one stream for each port; 6 cycles from one to the other for a single beat in an idle plane.
+    in_rsp, out_rsp : one stream for each port; 6 cycles from one to the other for a single beat in an idle plane
+        of one row, 7 of several.
     lookup, denied : one for each ingress port.
     under_way : ``ports`` bit, as of ``UnderWay``: by which ports something is still to leave.
     dropping, upset_in : a bit for each ingress port, as of ``Closing``.
@@ -45,10 +51,11 @@ class ResponsePlane(wiring.Component):
     leads : for each egress port, 1 bit: the beat on offer is the first of its transfer.
     """
 
-    def __init__(self, channel: str, ports: int, depth: int, shared: int, stand_in: StandIn = itself):
+    def __init__(self, channel: str, grid: Grid, depth: int, shared: int, stand_in: StandIn = itself):
         self.channel = channel
         self._stand_in = stand_in
-        self.ports = ports
+        self.grid, self.ports = grid, grid.ports
+        ports = grid.ports
         self.depth, self.shared = depth, shared
         super().__init__(
             {
@@ -83,18 +90,28 @@ class ResponsePlane(wiring.Component):
         m.submodules.under_way = under_way = UnderWay(self.ports, self.ports + 1)
         m.d.comb += self.under_way.eq(under_way.under_way)
         m.d.comb += [place.eq(ingress.under_way) for place, ingress in zip(under_way.places, ingresses)]
-        for number, egresses in enumerate(banks(self.ports)):
-            of_bank = self.channel, self.ports, len(egresses), self.depth, self.shared
-            bank = self._stand_in(ResponseBank, *of_bank)
-            m.submodules[f"bank_{number}"] = bank
-            for n, ingress in enumerate(ingresses):
-                connect_steered(m, ingress.steered, egresses, bank.steered[n])
-                m.d.comb += bank.beats[n].eq(ingress.beats)
-                m.d.comb += [most[n].levels[k].eq(level) for k, level in zip(egresses, bank.levels[n])]
+        for column, egresses in enumerate(self.grid.columns):
+            banks = []
+            for row, members in enumerate(self.grid.rows):
+                of_bank = self.channel, len(members), len(egresses), self.depth, self.shared
+                bank = self._stand_in(ResponseBank, *of_bank)
+                m.submodules[f"bank_{column}_{row}"] = bank
+                banks.append(bank)
+                for place, n in enumerate(members):
+                    connect_steered(m, ingresses[n].steered, egresses, bank.steered[place])
+                    m.d.comb += bank.beats[place].eq(ingresses[n].beats)
+                    m.d.comb += [most[n].levels[k].eq(level) for k, level in zip(egresses, bank.levels[place])]
             for place, k in enumerate(egresses):
+                arrivals = [bank.arrivals[place] for bank in banks]
+                make_merge = partial(self._stand_in, ResponseMerge, self.channel)
+                arrival, between = merged(m, f"merge_{k}", arrivals, make_merge)
                 m.submodules[f"egress_{k}"] = egress = ResponseEgress(self.channel)
-                wiring.connect(m, bank.arrivals[place], egress.arrival)
-                m.d.comb += under_way.places[self.ports][k].eq(bank.under_way[place] | egress.under_way)
+                wiring.connect(m, arrival, egress.arrival)
                 wiring.connect(m, egress.rsp, wiring.flipped(self.out_rsp[k]))
-                m.d.comb += [self.leads[k].eq(egress.leads), self.upset_out[k].eq(egress.upset)]
+                waits = Cat(between, egress.under_way, (bank.under_way[place] for bank in banks))
+                m.d.comb += [
+                    under_way.places[self.ports][k].eq(waits.any()),
+                    self.leads[k].eq(egress.leads),
+                    self.upset_out[k].eq(egress.upset),
+                ]
         return m

@@ -6,9 +6,9 @@ from typing import Any
 __all__ = ["StandIn", "itself"]
 
 StandIn = Callable[..., Any]
-"""Makes of the class of a bank and its parameters a component with the signature of that bank."""
+"""Makes of the class of a bank or merge and its parameters a component with the signature of that part."""
 
 
-def itself(bank, *parameters):
-    """The bank."""
-    return bank(*parameters)
+def itself(part, *parameters):
+    """The part."""
+    return part(*parameters)

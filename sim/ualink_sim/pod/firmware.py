@@ -52,7 +52,7 @@ class PodFirmware:
             for number in range(scenario.pod.accelerators)
         ]
         self.switch = SwitchFirmware(_bus(dut, "sw", switch), switch)
-        self.pod_controller = PodController(self.switch, topology.wiring)
+        self.pod_controller = PodController(self.switch, topology.wiring, ports_per_row=scenario.switch.ports_per_row)
         self._stations: dict[tuple[str, int], StationFirmware] = {
             **{("acc", number): station for number, station in enumerate(self.controllers)},
             **{("sw", number): station for number, station in enumerate(self.switch.stations)},

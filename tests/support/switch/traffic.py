@@ -14,14 +14,9 @@ SMALL = QueueDepths(req=3, orig_data=5, rd_rsp=5, wr_rsp=2, shared=3)
 
 
 @lru_cache(maxsize=4)
-def shared_core(stations, ports, entries, depths) -> SharedSimulator:
+def shared_core(config, depths) -> SharedSimulator:
     """One for all benches of the same size."""
-    return SharedSimulator(new_core(stations, ports, entries, depths))
-
-
-def new_core(stations, ports, entries, depths) -> SwitchCore:
-    config = SwitchConfig(stations=stations, route_entries=entries, station=StationConfig(ports=ports))
-    return SwitchCore(config, voq_depth=depths)
+    return SharedSimulator(SwitchCore(config, voq_depth=depths))
 
 
 def straight(stations, ports):
@@ -36,7 +31,8 @@ def _beats(kind, items):
 class CoreBench:
     """A core of ``stations`` x ``ports``, sources and sinks on all its ports, and what the sinks shall receive.
 
-    ``routes[station][id]`` is ``(deny, egress)``; an ID without a route is denied. The tables have ``entries``.
+    ``routes[station][id]`` is ``(deny, egress)``; an ID without a route is denied. The tables have ``entries``, rows
+    of the core ``ports_per_row``.
     ``around`` makes ``dut`` of a core of its own, with its members and more; then ``simulated`` is ``dut``, or stands
     for it.
     """
@@ -52,11 +48,14 @@ class CoreBench:
         sink_rate=1.0,
         depths=SMALL,
         entries=16,
+        ports_per_row=16,
         around=None,
     ):
-        size = stations, ports, entries, depths
-        self._shared = None if around else shared_core(*size)
-        self.dut = self.simulated = around(new_core(*size)) if around else self._shared.dut
+        config = SwitchConfig(
+            stations=stations, route_entries=entries, ports_per_row=ports_per_row, station=StationConfig(ports=ports)
+        )
+        self._shared = None if around else shared_core(config, depths)
+        self.dut = self.simulated = around(SwitchCore(config, voq_depth=depths)) if around else self._shared.dut
         self.ports_per_station = ports
         self.count = stations * ports
         self.routes = routes

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from ualink.config import SwitchConfig
+from ualink.switch.grid import Grid
 from ualink.switch.service import served_within
 
 from ...records import FlowCounts
@@ -26,8 +28,9 @@ class PodController:
     each reach one another and nobody else.
 
     ``wiring`` gives by accelerator the switch ports, station and port, that its ports 0, 1, … are wired to; port n of
-    one reaches port n of another (§1.1). The controller finds the tables as after reset, with Deny everywhere, and is
-    the only one that writes them. One change is made at a time; whoever asks for another meanwhile is refused.
+    one reaches port n of another (§1.1); ``ports_per_row`` is that of the ``SwitchConfig`` of the switch. The
+    controller finds the tables as after reset, with Deny everywhere, and is the only one that writes them. One change
+    is made at a time; whoever asks for another meanwhile is refused.
 
     A change is made in three steps, so that no two virtual pods reach each other at any moment in between:
 
@@ -46,7 +49,14 @@ class PodController:
     switch : the firmware that reaches the registers.
     """
 
-    def __init__(self, switch: SwitchFirmware, wiring: Mapping[int, Sequence[SwitchPort]], *, patience: int = 1_000):
+    def __init__(
+        self,
+        switch: SwitchFirmware,
+        wiring: Mapping[int, Sequence[SwitchPort]],
+        *,
+        patience: int = 1_000,
+        ports_per_row: int = SwitchConfig.ports_per_row,
+    ):
         self.switch = switch
         self.patience = patience
         self._ports = {accelerator: tuple(ports) for accelerator, ports in wiring.items()}
@@ -63,7 +73,8 @@ class PodController:
         self._left: dict[int, tuple[SwitchPort, ...]] = {}
         self._flow = PortFlow(switch)
         self._busy = False
-        self._served_within = served_within(sum(len(station.ports) for station in switch.stations))
+        ports = sum(len(station.ports) for station in switch.stations)
+        self._served_within = served_within(Grid(ports, ports_per_row))
 
     @property
     def virtual_pods(self) -> dict[str, tuple[int, ...]]:
