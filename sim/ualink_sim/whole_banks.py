@@ -1,61 +1,61 @@
 """Parts of a switch core that are compiled once for all that are alike."""
 
 from itertools import product
-from typing import Any
 
-from ualink.emit.blackbox import Blackbox
+from ualink.config import SwitchConfig
+from ualink.emit.shared_parts import SharedParts, part_name
 from ualink.emit.verilog import to_verilog
 from ualink.switch.grid import Grid
+from ualink.switch.merging.request_merge import RequestMerge
+from ualink.switch.merging.response_merge import ResponseMerge
+from ualink.switch.queue_depths import QueueDepths
+from ualink.switch.request_bank import RequestBank
+from ualink.switch.request_egress import RequestEgress
+from ualink.switch.request_ingress import RequestIngress
+from ualink.switch.response_bank import ResponseBank
+from ualink.switch.response_egress import ResponseEgress
+from ualink.switch.response_ingress import ResponseIngress
 
 __all__ = ["WholeBanks"]
 
 FEW = 2
 """So many banks of each plane compile faster as parts of the core: each module takes a compiler of its own."""
 
-CHANNELS = ("req", "rd_rsp", "wr_rsp")
+RESPONSES = ("rd_rsp", "wr_rsp")
+BANKS = (RequestBank, ResponseBank)
 
 
-class WholeBanks:
-    """``stand_in`` of a ``SwitchCore`` laid out as ``grid``: an instance of the module of each bank and each merge, if
-    there are many.
+class WholeBanks(SharedParts):
+    """``stand_in`` of a ``SwitchCore`` of ``config``: banks are instances of one module if there are many; in a core of
+    several rows so is each part that every port has.
 
     Attributes
     ----------
-    blocks : names of the Verilog modules: of banks one for each plane, number of ingress and number of egress ports, of
-        merges one for each plane.
+    blocks : names of the modules to compile apart: banks, and in a core of several rows ingresses, merges and egresses.
     """
 
-    def __init__(self, grid: Grid):
+    def __init__(self, config: SwitchConfig):
+        grid = Grid(config.stations * config.station.ports, config.ports_per_row)
+        depths = QueueDepths.of_credits(config.station.upli)
         rows, columns = grid.rows, grid.columns
-        names = []
-        if len(rows) * len(columns) > FEW:
-            sizes = sorted({(len(row), len(column)) for row, column in product(rows, columns)})
-            names += [_bank(channel, *size) for channel in CHANNELS for size in sizes]
-        if len(rows) > 1:
-            names += [_merge(channel) for channel in CHANNELS]
-        self.blocks = tuple(names)
-        self._first: dict[tuple[Any, ...], Any] = {}
-
-    def __call__(self, kind, *parameters):
-        if not self.blocks:
-            return kind(*parameters)
-        if (kind, parameters) not in self._first:
-            self._first[kind, parameters] = kind(*parameters)
-        part = self._first[kind, parameters]
-        return Blackbox(part, _name(part))
+        many = len(rows) > 1
+        blocks = []
+        if many or len(columns) > FEW:
+            for size in sorted({(len(row), len(column)) for row, column in product(rows, columns)}):
+                blocks.append(part_name(RequestBank, *size))
+                blocks += [
+                    part_name(ResponseBank, channel, *size, getattr(depths, channel), depths.shared)
+                    for channel in RESPONSES
+                ]
+        if many:
+            blocks += [part_name(RequestMerge, len(rows)), part_name(RequestEgress)]
+            blocks += [part_name(RequestIngress, grid.ports)]
+            for channel in RESPONSES:
+                blocks += [part_name(ResponseMerge, channel, len(rows)), part_name(ResponseEgress, channel)]
+                blocks += [part_name(ResponseIngress, channel, grid.ports)]
+        self.blocks = tuple(blocks)
+        super().__init__(lambda kind: many or (bool(blocks) and kind in BANKS))
 
     def verilog(self) -> str:
         """The modules, once the core is elaborated."""
-        return "\n".join(to_verilog(part, _name(part)) for part in self._first.values())
-
-
-def _name(part) -> str:
-    return _merge(part.channel) if hasattr(part, "rows") else _bank(part.channel, part.ingresses, part.egresses)
-
-
-def _bank(channel: str, ingresses: int, egresses: int) -> str:
-    return f"ualink_{channel}_bank_{ingresses}_{egresses}"
-
-
-def _merge(channel: str) -> str:
-    return f"ualink_{channel}_merge"
+        return "\n".join(to_verilog(part, name) for name, part in self.parts.items())

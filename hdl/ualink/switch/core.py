@@ -36,8 +36,8 @@ class SwitchCore(wiring.Component):
     config : SwitchConfig.
     voq_depth : QueueDepths, by default ``QueueDepths.of_credits(config.station.upli)``.
     deny_counter_bits : int, width of the deny counters.
-    stand_in : makes what stands for a bank or a merge, of its class and parameters, so that equal ones need to be made
-        but once; without it they stand for themselves.
+    stand_in : makes what stands for a part, of its class and parameters, so that equal ones need to be made but once;
+        without it parts stand for themselves.
     coded : beats come and go with their code. Otherwise it is made where they enter, and ends where they leave.
 
     Attributes
@@ -99,7 +99,7 @@ class SwitchCore(wiring.Component):
         write_responses = ResponsePlane("wr_rsp", grid, depth.wr_rsp, depth.shared, stand_in)
         m.submodules.requests, m.submodules.read_responses = requests, read_responses
         m.submodules.write_responses = write_responses
-        tables = [RouteTable(self.config) for _ in range(self.config.stations)]
+        tables = [stand_in(RouteTable, self.config) for _ in range(self.config.stations)]
         for station, table in enumerate(tables):
             m.submodules[f"route_table_{station}"] = table
             for name in chosen_members(self.config):
@@ -118,7 +118,7 @@ class SwitchCore(wiring.Component):
                 self._give(m, name, outer[n], wiring.flipped(getattr(self, f"out_{name}")[n]))
             self._tell_upsets(m, n, requests, (read_responses, write_responses))
 
-            m.submodules[f"deny_log_{n}"] = log = DenyLog(self.deny_counter_bits)
+            m.submodules[f"deny_log_{n}"] = log = stand_in(DenyLog, self.deny_counter_bits)
             wiring.connect(m, log.status, wiring.flipped(self.deny[n]))
             self._count(m, n, requests, read_responses, write_responses)
             table = tables[station]
@@ -184,7 +184,7 @@ class SwitchCore(wiring.Component):
 
     def _count(self, m, n, requests, read_responses, write_responses):
         """What goes through port ``n``."""
-        m.submodules[f"flow_{n}"] = counters = FlowCounters()
+        m.submodules[f"flow_{n}"] = counters = self._stand_in(FlowCounters)
         flow, events, dropped = self.flow[n], counters.events, self.dropped[n]
         leads = {"rd_rsp": read_responses.leads[n]}
         planes = dict(zip(PLANES, (requests, read_responses, write_responses)))

@@ -23,7 +23,7 @@ class Grid:
 
     @property
     def columns(self) -> list[list[int]]:
-        """The egress ports of each, 4 at the most if there are more than 16: with more columns, an ingress port sends to
+        """The egress ports of each, 4 at most if there are more than 16: with more columns, an ingress port sends to
         more egress ports at once."""
         ports = self.ports
         return _dealt(ports, max(min(ports, max(2, min(8, ports // 2))), -(-ports // 4)))

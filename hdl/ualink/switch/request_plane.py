@@ -75,9 +75,9 @@ class RequestPlane(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        ingresses = [RequestIngress(self.ports) for _ in range(self.ports)]
-        req_most = [HighWater(self.depths.req, self.ports) for _ in range(self.ports)]
-        data_most = [HighWater(self.depths.orig_data, self.ports) for _ in range(self.ports)]
+        ingresses = [self._stand_in(RequestIngress, self.ports) for _ in range(self.ports)]
+        req_most = [self._stand_in(HighWater, self.depths.req, self.ports) for _ in range(self.ports)]
+        data_most = [self._stand_in(HighWater, self.depths.orig_data, self.ports) for _ in range(self.ports)]
         for n, ingress in enumerate(ingresses):
             m.submodules[f"ingress_{n}"] = ingress
             m.submodules[f"req_high_water_{n}"] = req_most[n]
@@ -109,7 +109,7 @@ class RequestPlane(wiring.Component):
             for place, k in enumerate(egresses):
                 arrivals = [bank.arrivals[place] for bank in banks]
                 arrival, between = merged(m, f"merge_{k}", arrivals, partial(self._stand_in, RequestMerge))
-                m.submodules[f"egress_{k}"] = egress = RequestEgress()
+                m.submodules[f"egress_{k}"] = egress = self._stand_in(RequestEgress)
                 wiring.connect(m, arrival, egress.arrival)
                 waits = Cat(between, egress.under_way, (bank.under_way[place] for bank in banks))
                 m.d.comb += [

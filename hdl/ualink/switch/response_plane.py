@@ -74,8 +74,8 @@ class ResponsePlane(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        ingresses = [ResponseIngress(self.channel, self.ports) for _ in range(self.ports)]
-        most = [HighWater(self.depth, self.ports) for _ in range(self.ports)]
+        ingresses = [self._stand_in(ResponseIngress, self.channel, self.ports) for _ in range(self.ports)]
+        most = [self._stand_in(HighWater, self.depth, self.ports) for _ in range(self.ports)]
         for n, ingress in enumerate(ingresses):
             m.submodules[f"ingress_{n}"] = ingress
             m.submodules[f"high_water_{n}"] = most[n]
@@ -105,7 +105,7 @@ class ResponsePlane(wiring.Component):
                 arrivals = [bank.arrivals[place] for bank in banks]
                 make_merge = partial(self._stand_in, ResponseMerge, self.channel)
                 arrival, between = merged(m, f"merge_{k}", arrivals, make_merge)
-                m.submodules[f"egress_{k}"] = egress = ResponseEgress(self.channel)
+                m.submodules[f"egress_{k}"] = egress = self._stand_in(ResponseEgress, self.channel)
                 wiring.connect(m, arrival, egress.arrival)
                 wiring.connect(m, egress.rsp, wiring.flipped(self.out_rsp[k]))
                 waits = Cat(between, egress.under_way, (bank.under_way[place] for bank in banks))

@@ -6,7 +6,7 @@ from typing import Any
 __all__ = ["StandIn", "itself"]
 
 StandIn = Callable[..., Any]
-"""Makes of the class of a bank or merge and its parameters a component with the signature of that part."""
+"""Makes of the class of a part and its parameters a component with the signature of that part."""
 
 
 def itself(part, *parameters):

@@ -12,7 +12,7 @@ from ..simulator import Model, SimulatorError, build_once
 from ..whole_banks import WholeBanks
 from .rows import Unavailable
 from .switch_source import Destinations
-from .switch_top import SwitchTop
+from .switch_top import SwitchTop, core_config
 
 __all__ = ["Traffic", "idle_latencies", "run"]
 
@@ -43,7 +43,7 @@ class Traffic:
 def _model(ports: int) -> Model:
     top = f"switch_core_{ports}"
 
-    banks = WholeBanks(ports)
+    banks = WholeBanks(core_config(ports))
 
     def sources() -> dict[str, str]:
         return {f"{top}.v": "\n".join([to_verilog(SwitchTop(ports, banks), top), banks.verilog()])}

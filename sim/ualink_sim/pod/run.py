@@ -14,7 +14,6 @@ from ualink.config import StationConfig, SwitchConfig
 from ualink.emit.blackbox import Blackbox
 from ualink.emit.verilog import to_verilog
 from ualink.station import Station
-from ualink.switch.grid import Grid
 
 from ..output import output_folder
 from ..report.page import write_report
@@ -49,7 +48,7 @@ BENCHES = {"links": "ualink_sim.pod.bench", "upli": "ualink_sim.pod.upli.bench"}
 def build_pod(accelerators: int, config: SwitchConfig, *, trace: bool = False) -> Model:
     """The compiled model of a pod; making it takes ``compile_minutes``, finding it again nothing."""
 
-    banks = WholeBanks(Grid(config.stations * config.station.ports, config.ports_per_row))
+    banks = WholeBanks(config)
 
     def make_sources() -> dict[str, str]:
         names = {config.station_of_switch: "ualink_switch_station", config.station: "ualink_station"}

@@ -5,7 +5,6 @@ from pathlib import Path
 from ualink.config import SwitchConfig
 from ualink.emit.blackbox import Blackbox
 from ualink.emit.verilog import to_verilog
-from ualink.switch.grid import Grid
 
 from ...simulator import Model, build_once
 from ...whole_banks import WholeBanks
@@ -33,7 +32,7 @@ def build_upli_pod(config: SwitchConfig, *, trace: bool = False) -> Model:
     """The model of as many accelerators as the switch ``config`` has stations, compiled or found again."""
     core = core_config(config)
 
-    banks = WholeBanks(Grid(core.stations, core.ports_per_row))
+    banks = WholeBanks(core)
 
     def sources() -> dict[str, str]:
         accelerator = Accelerator(core.stations)
