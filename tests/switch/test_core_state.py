@@ -12,24 +12,24 @@ from support.switch.state_bench import StateBench
 WHOLE = bool(os.environ.get("UALINK_SOAK"))
 
 SOME = (
-    "requests.bank_.requests_.following",
-    "requests.bank_.data_.free_rows.storage",
-    "requests.bank_.kinds__.head_",
+    "requests.bank__.requests_.following",
+    "requests.bank__.data_.free_rows.storage",
+    "requests.bank__.kinds__.head_",
     "requests.ingress_.steered_where",
     "requests.ingress_.kept_where",
-    "read_responses.bank_.lengths__.head_",
+    "read_responses.bank__.lengths__.head_",
 )
 """Of these the core finds each upset that strikes what is in use; CI strikes them."""
 
 SHOWN = (
     *SOME,
-    "requests.bank_.data_.following",
-    "requests.bank_.data_.oldest_",
-    "requests.bank_.requests_.next_number__",
+    "requests.bank__.data_.following",
+    "requests.bank__.data_.oldest_",
+    "requests.bank__.requests_.next_number__",
     "requests.ingress_.steered_meant",
-    "read_responses.bank_.buffer_.following",
+    "read_responses.bank__.buffer_.following",
     "read_responses.ingress_.steered_where",
-    "write_responses.bank_.buffer_.oldest_",
+    "write_responses.bank__.buffer_.oldest_",
     "write_responses.ingress_.steered_meant",
 )
 """The same; ``make soak`` strikes all."""

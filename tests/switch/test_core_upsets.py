@@ -10,11 +10,11 @@ LEAVES_BY = {"requests": "egress", "read_responses": "ingress", "write_responses
 """The agent by which what goes through a plane leaves: Originator or Completer; it comes by the other one."""
 
 STORES = {
-    "requests.bank_.requests_.storage": (False,),
-    "requests.bank_.data_.storage": (False, True),
+    "requests.bank__.requests_.storage": (False,),
+    "requests.bank__.data_.storage": (False, True),
     "requests.ingress_.steered_payload": (False,),
-    "read_responses.bank_.buffer_.storage": (False, True),
-    "write_responses.bank_.buffer_.storage": (False,),
+    "read_responses.bank__.buffer_.storage": (False, True),
+    "write_responses.bank__.buffer_.storage": (False,),
 }
 """Where a beat is whose egress port is known, and whether a bit of data is struck there, or one of control."""
 

@@ -12,7 +12,7 @@ __all__ = ["UpsetBench"]
 
 ITEM_SIZES = sorted((layout.size for layout in CODED_LAYOUTS.values()), reverse=True)
 AGENTS = ("ingress", "egress")
-TO_ITSELF = re.compile(r"bank_(\d+)\.(?:requests|data|buffer)_\1\.")
+TO_ITSELF = re.compile(r"bank_(\d+)_0\.(?:requests|data|buffer)_\1\.")
 """Buffers between the two ports of a station, which is one port here."""
 POISON = {"orig_data": "error", "rd_rsp": "data_error"}
 
