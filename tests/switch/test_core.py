@@ -133,9 +133,10 @@ def test_unprogrammed_tables_deny_everything():
 
 
 @pytest.mark.parametrize("channel", ["req", "orig_data", "rd_rsp", "wr_rsp"])
-def test_latency(channel):
-    """A single beat in an idle core takes six cycles from being accepted to being offered."""
-    bench = CoreBench(2, 1, routes=straight(2, 1))
+@pytest.mark.parametrize(("ports_per_row", "cycles"), [(16, 6), (1, 7)])
+def test_latency(channel, ports_per_row, cycles):
+    """A single beat in an idle core takes 6 cycles from being accepted to being offered, in several rows 7."""
+    bench = CoreBench(2, 1, routes=straight(2, 1), ports_per_row=ports_per_row)
     if channel in RESPONSES:
         bench.response(channel, 0, 1)
     else:
@@ -148,7 +149,7 @@ def test_latency(channel):
         while not seen or not seen[-1][1]:
             _, _, *now = await ctx.tick().sample(accepted.valid & accepted.ready, offered.valid)
             seen.append(now)
-        assert [now[0] for now in seen].index(1) + 6 == len(seen) - 1
+        assert [now[0] for now in seen].index(1) + cycles == len(seen) - 1
 
     bench.run(scenario)
 

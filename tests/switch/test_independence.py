@@ -38,8 +38,8 @@ TURNS = 6
 class Episode:
     """Traffic through a core that has just been reset; it ends with an empty core."""
 
-    def __init__(self, shape, flooders):
-        self.bench = CoreBench(*shape, routes=straight(*shape))
+    def __init__(self, shape, flooders, ports_per_row):
+        self.bench = CoreBench(*shape, routes=straight(*shape), ports_per_row=ports_per_row)
         self.flooders = flooders
 
     async def flood(self, ctx, kind):
@@ -86,9 +86,11 @@ class Episode:
 @pytest.mark.req("SW-017", "SW-029", "SW-031", "SW-032", "SW-033", "SW-034", "SW-036")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
-    ("shape", "flooders"), [((4, 1), (0, 1)), ((2, 2), (0, 2))], ids=["x4 stations", "one port of each 2 x x2 station"]
+    ("shape", "flooders", "ports_per_row"),
+    [((4, 1), (0, 1), 16), ((2, 2), (0, 2), 16), ((4, 1), (0, 1), 2)],
+    ids=["x4 stations", "one port of each 2 x x2 station", "in two rows"],
 )
-def test_full_queues_stop_no_pair_of_another_ingress_port_or_kind(shape, flooders, kind):
+def test_full_queues_stop_no_pair_of_another_ingress_port_or_kind(shape, flooders, ports_per_row, kind):
     """Egress 3 takes nothing of one kind, and the ``flooders`` stand still because of it, all in full queues.
 
     As without: that kind from the other ingress ports to the other egress ports, those of the stations of
@@ -97,7 +99,7 @@ def test_full_queues_stop_no_pair_of_another_ingress_port_or_kind(shape, flooder
     """
 
     def deliveries(stalled):
-        episode = Episode(shape, flooders)
+        episode = Episode(shape, flooders, ports_per_row)
 
         async def scenario(ctx):
             await ctx.tick().repeat(2)  # sources and sinks have begun

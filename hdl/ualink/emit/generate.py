@@ -14,6 +14,7 @@ from ualink.emit.blackbox import Blackbox
 from ualink.emit.lint import waivers
 from ualink.emit.memory_modules import MemoryModule, with_memory_modules
 from ualink.emit.ports import described_ports, group_texts, has_own_upli_clock
+from ualink.emit.shared_parts import SharedParts
 from ualink.emit.verilog import to_rtlil, verilog_of
 from ualink.station import Station
 from ualink.switch.device import SwitchDevice
@@ -66,18 +67,25 @@ def write_design(
 
 
 def _switch(config: SwitchDeviceConfig, name: str) -> tuple[SwitchDevice, str, list[MemoryModule]]:
-    """A switch, its Verilog and its memories. Its stations are alike: one, and its registers, are made once."""
-    station = Station(config.switch.station_of_switch)
+    """A switch, its Verilog and its memories. Its stations are alike: one, and its registers, are made once, and so are
+    the parts of its core."""
+    station, parts = Station(config.switch.station_of_switch), SharedParts()
     component = SwitchDevice(
         config,
         lambda _: Blackbox(station, "ualink_station"),
         lambda registers: Blackbox(registers, "ualink_station_registers"),
+        parts,
     )
-    text, memories = verilog_and_memories(station, "ualink_station")
-    registers, more = verilog_and_memories(component.station_windows, "ualink_station_registers")
-    verilog, own = verilog_and_memories(component, name)
-    repeated = [replace(kind, instances=config.switch.stations * kind.instances) for kind in memories + more]
-    return component, "\n".join((text, registers, verilog)), repeated + own
+    verilog, memories = verilog_and_memories(component, name)
+    stations = config.switch.stations
+    made = [(station, "ualink_station", stations), (component.station_windows, "ualink_station_registers", stations)]
+    made += [(part, module, parts.instances[module]) for module, part in parts.parts.items()]
+    texts, repeated = [], []
+    for part, module, instances in made:
+        text, inside = verilog_and_memories(part, module)
+        texts.append(text)
+        repeated += [replace(kind, instances=instances * kind.instances) for kind in inside]
+    return component, "\n".join((*texts, verilog)), repeated + memories
 
 
 def _component(config: CheckerConfig | ControllerConfig | StationConfig) -> Controller | Station | UPLIChecker:

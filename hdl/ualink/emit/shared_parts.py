@@ -1,6 +1,7 @@
 """Parts of a design that are made once for all that are equal."""
 
 import re
+from collections import Counter
 from collections.abc import Callable
 
 from amaranth.lib import wiring
@@ -20,11 +21,13 @@ class SharedParts:
     Attributes
     ----------
     parts : by the name of its module, each part that others stand for; complete when the core has been elaborated.
+    instances : by the same name, how many there are of it.
     """
 
     def __init__(self, shared: Callable[[type], bool] = lambda kind: True):
         self._shared = shared
         self.parts: dict[str, wiring.Component] = {}
+        self.instances: Counter[str] = Counter()
         self._made: dict[str, tuple] = {}
 
     def __call__(self, kind, *parameters):
@@ -35,6 +38,7 @@ class SharedParts:
             self.parts[name], self._made[name] = kind(*parameters), parameters
         if self._made[name] != parameters:
             raise ValueError(f"two parts that differ would be {name}: {self._made[name]}, {parameters}")
+        self.instances[name] += 1
         return Blackbox(self.parts[name], name)
 
 
