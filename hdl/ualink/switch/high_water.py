@@ -10,7 +10,7 @@ __all__ = ["HighWater"]
 class HighWater(wiring.Component):
     """Follows levels that rise by one in a cycle at most, and shows the highest since reset, two cycles later.
 
-    It counts up while any level is above it, so it needs no choice among the levels.
+    It counts up while any level is above it, so it needs no choice among the levels, and may be a level of another.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class HighWater(wiring.Component):
         m = Module()
         above = []
         for n, level in enumerate(self.levels):
-            now = Signal.like(level, name=f"level_{n}")
+            now = Signal.like(level, name=f"seen_{n}")
             m.d.sync += now.eq(level)
             above.append(now > self.most)
         m.d.sync += self.most.eq(self.most + Cat(above).any())

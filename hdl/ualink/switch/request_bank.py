@@ -10,6 +10,7 @@ from ualink.lib.occupancy import Occupancy
 from ualink.lib.parity import protects_data
 from ualink.lib.select import select_one
 from ualink.switch.arrival import RequestArrival
+from ualink.switch.high_water import HighWater
 from ualink.switch.matching.matcher import Matcher
 from ualink.switch.queue_depths import QueueDepths
 from ualink.switch.shared_buffer import SharedBuffer
@@ -46,7 +47,8 @@ class RequestBank(wiring.Component):
     channel : ``"req"``, by which the banks of the three planes are told apart.
     steered_req, steered_orig_data : ``SteeredSignature`` of each ingress port, seen from the bank: ``REQUEST_LAYOUT``;
         coded beats and ``end``.
-    req_levels, orig_data_levels : for each ingress port and egress port, Requests and beats in the queue.
+    req_most, orig_data_most : for each ingress port, Requests and beats in the fullest of its queues since reset, as of
+        ``HighWater``.
     under_way : ``egresses`` bit, from registers: where something goes that waits in buffers.
     arrivals : ``RequestArrival`` of each egress port.
     """
@@ -60,8 +62,8 @@ class RequestBank(wiring.Component):
             {
                 "steered_req": In(SteeredSignature(REQUEST_LAYOUT, egresses)).array(ingresses),
                 "steered_orig_data": In(SteeredSignature(transfer_layout("orig_data"), egresses)).array(ingresses),
-                "req_levels": Out(range(depths.req + 1)).array(ingresses, egresses),
-                "orig_data_levels": Out(range(depths.orig_data + 1)).array(ingresses, egresses),
+                "req_most": Out(range(depths.req + 1)).array(ingresses),
+                "orig_data_most": Out(range(depths.orig_data + 1)).array(ingresses),
                 "under_way": Out(egresses),
                 "arrivals": Out(RequestArrival()).array(egresses),
             }
@@ -79,6 +81,7 @@ class RequestBank(wiring.Component):
         come: list[Signal] = []
         come_data: list[Signal] = []
         ends: list[Signal] = []
+        levels: list[list[Signal]] = []
         for n in range(self.ingresses):
             req, orig_data = self.steered_req[n], self.steered_orig_data[n]
             m.submodules[f"data_{n}"] = transfers = SharedBuffer(
@@ -101,8 +104,11 @@ class RequestBank(wiring.Component):
                 req.ready.eq(waiting.input.ready),
                 waiting.read.eq(matcher.start[n]),
             ]
-            m.d.comb += [mine.eq(its) for mine, its in zip(self.req_levels[n], waiting.levels)]
-            m.d.comb += [mine.eq(its) for mine, its in zip(self.orig_data_levels[n], transfers.levels)]
+            for name, buffer in (("req", waiting), ("orig_data", transfers)):
+                m.submodules[f"{name}_high_water_{n}"] = high_water = HighWater(getattr(depths, name), self.egresses)
+                m.d.comb += [seen.eq(level) for seen, level in zip(high_water.levels, buffer.levels)]
+                m.d.comb += getattr(self, f"{name}_most")[n].eq(high_water.most)
+                levels.append(buffer.levels)
             self._waiting(m, n, matcher)
             for moved, now in ((come, waiting.read), (come_data, transfers.read), (ends, matcher.ends[n])):
                 following = Signal.like(now)
@@ -117,7 +123,6 @@ class RequestBank(wiring.Component):
                 control_wrong("orig_data", beat.beat, beat.beat.code) | transfers.astray | (beat.end ^ ends[n])
             )
             poison.append(data_wrong("orig_data", beat.beat, beat.beat.code))
-        levels = [*self.req_levels, *self.orig_data_levels]
         for k in range(self.egresses):
             arrival = self.arrivals[k]
             coming = Signal(requests[0].shape(), name=f"coming_{k}")

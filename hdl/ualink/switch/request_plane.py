@@ -75,9 +75,10 @@ class RequestPlane(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
+        columns = len(self.grid.columns)
         ingresses = [self._stand_in(RequestIngress, self.ports) for _ in range(self.ports)]
-        req_most = [self._stand_in(HighWater, self.depths.req, self.ports) for _ in range(self.ports)]
-        data_most = [self._stand_in(HighWater, self.depths.orig_data, self.ports) for _ in range(self.ports)]
+        req_most = [self._stand_in(HighWater, self.depths.req, columns) for _ in range(self.ports)]
+        data_most = [self._stand_in(HighWater, self.depths.orig_data, columns) for _ in range(self.ports)]
         for n, ingress in enumerate(ingresses):
             m.submodules[f"ingress_{n}"] = ingress
             m.submodules[f"req_high_water_{n}"] = req_most[n]
@@ -104,8 +105,10 @@ class RequestPlane(wiring.Component):
                 for place, n in enumerate(members):
                     connect_steered(m, ingresses[n].steered_req, egresses, bank.steered_req[place])
                     connect_steered(m, ingresses[n].steered_orig_data, egresses, bank.steered_orig_data[place])
-                    for most, levels in ((req_most, bank.req_levels), (data_most, bank.orig_data_levels)):
-                        m.d.comb += [most[n].levels[k].eq(level) for k, level in zip(egresses, levels[place])]
+                    m.d.comb += [
+                        req_most[n].levels[column].eq(bank.req_most[place]),
+                        data_most[n].levels[column].eq(bank.orig_data_most[place]),
+                    ]
             for place, k in enumerate(egresses):
                 arrivals = [bank.arrivals[place] for bank in banks]
                 arrival, between = merged(m, f"merge_{k}", arrivals, partial(self._stand_in, RequestMerge))

@@ -9,6 +9,7 @@ from ualink.lib.headed_queue import HeadedQueue
 from ualink.lib.occupancy import Occupancy
 from ualink.lib.select import select_one
 from ualink.switch.arrival import ResponseArrival
+from ualink.switch.high_water import HighWater
 from ualink.switch.matching.matcher import Matcher
 from ualink.switch.queue_depths import MOST_TRANSFERS
 from ualink.switch.shared_buffer import SharedBuffer
@@ -44,7 +45,7 @@ class ResponseBank(wiring.Component):
     ----------
     steered : ``SteeredSignature`` of each ingress port, seen from the bank: beats and ``end``.
     beats : 2 bit for each ingress port: beats of the transfer less one, while ``end``.
-    levels : for each ingress port and egress port, beats in the queue.
+    most : for each ingress port, beats in the fullest of its queues since reset, as of ``HighWater``.
     under_way : ``egresses`` bit, from registers: where something goes that waits in buffers.
     arrivals : ``ResponseArrival`` of each egress port.
     """
@@ -57,7 +58,7 @@ class ResponseBank(wiring.Component):
             {
                 "steered": In(SteeredSignature(transfer_layout(channel), egresses)).array(ingresses),
                 "beats": In(2).array(ingresses),
-                "levels": Out(range(depth + 1)).array(ingresses, egresses),
+                "most": Out(range(depth + 1)).array(ingresses),
                 "under_way": Out(egresses),
                 "arrivals": Out(ResponseArrival(channel)).array(egresses),
             }
@@ -70,7 +71,7 @@ class ResponseBank(wiring.Component):
         leaving: list[data.View] = []
         wrong: list[Value] = []
         poison: list[Value] = []
-        comes, first = [], []
+        comes, first, levels = [], [], []
         for n in range(self.ingresses):
             m.submodules[f"buffer_{n}"] = buffer = SharedBuffer(
                 _row_layout(self.channel), self.egresses, self.depth, self.shared
@@ -102,7 +103,10 @@ class ResponseBank(wiring.Component):
                 m.d.comb += buffer.read.eq(matcher.start[n])
             wrong.append(found)
             m.d.sync += [come.eq(buffer.read), leads.eq(matcher.start[n].any())]
-            m.d.comb += [mine.eq(its) for mine, its in zip(self.levels[n], buffer.levels)]
+            m.submodules[f"high_water_{n}"] = high_water = HighWater(self.depth, self.egresses)
+            m.d.comb += [seen.eq(level) for seen, level in zip(high_water.levels, buffer.levels)]
+            m.d.comb += self.most[n].eq(high_water.most)
+            levels.append(buffer.levels)
         for k in range(self.egresses):
             arrival = self.arrivals[k]
             here = [come[k] for come in comes]
@@ -117,7 +121,7 @@ class ResponseBank(wiring.Component):
                 arrival.wrong.eq(found["wrong"].any()),
                 arrival.poison.eq(found["poison"].any()),
                 arrival.first.eq(select_one(here, first)),
-                self.under_way[k].eq(Cat(level[k].any() for level in self.levels).any()),
+                self.under_way[k].eq(Cat(level[k].any() for level in levels).any()),
                 matcher.room[k].eq(arrival.room),
                 matcher.data_room[k].eq(1),
             ]

@@ -74,8 +74,9 @@ class ResponsePlane(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
+        columns = len(self.grid.columns)
         ingresses = [self._stand_in(ResponseIngress, self.channel, self.ports) for _ in range(self.ports)]
-        most = [self._stand_in(HighWater, self.depth, self.ports) for _ in range(self.ports)]
+        most = [self._stand_in(HighWater, self.depth, columns) for _ in range(self.ports)]
         for n, ingress in enumerate(ingresses):
             m.submodules[f"ingress_{n}"] = ingress
             m.submodules[f"high_water_{n}"] = most[n]
@@ -100,7 +101,7 @@ class ResponsePlane(wiring.Component):
                 for place, n in enumerate(members):
                     connect_steered(m, ingresses[n].steered, egresses, bank.steered[place])
                     m.d.comb += bank.beats[place].eq(ingresses[n].beats)
-                    m.d.comb += [most[n].levels[k].eq(level) for k, level in zip(egresses, bank.levels[place])]
+                    m.d.comb += most[n].levels[column].eq(bank.most[place])
             for place, k in enumerate(egresses):
                 arrivals = [bank.arrivals[place] for bank in banks]
                 make_merge = partial(self._stand_in, ResponseMerge, self.channel)
