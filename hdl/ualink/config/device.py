@@ -52,7 +52,7 @@ class SwitchConfig(Config):
 
     stations: int = 4
     route_entries: int = 1024
-    ports_per_row: int = 16
+    ports_per_row: int = 32
     injection: bool = False
     station: StationConfig = field(default_factory=StationConfig)
 

@@ -100,6 +100,28 @@ def test_the_latency_of_a_link_is_that_of_the_scenario():
         assert least[kind, 700] - least[kind, 1] == 4 * 699
 
 
+@pytest.mark.req("SW-021", "SW-026", "SW-043")
+def test_a_core_in_rows_does_the_same_a_cycle_later_each_way():
+    """Two rows of two ports and one: all that everybody asks for is right, also at the full rate of each port."""
+    rows = "[switch]\nports_per_row = 2\n"
+    crowd = 'kind = "alltoall"\ntransactions = 9000\noutstanding = 64'
+    results = run(scenario_of(crowd, rows))
+    assert results.passed
+    (flow,) = results.vpod_flows.values()
+    assert (flow.accepted, flow.denied, flow.forwarded) == (18000, 0, 18000)
+    full = scenario_of(
+        'kind = "neighbour"\ntransactions = 6000\nsizes = [256]\nmix = { read = 1 }\noutstanding = 128', rows
+    )
+    found = run(full)
+    assert found.passed
+    assert all(row["served"]["steady_state"]["gbps"] > 0.99 * LINE_RATE for row in found.summary()["accelerators"])
+    alone = 'kind = "alltoall"\ntransactions = 60\noutstanding = 1\nsizes = [64]'
+    flat, rowed = (run(scenario_of(alone, before)).transactions for before in ("", rows))
+    for kind in ("read", "write"):
+        least = [min(t.latency for t in found if t.kind == kind) for found in (flat, rowed)]
+        assert least[1] == least[0] + 2
+
+
 def test_no_more_is_outstanding_than_the_workload_lets():
     results = run(scenario_of('kind = "uniform"\ntransactions = 900\noutstanding = 5'))
     most = 0
@@ -222,7 +244,7 @@ def test_the_command_tells_the_fidelity_and_leaves_out_what_links_would_have(tmp
 @pytest.mark.parametrize(
     ("change", "line", "reason"),
     [
-        ('[pod]\naccelerators = 17\nfidelity = "upli"', 2, "pod.accelerators: is 17"),
+        ('[pod]\naccelerators = 65\nfidelity = "upli"', 2, "pod.accelerators: is 65"),
         ('[pod]\naccelerators = 9\nfidelity = "links"', 2, "pod.accelerators: is 9"),
         (POD.replace('"upli"', '"flits"'), 3, "pod.fidelity: is 'flits'"),
         (f'{POD}bifurcation = "2x2"', 4, "pod.bifurcation: is '2x2'"),
