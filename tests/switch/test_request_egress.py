@@ -93,3 +93,36 @@ def test_either_may_be_taken_first(req_rate, data_rate):
     run(dut, scenario, background=[reader.process])
     assert requests == [request for request, _ in reader.items]
     assert beats == [beat for _, data in reader.items for beat in data]
+
+
+@pytest.mark.req("RAS-009", "UPLI-302")
+@pytest.mark.parametrize("says", [False, True])
+def test_a_request_that_did_not_come_as_it_says_is_dropped(says):
+    """It says that it has data and none came with it, or that it has none and a beat did: neither leaves, nor the beat,
+    a Switch Core Control Error is told, and what comes behind goes."""
+    dut, rng = RequestEgress(), random.Random(f"{says}")
+    request, beats = random_request(rng, 0, 0, 1)
+    words = coded("req", pack("req", request)), coded("orig_data", pack("orig_data", beats[0]))
+    sink = RequestSink(dut.req, dut.orig_data, 0)
+    told = []
+
+    async def come(ctx, with_data, with_beat):
+        for name, value in (("come", 1), ("with_data", with_data), ("come_data", with_beat)):
+            ctx.set(getattr(dut.arrival, name), value)
+        ctx.set(dut.arrival.item.as_value(), words[0])
+        ctx.set(dut.arrival.transfer.beat.as_value(), words[1])
+        ctx.set(dut.arrival.transfer.end, 1)
+        await ctx.tick()
+        for name in ("come", "come_data"):
+            ctx.set(getattr(dut.arrival, name), 0)
+        for _ in range(4):
+            told.append(ctx.get(dut.upset.control))
+            await ctx.tick()
+
+    async def scenario(ctx):
+        await come(ctx, says, not says)
+        assert sum(told) == 1 and not sink.received
+        await come(ctx, True, True)
+        assert sum(told) == 1 and sink.received == [(words[0], [words[1]])]
+
+    run(dut, scenario, background=[sink.process])
