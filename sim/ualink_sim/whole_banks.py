@@ -19,29 +19,32 @@ from ualink.switch.response_ingress import ResponseIngress
 __all__ = ["WholeBanks"]
 
 FEW = 2
-"""So many banks of each plane compile faster as parts of the core: each module takes a compiler of its own."""
+"""So many banks of each size compile faster as parts of the core: each module takes a compiler of its own."""
+MANY = 16
+"""Ports of a core of several rows, from which on the other parts that each port has are compiled once, too."""
 
 RESPONSES = ("rd_rsp", "wr_rsp")
 BANKS = (RequestBank, ResponseBank)
 
 
 class WholeBanks(SharedParts):
-    """``stand_in`` of a ``SwitchCore`` of ``config``: banks are instances of one module if there are many; in a core of
-    several rows so is each part that every port has.
+    """``stand_in`` of a ``SwitchCore`` of ``config``: banks are instances of one module if there are many; in a large
+    core of several rows so is each part that every port has.
 
     Attributes
     ----------
-    blocks : names of the modules to compile apart: banks, and in a core of several rows ingresses, merges and egresses.
+    blocks : names of the modules to compile apart: banks, and where rows are many ingresses, merges and egresses.
     """
 
     def __init__(self, config: SwitchConfig):
         grid = Grid(config.stations * config.station.ports, config.ports_per_row)
         depths = QueueDepths.of_credits(config.station.upli)
         rows, columns = grid.rows, grid.columns
-        many = len(rows) > 1
+        sizes = sorted({(len(row), len(column)) for row, column in product(rows, columns)})
+        many = len(rows) > 1 and grid.ports >= MANY
         blocks = []
-        if many or len(columns) > FEW:
-            for size in sorted({(len(row), len(column)) for row, column in product(rows, columns)}):
+        if len(rows) * len(columns) > FEW * len(sizes):
+            for size in sizes:
                 blocks.append(part_name(RequestBank, *size))
                 blocks += [
                     part_name(ResponseBank, channel, *size, getattr(depths, channel), depths.shared)
