@@ -110,11 +110,11 @@ class Underway:
 
 
 @pytest.mark.req("SW-097")
-@pytest.mark.parametrize("seed", range(2))
-def test_what_is_in_the_core_is_told_of_until_it_has_left(seed):
+@pytest.mark.parametrize(("seed", "ports_per_row"), [(0, 4), (1, 2)])
+def test_what_is_in_the_core_is_told_of_until_it_has_left(seed, ports_per_row):
     """Whatever waits for room, for its data, for its turn: the bit of its egress port and kind is set from two cycles
     after it came until it has left, and four cycles later it is not."""
-    bench = CoreBench(4, 1, routes=straight(4, 1), seed=seed, source_rate=0.6)
+    bench = CoreBench(4, 1, routes=straight(4, 1), seed=seed, source_rate=0.6, ports_per_row=ports_per_row)
     dut = bench.dut
     rng = random.Random(f"under way {seed}")
     underway = Underway(dut, bench.count)

@@ -8,6 +8,7 @@ from amaranth.sim import Simulator
 
 from support.switch.bench import coded, pack, random_request, random_response
 from ualink.config import UPLIConfig
+from ualink.switch.grid import Grid
 from ualink.switch.queue_depths import QueueDepths
 from ualink.switch.request_plane import RequestPlane
 from ualink.switch.response_plane import ResponsePlane
@@ -19,11 +20,12 @@ LINE_RATE = 1280 / 1344 * 157 / 160
 DEPTHS = QueueDepths.of_credits(UPLIConfig())
 
 
-def make_plane(channel, ports):
+def make_plane(channel, ports, ports_per_row=32):
     """The plane of ``channel`` as a switch of ``ports`` ports has it."""
+    grid = Grid(ports, ports_per_row)
     if channel == "req":
-        return RequestPlane(ports, DEPTHS)
-    return ResponsePlane(channel, ports, getattr(DEPTHS, channel), DEPTHS.shared)
+        return RequestPlane(grid, DEPTHS)
+    return ResponsePlane(channel, grid, getattr(DEPTHS, channel), DEPTHS.shared)
 
 
 def wrapped(plane):
@@ -83,10 +85,16 @@ def saturate(plane, channel, destination, beats, *, warm_up, cycles, seed=0):
 
 
 @pytest.mark.req("SW-084", "SW-085")
-@pytest.mark.parametrize(("channel", "beats"), [("req", 1), ("req", 4), ("rd_rsp", 1), ("rd_rsp", 4), ("wr_rsp", 1)])
-def test_pairwise_line_rate(channel, beats):
+@pytest.mark.parametrize(
+    ("channel", "beats", "ports_per_row"),
+    [
+        *(("req", 1, 4), ("req", 4, 4), ("rd_rsp", 1, 4), ("rd_rsp", 4, 4), ("wr_rsp", 1, 4)),
+        *(("req", 1, 2), ("req", 4, 2), ("rd_rsp", 1, 2), ("rd_rsp", 4, 2), ("wr_rsp", 1, 2)),
+    ],
+)
+def test_pairwise_line_rate(channel, beats, ports_per_row):
     """Each port sends to one other: every egress port sends a beat in every cycle."""
-    plane = make_plane(channel, 4)
+    plane = make_plane(channel, 4, ports_per_row)
     rates = saturate(plane, channel, lambda n: (n + 1) % 4, lambda: beats, warm_up=20, cycles=40)
     assert rates["orig_data" if channel == "req" else channel] == 1.0
     if channel == "req":
