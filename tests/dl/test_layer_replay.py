@@ -1,5 +1,9 @@
-"""Two whole data links on a wire that loses flits: nothing is lost, doubled or out of order."""
+"""Two whole data links on a wire that loses flits: nothing is lost, doubled or out of order.
 
+CI draws one run of losses; ``make soak`` (UALINK_SOAK=1) more.
+"""
+
+import os
 import random
 from itertools import pairwise
 
@@ -11,6 +15,7 @@ from ualink_sim.model.dl.header import CommandHeader, ExplicitHeader, decode_hea
 
 pytestmark = DATA_LINKS
 
+SEEDS = range(20) if os.environ.get("UALINK_SOAK") else (1,)
 QUIET = 20
 """TL flits each way before anything is lost."""
 
@@ -161,7 +166,7 @@ def test_forward_progress_is_owed_only_for_flits_that_are_held():
 
 
 @pytest.mark.req("DL-119", "DL-123", "DL-122", "DL-156", "DL-180")
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_random_loss(seed):
     """Both directions lose and corrupt flits, alone and in bursts of up to eight, under stalls of all sides."""
     rng = random.Random(seed)

@@ -76,7 +76,7 @@ for _phase in PHASES:
     for _key, _default in {"dead_from": -1, "dead": 0, "stale": False, "least": 100}.items():
         _phase.setdefault(_key, _default)
 
-SLICES = 1 if os.environ.get("UALINK_SOAK") else 6
+SLICES = 1 if os.environ.get("UALINK_SOAK") else 10
 """CI takes one slice of the mutants, the same each time."""
 
 

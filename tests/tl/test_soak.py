@@ -22,7 +22,7 @@ from ualink_sim.simulator import Model, build_once
 pytestmark = [pytest.mark.soak, pytest.mark.xdist_group("tl_soak")]
 
 WHOLE = bool(os.environ.get("UALINK_SOAK"))
-CASES, CYCLES = (24, 250_000) if WHOLE else (4, 16_000)
+CASES, CYCLES = (24, 250_000) if WHOLE else (3, 8_000)
 TOGETHER = 10_000_000
 """Control half-flits with a field that the whole soak sees at least."""
 
@@ -40,7 +40,7 @@ def soak_model(name: str) -> Model:
     return build_once(sources, top, "\0".join([*texts, repr(chosen)]))
 
 
-SPOILS = 300 if WHOLE else 40
+SPOILS = 300 if WHOLE else 20
 """Changes of one bit or one record in what was seen, each of which the judge must notice."""
 
 SEEN = {

@@ -1,4 +1,9 @@
-"""Agents of four ports of which one, two or all are used, beside agents that are built for so many."""
+"""Agents of four ports of which one, two or all are used, beside agents that are built for so many.
+
+CI looks at each number of ports and at each kind of credits; ``make soak`` (UALINK_SOAK=1) at each with each.
+"""
+
+import os
 
 import pytest
 
@@ -19,6 +24,12 @@ CONFIGS = {
     ),
 }
 CONFIGS["lean"] = CONFIGS["mixed"].replace(prompt_data=False, lean=True)
+WHOLE = bool(os.environ.get("UALINK_SOAK"))
+PORTS = (1, 2, 4)
+TRAFFIC = [(credits, ports) for credits in CONFIGS for ports in PORTS]
+DISTURBED = [(credits, ports) for credits in ("mixed", "lean") for ports in PORTS]
+SOME_TRAFFIC = [("pool", 1), ("pool", 2), ("mixed", 1), ("mixed", 4), ("lean", 2), ("lean", 4)]
+SOME_DISTURBED = [("mixed", 1), ("mixed", 4), ("lean", 2)]
 FLIPPED = (
     ("req", "vld"),
     ("req", "port_id"),
@@ -46,10 +57,10 @@ class Compared(LawfulTraffic):
         await super().finish(ctx)
 
 
+@pytest.mark.soak
 @pytest.mark.req("UPLI-080", "UPLI-084", "SW-024")
-@pytest.mark.parametrize("ports", [1, 2, 4])
-@pytest.mark.parametrize("credits", CONFIGS)
-def test_traffic_is_that_of_agents_built_for_so_many(ports, credits):
+@pytest.mark.parametrize(("credits", "ports"), TRAFFIC if WHOLE else SOME_TRAFFIC)
+def test_traffic_is_that_of_agents_built_for_so_many(credits, ports):
     config = CONFIGS[credits]
     pair = ChosenPair(config, ports)
     traffic = Compared(pair, config, f"{ports} {credits}")
@@ -81,9 +92,9 @@ class Disturbed(Traffic):
         await super().finish(ctx)
 
 
-@pytest.mark.parametrize("ports", [1, 2, 4])
-@pytest.mark.parametrize("credits", ["mixed", "lean"])
-def test_errors_and_drop_mode_are_those_of_agents_built_for_so_many(ports, credits):
+@pytest.mark.soak
+@pytest.mark.parametrize(("credits", "ports"), DISTURBED if WHOLE else SOME_DISTURBED)
+def test_errors_and_drop_mode_are_those_of_agents_built_for_so_many(credits, ports):
     config = CONFIGS[credits]
     pair = ChosenPair(config, ports, FLIPPED)
     traffic = Disturbed(pair, config, f"{ports} {credits} faults", judge=False)

@@ -1,5 +1,9 @@
-"""The last place before the pins, against a Python list a port; and that nothing goes through it within a cycle."""
+"""The last place before the pins, against a Python list a port; and that nothing goes through it within a cycle.
 
+CI offers and accepts always and at one other rate; ``make soak`` (UALINK_SOAK=1) at more.
+"""
+
+import os
 import random
 from collections import deque
 
@@ -10,6 +14,8 @@ from ualink.config import ConfigError
 from ualink.upli.channels import CHANNEL_LAYOUTS
 from ualink.upli.departure import DUE_LAYOUT, Departure
 
+SOME = [(1.0, 1.0), (0.9, 0.3)]
+RATES = [*SOME, (0.3, 0.9), (0.5, 0.5)] if os.environ.get("UALINK_SOAK") else SOME
 FIELDS = ("tag", "vc", "num_beats", "cmd", "auth_tag", "data")
 """What tells beats apart, as far as a channel has it."""
 
@@ -35,9 +41,10 @@ def due_of(beat: dict[str, int]) -> dict[str, int]:
     return {"with_data": beat.get("cmd", 0) >> 5, "num_beats": 0, "asks": 0, "vc": 1 << beat["vc"]} | asks
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("ports", [1, 2, 4])
 @pytest.mark.parametrize("channel", CHANNEL_LAYOUTS)
-@pytest.mark.parametrize(("offer", "accept"), [(1.0, 1.0), (0.9, 0.3), (0.3, 0.9), (0.5, 0.5)])
+@pytest.mark.parametrize(("offer", "accept"), RATES)
 def test_what_is_taken_leaves_in_order(ports, channel, offer, accept):
     """Beats leave in their order, at the pins is the one that left, with what is decided by; a place waits for no
     other port; beats pass one in a cycle, with several ports one in a round."""

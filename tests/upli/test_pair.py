@@ -1,4 +1,10 @@
-"""Originator and Completer back to back: what goes in comes out, by the rules of the wire."""
+"""Originator and Completer back to back: what goes in comes out, by the rules of the wire.
+
+CI draws traffic of one, two and four ports, and of four with all credits; ``make soak`` (UALINK_SOAK=1) of each with
+each.
+"""
+
+import os
 
 import pytest
 
@@ -23,6 +29,9 @@ MIXED = UPLIConfig(
 SLOW = POOL_ONLY.replace(prompt_data=False)
 CONFIGS = {"pool": POOL_ONLY, "vc": VC_ONLY, "mixed": MIXED, "slow": SLOW, "lean": SLOW.replace(lean=True)}
 
+EACH = [(credits, ports) for credits in CONFIGS for ports in (1, 2, 4)]
+SOME = [(credits, ports) for credits, ports in EACH if ports == 4 or credits == "mixed"]
+
 
 def _upli(*numbers):
     return [f"UPLI-{number:03}" for number in numbers]
@@ -38,9 +47,9 @@ OTHERS = ["RST-018", "RST-030", "RST-037", "RAS-018", "RAS-031", "RAS-032", "RAS
 
 
 @pytest.mark.req(*TDM, *CREDITS, *SPENDING, *PARITY, *TRANSFERS, *OTHERS)
-@pytest.mark.parametrize("ports", [1, 2, 4])
-@pytest.mark.parametrize("credits", CONFIGS)
-def test_random_traffic(ports, credits):
+@pytest.mark.soak
+@pytest.mark.parametrize(("credits", "ports"), EACH if os.environ.get("UALINK_SOAK") else SOME)
+def test_random_traffic(credits, ports):
     config = CONFIGS[credits]
     pair = Pair(config, ports)
     traffic = Traffic(pair, config, f"{ports} {credits}")

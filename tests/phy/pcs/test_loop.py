@@ -1,5 +1,6 @@
 """The whole PCS over lanes that are late, crossed, damaged and cut off, against the executable model."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -82,21 +83,28 @@ def test_rates_are_matched(model, story):
     run(model, "rate_stories", story, "1")
 
 
+SHORT = [
+    pytest.param("stories", "sends_what_the_model_sends", "1,2", marks=pytest.mark.req("PHY-018", "PHY-053")),
+    pytest.param("stories", "receives_over_crossed_and_late_lanes", "1,2", marks=pytest.mark.req("PHY-055")),
+    pytest.param("stories", "follows_damage_as_the_model_does", "1,2", marks=pytest.mark.req("PHY-033")),
+    pytest.param("lock_stories", "five_missing_markers_lose_the_lock", "1"),
+    pytest.param("lock_stories", "a_lane_without_signal_is_a_local_fault", "1", marks=pytest.mark.req("PHY-106")),
+    pytest.param("hard_stories", "a_core_that_stops_is_told_and_all_lanes_begin_anew", "1,2"),
+]
+"""What words of fewer blocks are put together and taken apart by."""
+SHORT_AT_LENGTH = [
+    ("lock_stories", "four_missing_markers_are_overwritten_all_the_same", "1,2"),
+    ("lock_stories", "a_slip_is_noticed_and_healed", "1,2"),
+    ("lock_stories", "bad_headers_are_counted_and_many_are_a_fault", "1"),
+    ("lock_stories", "too_much_skew_is_never_taken_for_alignment", "2"),
+    ("hard_stories", "lanes_begin_together_once_all_are_ready", "1,2"),
+]
+"""What is the same whatever the words are; ``make soak`` (UALINK_SOAK=1)."""
+
+
+@pytest.mark.soak
 @pytest.mark.parametrize(
-    ("stories", "story", "lanes"),
-    [
-        pytest.param("stories", "sends_what_the_model_sends", "1,2", marks=pytest.mark.req("PHY-018", "PHY-053")),
-        pytest.param("stories", "receives_over_crossed_and_late_lanes", "1,2", marks=pytest.mark.req("PHY-055")),
-        pytest.param("stories", "follows_damage_as_the_model_does", "1,2", marks=pytest.mark.req("PHY-033")),
-        pytest.param("lock_stories", "four_missing_markers_are_overwritten_all_the_same", "1,2"),
-        pytest.param("lock_stories", "five_missing_markers_lose_the_lock", "1"),
-        pytest.param("lock_stories", "a_slip_is_noticed_and_healed", "1,2"),
-        pytest.param("lock_stories", "a_lane_without_signal_is_a_local_fault", "1", marks=pytest.mark.req("PHY-106")),
-        pytest.param("lock_stories", "bad_headers_are_counted_and_many_are_a_fault", "1"),
-        pytest.param("lock_stories", "too_much_skew_is_never_taken_for_alignment", "2"),
-        pytest.param("hard_stories", "a_core_that_stops_is_told_and_all_lanes_begin_anew", "1,2"),
-        pytest.param("hard_stories", "lanes_begin_together_once_all_are_ready", "1,2"),
-    ],
+    ("stories", "story", "lanes"), [*SHORT, *SHORT_AT_LENGTH] if os.environ.get("UALINK_SOAK") else SHORT
 )
 def test_words_of_fewer_than_eight_blocks(model, stories, story, lanes):
     """One lane and two blocks, two lanes and four."""

@@ -11,12 +11,13 @@ pytestmark = [POD, pytest.mark.soak]
 
 LARGEST = 8 if os.environ.get("UALINK_SOAK") else 4
 """Accelerators of the largest pod; the pod of four is compiled for other tests already."""
-CAMPAIGNS = 200 if os.environ.get("UALINK_SOAK") else 3
+SEEDS = range(200) if os.environ.get("UALINK_SOAK") else (11,)
+"""In CI one whose wires lose flits, damage them and are long."""
 TRANSACTIONS = 2000 if os.environ.get("UALINK_SOAK") else 60
 
 
 @pytest.mark.req("DL-119", "DL-126", "DL-156", "SW-026", "UPLI-041")
-@pytest.mark.parametrize("seed", range(CAMPAIGNS))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_no_seed_loses_a_byte(tmp_path, seed):
     rng = random.Random(seed)
     drop = rng.choice((0.0, 0.001, 0.02))

@@ -137,7 +137,7 @@ def test_the_dissector_reads_it_alike(mixed, tmp_path):
 def test_saturated_wires_carry_as_much_data_as_the_standard_says(tmp_path, op, setting, efficiency):
     """All DL flits have payload, and 157 of their 160 sectors are TL flits, ``efficiency`` of which are data."""
     # Uncompressed Requests are too few in a short run, and fill the wires only when many are outstanding.
-    transactions, outstanding = (5400, 128) if setting == "uncompressed" else (1800, 96)
+    transactions, outstanding = (3400, 128) if setting == "uncompressed" else (1800, 96)
     settings = {"settings": SETTINGS[setting], "transactions": transactions, "outstanding": outstanding}
     run = run_scenario(tmp_path, SATURATED.format(op=op, **settings))
     assert run.results.passed

@@ -1,4 +1,9 @@
-"""Isolation Mode of an Accelerator's Originator, in lockstep with its model (UALink_200 §3.1.3)."""
+"""Isolation Mode of an Accelerator's Originator, in lockstep with its model (UALink_200 §3.1.3).
+
+Of random traffic CI draws one run; ``make soak`` (UALINK_SOAK=1) more.
+"""
+
+import os
 
 import pytest
 from amaranth.sim import Simulator
@@ -9,6 +14,7 @@ from ualink.upli.isolation.isolation import Isolation
 from ualink_sim.model.upli import transactions as upli
 
 TAGS, RECEIVED = 8, 16
+SEEDS = range(6) if os.environ.get("UALINK_SOAK") else (0,)
 
 
 class Bench:
@@ -72,8 +78,9 @@ def simulate(ports, seed, bench):
 
 
 @pytest.mark.req("RAS-063", "RAS-064", "RAS-068", "RAS-069", "RAS-070", "RAS-071", "RAS-074", "RAS-075", "UPLI-190")
+@pytest.mark.soak
 @pytest.mark.parametrize("ports", [1, 2, 4])
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_every_request_gets_its_answer_or_dummies_for_what_is_missing_of_it(ports, seed):
     """Random traffic of all lengths in both response modes; Isolation on command at any moment, again and again."""
 
