@@ -73,8 +73,8 @@ class PodController:
         self._left: dict[int, tuple[SwitchPort, ...]] = {}
         self._flow = PortFlow(switch)
         self._busy = False
-        ports = sum(len(station.ports) for station in switch.stations)
-        self._served_within = served_within(Grid(ports, ports_per_row))
+        grid = Grid(sum(len(station.ports) for station in switch.stations), ports_per_row)
+        self._served_within = served_within(grid)
 
     @property
     def virtual_pods(self) -> dict[str, tuple[int, ...]]:
