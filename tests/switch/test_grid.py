@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from ualink.checks import ConfigError
 from ualink.config import SwitchConfig
 from ualink.switch.grid import Grid
-from ualink.switch.service import served_within
 
 
 @given(st.integers(2, 256), st.integers(1, 64))
@@ -29,12 +28,6 @@ def test_ports_of_a_station_are_apart_while_there_are_rows_and_columns_enough(st
             own = range(station * ports, (station + 1) * ports)
             apart = {number for number, part in enumerate(parts) if set(own) & set(part)}
             assert len(apart) == min(ports, len(parts))
-
-
-def test_who_waits_among_more_rows_may_wait_longer():
-    """As ``served_within`` says, in items: one row of four, and two of two ports each."""
-    assert served_within(Grid(4, 4)) == 4 * (32 + 8 + 6) + 12
-    assert served_within(Grid(4, 2)) == (2 * (16 + 8 + 6) + 2 * 12) * (1 + 5)
 
 
 @pytest.mark.parametrize("ports_per_row", [0, 1025, True])

@@ -25,8 +25,9 @@ def request_transfers(rng, row):
             | {"late_beat_wrong": rng.getrandbits(1), "late_poison": rng.getrandbits(1)}
             for n, word in enumerate(words)
         ]
-        head = {"come": 1, "item": coded("req", pack("req", request)), "with_data": int(bool(words))}
-        head["late_wrong"] = rng.getrandbits(1)
+        head = {"come": 1, "item": coded("req", pack("req", request))}
+        # Some say that they have data and come without, or the other way round.
+        head |= {"with_data": int(bool(words) ^ (rng.random() < 0.2)), "late_wrong": int(rng.random() < 0.2)}
         yield Transfer([head | cycles[0], *cycles[1:]] if cycles else [head], bool(words))
 
 
@@ -66,8 +67,8 @@ def merge(dut, sent, rate):
 @pytest.mark.req("UPLI-302", "SW-026", "SW-043", "SW-047")
 @pytest.mark.parametrize("rate", [1.0, 0.7, 0.3])
 def test_requests_keep_the_order_of_their_row_and_their_data(rate):
-    """Of each row all Requests come in order, each with what was found of it. Data come with their Request and then
-    beat after beat."""
+    """Of each row all Requests come in order. Data come with their Request and then beat after beat, each with what was
+    found of it. A Request is wrong if it or its first beat was, or if it did not come as it says."""
     dut, rng = RequestMerge(ROWS), random.Random(f"requests {rate}")
     sent = [list(request_transfers(rng, row)) for row in range(ROWS)]
     of_row = [iter(items) for items in sent]
@@ -77,12 +78,13 @@ def test_requests_keep_the_order_of_their_row_and_their_data(rate):
         if now["come"]:
             rows.append(row_of("req", now["item"]))
             expected = next(of_row[rows[-1]]).told
-            if now["with_data"]:
+            head = expected[0]
+            came_with = "transfer" in head
+            if came_with:
                 assert not left, "two transfers in one another"
                 left = list(expected)
-            assert {name: now[name] for name in ("item", "with_data", "wrong")} == {
-                name: expected[0][name] for name in ("item", "with_data", "wrong")
-            }
+            bad = head["wrong"] or head["with_data"] != came_with or head.get("beat_wrong", 0)
+            assert [now[name] for name in ("item", "with_data", "wrong")] == [head["item"], came_with, int(bad)]
         assert now["come_data"] == bool(left), "a gap within a transfer, or data without a Request"
         if left:
             beat = left.pop(0)

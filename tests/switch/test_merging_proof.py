@@ -6,8 +6,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
 from support.formal import BITWUZLA, prove
-from ualink.switch.merging.request_turns import RequestTurns
-from ualink.switch.service import MERGED
+from ualink.switch.merging.request_turns import MOST_PASSING, RequestTurns
 
 ROWS = 3
 LONGEST = 4
@@ -77,7 +76,7 @@ class Bench(wiring.Component):
         m.d.sync += begun.eq(1)
         with m.If(~begun):
             m.d.sync += who.eq(Mux(self.who < ROWS, self.who, 0))
-        bound = MERGED * (ROWS - 1) + LONGEST
+        bound = MOST_PASSING * (ROWS - 1) + LONGEST
         waited = Signal(range(bound + 2))
         mine, taken = (Cat(bits).bit_select(who, 1) for bits in (there, turns.take))
         with m.If(~mine | taken):
@@ -90,4 +89,4 @@ class Bench(wiring.Component):
 @pytest.mark.req("UPLI-302", "SW-039", "SW-041", "SW-043")
 def test_turns_of_three_rows():
     """From reset on, for as long as the longest wait takes; rooms come and go."""
-    prove(Bench(), mode="bmc", depth=MERGED * (ROWS - 1) + LONGEST + 10, engine=BITWUZLA)
+    prove(Bench(), mode="bmc", depth=MOST_PASSING * (ROWS - 1) + LONGEST + 10, engine=BITWUZLA)

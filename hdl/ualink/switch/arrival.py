@@ -1,12 +1,15 @@
 """What a bank has read for an egress port: it comes whether the egress is ready or not, within the room it has told."""
 
-from amaranth.lib import wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.switch.transfer import transfer_layout
 from ualink.upli.channels import CODED_LAYOUTS
 
-__all__ = ["RequestArrival", "ResponseArrival"]
+__all__ = ["FOUND_LAYOUT", "RequestArrival", "ResponseArrival"]
+
+FOUND_LAYOUT = data.StructLayout({"wrong": 1, "poison": 1})
+"""Of a beat: control, or data were not what its code was made of."""
 
 
 class RequestArrival(wiring.Signature):

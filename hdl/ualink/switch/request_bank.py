@@ -44,7 +44,6 @@ class RequestBank(wiring.Component):
 
     Attributes
     ----------
-    channel : ``"req"``, by which the banks of the three planes are told apart.
     steered_req, steered_orig_data : ``SteeredSignature`` of each ingress port, seen from the bank: ``REQUEST_LAYOUT``;
         coded beats and ``end``.
     req_most, orig_data_most : for each ingress port, Requests and beats in the fullest of its queues since reset, as of
@@ -52,8 +51,6 @@ class RequestBank(wiring.Component):
     under_way : ``egresses`` bit, from registers: where something goes that waits in buffers.
     arrivals : ``RequestArrival`` of each egress port.
     """
-
-    channel = "req"
 
     def __init__(self, ingresses: int, egresses: int, depths: QueueDepths):
         self.ingresses, self.egresses = ingresses, egresses

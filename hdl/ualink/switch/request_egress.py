@@ -1,21 +1,15 @@
 """Egress of one port in the request plane: what was read for it waits here to be sent."""
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ualink.lib.queue import Queue
-from ualink.lib.shift_queue import ShiftQueue
-from ualink.lib.through_queue import ThroughQueue
 from ualink.switch.arrival import RequestArrival
 from ualink.switch.mend import UPSET_LAYOUT, Successor, mended
-from ualink.switch.queue_depths import EGRESS_DEPTH, egress_room
-from ualink.switch.transfer import transfer_layout
-from ualink.upli.channels import CODED_LAYOUTS, beat_stream
+from ualink.switch.request_line import RequestLine
+from ualink.upli.channels import beat_stream
 
 __all__ = ["RequestEgress"]
-
-_FOUND = data.StructLayout({"wrong": 1, "poison": 1})
 
 
 class RequestEgress(wiring.Component):
@@ -28,14 +22,13 @@ class RequestEgress(wiring.Component):
     input to output.
 
     Here the code of the core ends: what was found wrong of a beat comes with it, and what is offered has a code that
-    becomes its parity. A Request is dropped with all its beats if it or the first of them was wrong. A later beat that
-    was wrong goes as a poisoned one, for its transfer has begun; so does any whose data were (UALink_200 §3.1.2,
-    §3.1.4).
+    becomes its parity. A Request is dropped with all its beats if it or the first of them was wrong, or if it did not
+    come with data as it says. A later beat that was wrong goes as a poisoned one, for its transfer has begun; so does
+    any whose data were (UALink_200 §3.1.2, §3.1.4).
 
     Attributes
     ----------
-    arrival : ``RequestArrival``, seen from here. A Request that says it has data is dropped if no first beat came with
-        it, and one that says it has none if one did.
+    arrival : ``RequestArrival``, seen from here.
     under_way : 1 bit, from registers: something is here.
     req, orig_data : what the port sends, coded; ``valid`` is a few gates behind registers.
     upset : ``UPSET_LAYOUT``, registers.
@@ -54,61 +47,31 @@ class RequestEgress(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.requests = requests = Queue(CODED_LAYOUTS["req"], EGRESS_DEPTH)
-        m.submodules.beats = beats = Queue(transfer_layout("orig_data"), EGRESS_DEPTH)
-        # What is known of them a cycle later, when they can be offered.
-        m.submodules.bad_requests = bad_requests = ThroughQueue(1, EGRESS_DEPTH)
-        m.submodules.found = found = ThroughQueue(_FOUND, EGRESS_DEPTH)
+        m.submodules.line = line = RequestLine()
         # Beats are to come of a transfer whose Request or first beat has gone; the first beat of the oldest has.
         within, ahead = Signal(), Signal()
-        # Whether Requests have data, apart because it is asked first.
-        m.submodules.kinds = kinds = ShiftQueue(1, EGRESS_DEPTH)
-        # The next beat that comes is the first of its transfer.
-        leads = Signal(init=1)
         begins, waits, goes, data_goes = Signal(), Signal(), Signal(), Signal()
         drops, dropping, data_drops, fill = Signal(), Signal(), Signal(), Signal()
-        oldest, beat, arrival = requests.output, beats.output.p, self.arrival
-        with_data, bad = kinds.output.p, bad_requests.output.p
-        # In the cycle before; whether its data came as it says.
-        came, came_data, came_with, alone = Signal(), Signal(), Signal(), Signal()
-        with m.If(arrival.come_data):
-            m.d.sync += leads.eq(arrival.transfer.end)
-        begun_with = Signal()  # the Request that comes has the first beat that comes
+        with_data, bad = line.has_data, line.request.bad
+        beat, found = line.beat.transfer, line.beat.found
+        wiring.connect(m, wiring.flipped(self.arrival), line.arrival)
         m.d.comb += [
-            self.under_way.eq((requests.level != 0) | (beats.level != 0)),
-            begun_with.eq(arrival.come_data & leads),
-            requests.input.valid.eq(arrival.come),
-            requests.input.p.eq(arrival.item),
-            kinds.input.valid.eq(arrival.come),
-            kinds.input.p.eq(begun_with),
-            bad_requests.input.valid.eq(came),
-            bad_requests.input.p.eq(arrival.wrong | alone | (came_with & arrival.beat_wrong)),
-            beats.input.valid.eq(arrival.come_data),
-            beats.input.p.eq(arrival.transfer),
-            found.input.valid.eq(came_data),
-            found.input.p.wrong.eq(arrival.beat_wrong),
-            found.input.p.poison.eq(arrival.poison),
-            begins.eq(kinds.output.valid & with_data & ~within & ~ahead & ~dropping),
+            self.under_way.eq(line.under_way),
+            begins.eq(with_data & ~within & ~ahead & ~dropping),
             waits.eq(with_data & ((within & ~ahead) | dropping)),
-            drops.eq(kinds.output.valid & bad & Mux(with_data, begins, 1)),
+            drops.eq(bad & (begins | line.has_none)),
             data_drops.eq(dropping | (begins & bad)),
             goes.eq(self.req.valid & self.req.ready),
             data_goes.eq(self.orig_data.valid & self.orig_data.ready),
-            self.req.p.eq(oldest.p),
-            self.req.valid.eq(kinds.output.valid & ~waits & ~bad),
-            oldest.ready.eq((self.req.ready & ~waits & ~bad) | drops),
-            kinds.output.ready.eq(oldest.ready),
-            bad_requests.output.ready.eq(oldest.ready),
-            self.orig_data.valid.eq(beats.output.valid & (within | (begins & ~bad))),
-            beats.output.ready.eq((self.orig_data.ready & (within | (begins & ~bad))) | data_drops),
-            found.output.ready.eq(beats.output.ready),
+            self.req.p.eq(line.request.item),
+            self.req.valid.eq((with_data | line.has_none) & ~waits & ~bad),
+            line.take.eq((self.req.ready & ~waits & ~bad) | drops),
+            self.orig_data.valid.eq(line.has_beat & (within | (begins & ~bad))),
+            line.take_beat.eq((self.orig_data.ready & (within | (begins & ~bad))) | data_drops),
         ]
-        m.d.sync += [came.eq(arrival.come), came_data.eq(arrival.come_data), came_with.eq(begun_with)]
-        m.d.sync += alone.eq(arrival.with_data ^ begun_with)
         kept = Signal(data.StructLayout({"offset": 2, "vc": 2}), reset_less=True)
-        m.d.comb += fill.eq(within & found.output.p.wrong)
-        successor = Successor(fill, kept, beat.end)
-        sent = mended(m, "orig_data", beat.beat, found.output.p.poison, successor)
+        m.d.comb += fill.eq(within & found.wrong)
+        sent = mended(m, "orig_data", beat.beat, found.poison, Successor(fill, kept, beat.end))
         m.d.comb += Value.cast(self.orig_data.p).eq(sent)
         with m.If(data_goes):
             m.d.sync += kept.offset.eq(self.orig_data.p.offset)
@@ -117,10 +80,8 @@ class RequestEgress(wiring.Component):
         m.d.sync += [
             within.eq(~(data_goes & beat.end) & (within | data_goes | (goes & with_data & ~ahead))),
             ahead.eq(~goes & (ahead | (data_goes & ~within))),
-            dropping.eq(data_drops & ~(beats.output.valid & beat.end)),
-            arrival.room.eq(egress_room(requests.level, beats=1)),
-            arrival.data_room.eq(egress_room(beats.level)),
+            dropping.eq(data_drops & ~(line.has_beat & beat.end)),
             self.upset.control.eq(drops | (data_goes & fill)),
-            self.upset.data.eq(data_goes & found.output.p.poison),
+            self.upset.data.eq(data_goes & found.poison),
         ]
         return m

@@ -10,7 +10,7 @@ from ualink.switch.deny_log import DenialSignature
 from ualink.switch.grid import Grid
 from ualink.switch.high_water import HighWater
 from ualink.switch.mend import UPSET_LAYOUT
-from ualink.switch.merging.column import merged
+from ualink.switch.merging.merged import merged
 from ualink.switch.merging.request_merge import RequestMerge
 from ualink.switch.queue_depths import QueueDepths
 from ualink.switch.request_bank import RequestBank

@@ -4,18 +4,12 @@ from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ualink.lib.queue import Queue
-from ualink.lib.shift_queue import ShiftQueue
-from ualink.lib.through_queue import ThroughQueue
 from ualink.switch.arrival import ResponseArrival
 from ualink.switch.mend import UPSET_LAYOUT, Successor, mended
-from ualink.switch.queue_depths import EGRESS_DEPTH, egress_room
-from ualink.switch.transfer import MAX_BEATS
-from ualink.upli.channels import CODED_LAYOUTS, RD_RSP_LAYOUT, beat_stream
+from ualink.switch.response_line import ResponseLine
+from ualink.upli.channels import RD_RSP_LAYOUT, beat_stream
 
 __all__ = ["ResponseEgress"]
-
-_FOUND = data.StructLayout({"wrong": 1, "poison": 1})
 
 _OF_TRANSFER = ("src_phys_acc_id", "dst_phys_acc_id", "tag", "num_beats", "status", "offset", "vc")
 """What the beats of a Multi-Beat Read Response have in common; and RdRspOffset, which counts them."""
@@ -57,41 +51,27 @@ class ResponseEgress(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.beats = beats = Queue(CODED_LAYOUTS[self.channel], EGRESS_DEPTH)
-        m.submodules.firsts = firsts = ShiftQueue(1, EGRESS_DEPTH)
-        # What is known of beats a cycle later, when they can be offered.
-        m.submodules.found = found = ThroughQueue(_FOUND, EGRESS_DEPTH)
-        first, wrong, poison = firsts.output.p, found.output.p.wrong, found.output.p.poison
-        arrival, came = self.arrival, Signal()  # ``come`` of the cycle before
-        m.d.sync += came.eq(arrival.come)
+        m.submodules.line = line = ResponseLine(self.channel)
+        beat, wrong, poison = line.oldest.beat, line.oldest.found.wrong, line.oldest.found.poison
         dropping, drops, goes, fill = Signal(), Signal(), Signal(), Signal()
+        wiring.connect(m, wiring.flipped(self.arrival), line.arrival)
         m.d.comb += [
-            self.under_way.eq(beats.level != 0),
-            beats.input.valid.eq(arrival.come),
-            beats.input.p.eq(arrival.beat),
-            firsts.input.valid.eq(arrival.come),
-            firsts.input.p.eq(arrival.first),
-            found.input.valid.eq(came),
-            found.input.p.wrong.eq(arrival.wrong),
-            found.input.p.poison.eq(arrival.poison),
-            drops.eq(Mux(first, wrong, dropping)),
-            self.rsp.valid.eq(firsts.output.valid & ~drops),
-            self.leads.eq(first),
-            beats.output.ready.eq(self.rsp.ready | drops),
-            firsts.output.ready.eq(beats.output.ready),
-            found.output.ready.eq(beats.output.ready),
+            self.under_way.eq(line.under_way),
+            drops.eq(Mux(line.leads, wrong, dropping)),
+            self.rsp.valid.eq((line.leads | line.follows) & ~drops),
+            self.leads.eq(line.leads),
+            line.take.eq(self.rsp.ready | drops),
             goes.eq(self.rsp.valid & self.rsp.ready),
-            fill.eq(wrong & ~first),
+            fill.eq(wrong & ~line.leads),
         ]
-        with m.If(firsts.output.valid & first):
+        with m.If(line.leads):
             m.d.sync += dropping.eq(wrong)
         if self.channel == "wr_rsp":
-            m.d.comb += self.rsp.p.eq(beats.output.p)
+            m.d.comb += self.rsp.p.eq(beat)
         else:
-            self._mend(m, beats.output.p, first, poison, fill, goes)
+            self._mend(m, beat, line.leads, poison, fill, goes)
         m.d.sync += [
-            arrival.room.eq(egress_room(beats.level, beats=1 if self.channel == "wr_rsp" else MAX_BEATS)),
-            self.upset.control.eq(firsts.output.valid & wrong & Mux(first, 1, goes)),
+            self.upset.control.eq(wrong & (line.leads | (line.follows & goes))),
             self.upset.data.eq(goes & poison),
         ]
         return m

@@ -10,7 +10,7 @@ from ualink.switch.deny_log import DenialSignature
 from ualink.switch.grid import Grid
 from ualink.switch.high_water import HighWater
 from ualink.switch.mend import UPSET_LAYOUT
-from ualink.switch.merging.column import merged
+from ualink.switch.merging.merged import merged
 from ualink.switch.merging.response_merge import ResponseMerge
 from ualink.switch.response_bank import ResponseBank
 from ualink.switch.response_egress import ResponseEgress

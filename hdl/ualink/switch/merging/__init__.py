@@ -1,1 +1,1 @@
-"""Where rows of tiles of the switch core come together: one merge for each egress port and plane."""
+"""Where rows of ingress ports of a large switch core come together: a merge for each egress port and plane."""

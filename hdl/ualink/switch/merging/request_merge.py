@@ -1,4 +1,4 @@
-"""Requests of one egress port from all rows of tiles, one after the other."""
+"""Requests of one egress port from all rows of ingress ports, one after the other."""
 
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import wiring
@@ -6,8 +6,8 @@ from amaranth.lib.wiring import In, Out
 
 from ualink.lib.select import select_one
 from ualink.switch.arrival import RequestArrival
-from ualink.switch.merging.request_line import BEAT_LAYOUT, TOLD_LAYOUT, RequestLine
 from ualink.switch.merging.request_turns import RequestTurns
+from ualink.switch.request_line import JUDGED_BEAT, JUDGED_REQUEST, RequestLine
 
 __all__ = ["RequestMerge"]
 
@@ -23,13 +23,10 @@ class RequestMerge(wiring.Component):
 
     Attributes
     ----------
-    channel : ``"req"``, by which the merges of the three planes are told apart.
     arrivals : ``RequestArrival`` of each row, seen from here.
     arrival : ``RequestArrival``, to the egress.
     under_way : 1 bit, from registers: something is here.
     """
-
-    channel = "req"
 
     def __init__(self, rows: int):
         self.rows = rows
@@ -50,7 +47,7 @@ class RequestMerge(wiring.Component):
             m.submodules[f"line_{row}"] = line
             wiring.connect(m, wiring.flipped(self.arrivals[row]), line.arrival)
             m.d.comb += [line.take.eq(turns.take[row]), line.take_beat.eq(turns.beat_of[row])]
-        request, beat = Signal(TOLD_LAYOUT), Signal(BEAT_LAYOUT)
+        request, beat = Signal(JUDGED_REQUEST), Signal(JUDGED_BEAT)
         m.d.comb += [
             turns.has_data.eq(Cat(line.has_data for line in lines)),
             turns.has_none.eq(Cat(line.has_none for line in lines)),
@@ -61,13 +58,14 @@ class RequestMerge(wiring.Component):
             Value.cast(beat).eq(select_one(turns.beat_of, [line.beat for line in lines])),
             arrival.come.eq(turns.take.any()),
             arrival.item.eq(request.item),
-            arrival.with_data.eq(request.with_data),
+            # A Request that came otherwise than it says is bad, and what it says is asked no more.
+            arrival.with_data.eq((turns.take & turns.has_data).any()),
             arrival.come_data.eq(turns.beat_of.any()),
             arrival.transfer.eq(beat.transfer),
             self.under_way.eq(Cat(line.under_way for line in lines).any()),
         ]
         m.d.sync += [
-            arrival.wrong.eq(request.wrong),
+            arrival.wrong.eq(request.bad),
             arrival.beat_wrong.eq(beat.found.wrong),
             arrival.poison.eq(beat.found.poison),
         ]

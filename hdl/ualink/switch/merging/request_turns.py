@@ -5,8 +5,12 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.switch.matching.turns import above, first_of
+from ualink.switch.transfer import MAX_BEATS
 
-__all__ = ["RequestTurns"]
+__all__ = ["MOST_PASSING", "RequestTurns"]
+
+MOST_PASSING = MAX_BEATS + 1
+"""Cycles for which a row waits for another one: those of a transfer, and of a Request without data before it."""
 
 
 class RequestTurns(wiring.Component):
@@ -15,8 +19,8 @@ class RequestTurns(wiring.Component):
     A Request with data goes with its first beat, as soon as the beats of the one before it have gone; its others follow
     in the next cycles. One without data goes beside them. When one of either could go, they take turns.
 
-    Nobody starves: a row that has a Request waits for 5 cycles with room of each other row at the most, and for one
-    transfer that has begun. A transfer has 4 beats, and lets one Request without data go before the next.
+    Nobody starves: a row that has a Request waits for ``MOST_PASSING`` cycles with room of each other row at the most,
+    and for one transfer that has begun.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Responses of one egress port from all rows of tiles, one after the other."""
+"""Responses of one egress port from all rows of ingress ports, one after the other."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from ualink.lib.select import select_one
 from ualink.switch.arrival import ResponseArrival
 from ualink.switch.matching.turns import above, first_of
-from ualink.switch.merging.response_line import ResponseLine, told_layout
+from ualink.switch.response_line import ResponseLine, judged_response
 
 __all__ = ["ResponseMerge"]
 
@@ -48,20 +48,21 @@ class ResponseMerge(wiring.Component):
             m.submodules[f"line_{row}"] = line
             wiring.connect(m, wiring.flipped(self.arrivals[row]), line.arrival)
         leads, follows = (Cat(getattr(line, name) for line in lines) for name in ("leads", "follows"))
-        place, goes, told = Signal(self.rows), Signal(self.rows), Signal(told_layout(self.channel))
+        place, goes = Signal(self.rows), Signal(self.rows)
+        oldest = Signal(judged_response(self.channel))
         # The beats of a transfer came one after the other, so behind one of them the next is there.
         starts = Signal()
         m.d.comb += [
             starts.eq(~follows.any()),
             goes.eq(Mux(starts, Mux(arrival.room, first_of(leads, place), 0), follows)),
-            Value.cast(told).eq(select_one(goes, [line.told for line in lines])),
+            Value.cast(oldest).eq(select_one(goes, [line.oldest for line in lines])),
             *(line.take.eq(goes[row]) for row, line in enumerate(lines)),
             arrival.come.eq(goes.any()),
-            arrival.beat.eq(told.beat),
+            arrival.beat.eq(oldest.beat),
             arrival.first.eq(starts),
             self.under_way.eq(Cat(line.under_way for line in lines).any()),
         ]
-        m.d.sync += [arrival.wrong.eq(told.found.wrong), arrival.poison.eq(told.found.poison)]
+        m.d.sync += [arrival.wrong.eq(oldest.found.wrong), arrival.poison.eq(oldest.found.poison)]
         with m.If(starts & goes.any()):
             m.d.sync += place.eq(above(goes))
         return m

@@ -1,4 +1,4 @@
-"""What a column of banks has for one of its egress ports."""
+"""What comes for an egress port, from one row of ingress ports or several."""
 
 from collections.abc import Callable, Sequence
 

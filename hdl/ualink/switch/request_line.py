@@ -1,4 +1,4 @@
-"""Where Requests and data of one row of tiles wait for their egress port."""
+"""Where Requests and their data wait for their turn behind the buffers."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import data, wiring
@@ -7,22 +7,18 @@ from amaranth.lib.wiring import In, Out
 from ualink.lib.queue import Queue
 from ualink.lib.shift_queue import ShiftQueue
 from ualink.lib.through_queue import ThroughQueue
-from ualink.switch.arrival import RequestArrival
+from ualink.switch.arrival import FOUND_LAYOUT, RequestArrival
 from ualink.switch.queue_depths import EGRESS_DEPTH, egress_room
 from ualink.switch.transfer import transfer_layout
 from ualink.upli.channels import CODED_LAYOUTS
 
-__all__ = ["BEAT_LAYOUT", "TOLD_LAYOUT", "RequestLine"]
+__all__ = ["JUDGED_BEAT", "JUDGED_REQUEST", "RequestLine"]
 
-TOLD_LAYOUT = data.StructLayout({"item": CODED_LAYOUTS["req"], "with_data": 1, "wrong": 1})
-"""A Request, and what came with it and was found of it, as of ``RequestArrival``."""
+JUDGED_REQUEST = data.StructLayout({"item": CODED_LAYOUTS["req"], "bad": 1})
+"""A Request; it or its first beat was wrong, or it did not come with data as it says."""
 
-_FOUND = data.StructLayout({"wrong": 1, "poison": 1})
-
-BEAT_LAYOUT = data.StructLayout({"transfer": transfer_layout("orig_data"), "found": _FOUND})
-"""The same of a beat of data."""
-
-_REQUEST = data.StructLayout({"item": CODED_LAYOUTS["req"], "with_data": 1})
+JUDGED_BEAT = data.StructLayout({"transfer": transfer_layout("orig_data"), "found": FOUND_LAYOUT})
+"""A beat of data and ``end``, and what was found of it."""
 
 
 class RequestLine(wiring.Component):
@@ -31,11 +27,12 @@ class RequestLine(wiring.Component):
     Attributes
     ----------
     arrival : ``RequestArrival``, seen from here.
-    has_data, has_none : 1 bit each, from registers: the oldest Request came with data or without.
-    request : ``TOLD_LAYOUT``, the oldest Request.
-    beat : ``BEAT_LAYOUT``, the oldest beat: if ``has_data``, the first of that Request, unless beats of the one before
+    has_data, has_none : 1 bit each, from registers: the oldest Request came with a first beat, or without.
+    has_beat : 1 bit, from a register: there is a beat.
+    request : ``JUDGED_REQUEST``, the oldest Request.
+    beat : ``JUDGED_BEAT``, the oldest beat: if ``has_data``, the first of that Request, unless beats of the one before
         it are left.
-    take, take_beat : 1 bit each: the oldest Request, the oldest beat leaves.
+    take, take_beat : 1 bit each: the oldest Request, the oldest beat leaves, if there is one.
     under_way : 1 bit, from registers: something is here.
     """
 
@@ -43,44 +40,46 @@ class RequestLine(wiring.Component):
         super().__init__(
             {
                 "arrival": In(RequestArrival()),
-                "has_data": Out(1),
-                "has_none": Out(1),
-                "request": Out(TOLD_LAYOUT),
-                "beat": Out(BEAT_LAYOUT),
-                "take": In(1),
-                "take_beat": In(1),
+                **{name: Out(1) for name in ("has_data", "has_none", "has_beat")},
+                "request": Out(JUDGED_REQUEST),
+                "beat": Out(JUDGED_BEAT),
+                **{name: In(1) for name in ("take", "take_beat")},
                 "under_way": Out(1),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.requests = requests = Queue(_REQUEST, EGRESS_DEPTH)
+        m.submodules.requests = requests = Queue(CODED_LAYOUTS["req"], EGRESS_DEPTH)
         m.submodules.beats = beats = Queue(transfer_layout("orig_data"), EGRESS_DEPTH)
         # Whether Requests have data, apart because it is asked first.
         m.submodules.kinds = kinds = ShiftQueue(1, EGRESS_DEPTH)
         # What is known of them a cycle later, when they can be taken.
         m.submodules.bad_requests = bad_requests = ThroughQueue(1, EGRESS_DEPTH)
-        m.submodules.found = found = ThroughQueue(_FOUND, EGRESS_DEPTH)
+        m.submodules.found = found = ThroughQueue(FOUND_LAYOUT, EGRESS_DEPTH)
         arrival = self.arrival
         leads = Signal(init=1)  # the next beat that comes is the first of its transfer
-        came, came_data = Signal(), Signal()
+        begun_with = Signal()  # the Request that comes has the first beat that comes
+        # In the cycle before; whether its data came as it says.
+        came, came_data, came_with, alone = Signal(), Signal(), Signal(), Signal()
         with m.If(arrival.come_data):
             m.d.sync += leads.eq(arrival.transfer.end)
         m.d.sync += [
             came.eq(arrival.come),
             came_data.eq(arrival.come_data),
+            came_with.eq(begun_with),
+            alone.eq(arrival.with_data ^ begun_with),
             arrival.room.eq(egress_room(requests.level, beats=1)),
             arrival.data_room.eq(egress_room(beats.level)),
         ]
         m.d.comb += [
+            begun_with.eq(arrival.come_data & leads),
             requests.input.valid.eq(arrival.come),
-            requests.input.p.item.eq(arrival.item),
-            requests.input.p.with_data.eq(arrival.with_data),
+            requests.input.p.eq(arrival.item),
             kinds.input.valid.eq(arrival.come),
-            kinds.input.p.eq(arrival.come_data & leads),
+            kinds.input.p.eq(begun_with),
             bad_requests.input.valid.eq(came),
-            bad_requests.input.p.eq(arrival.wrong),
+            bad_requests.input.p.eq(arrival.wrong | alone | (came_with & arrival.beat_wrong)),
             beats.input.valid.eq(arrival.come_data),
             beats.input.p.eq(arrival.transfer),
             found.input.valid.eq(came_data),
@@ -88,9 +87,9 @@ class RequestLine(wiring.Component):
             found.input.p.poison.eq(arrival.poison),
             self.has_data.eq(kinds.output.valid & kinds.output.p),
             self.has_none.eq(kinds.output.valid & ~kinds.output.p),
-            self.request.item.eq(requests.output.p.item),
-            self.request.with_data.eq(requests.output.p.with_data),
-            self.request.wrong.eq(bad_requests.output.p),
+            self.has_beat.eq(beats.output.valid),
+            self.request.item.eq(requests.output.p),
+            self.request.bad.eq(bad_requests.output.p),
             self.beat.transfer.eq(beats.output.p),
             self.beat.found.eq(found.output.p),
             *(queue.output.ready.eq(self.take) for queue in (requests, kinds, bad_requests)),
