@@ -21,7 +21,7 @@ from ualink_sim.whole_banks import WholeBanks
     ],
 )
 def test_blocks_are_parts_of_the_core(stations, ports_per_row, kinds):
-    """Each block has the name of a module that the planes ask for more than once; a core with few banks of a size has none."""
+    """Each block is a module that the planes ask for more than once; a core with few banks of a size has none."""
     config = SwitchConfig(stations=stations, ports_per_row=ports_per_row, station=StationConfig(ports=1))
     banks = WholeBanks(config)
     grid, depths = Grid(stations, ports_per_row), QueueDepths.of_credits(config.station.upli)
