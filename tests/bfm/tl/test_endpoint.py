@@ -12,7 +12,7 @@ from ualink_sim.bfm.tl.endpoint import TLEndpoint
 from ualink_sim.bfm.tl.options import NATURAL_LIMITS, TLOptions
 from ualink_sim.bfm.tl.random_items import RandomItems
 from ualink_sim.model.tl.credits import BUCKETS, CLASSES
-from ualink_sim.model.tl.reassembly import ReceivedReadResponse, ReceivedRequest
+from ualink_sim.model.tl.reassembly import ReceivedReadResponse, ReceivedRequest, ReceivedWriteResponse
 from ualink_sim.model.tl.sequence import NOP_MESSAGE, message_half_flit
 from ualink_sim.model.upli.transactions import OrigDataBeat, Request
 
@@ -72,19 +72,23 @@ def test_held_buffers_stop_the_partner():
     assert len(link.ends[1].received) == 40 and not link.found
 
 
-@pytest.mark.req("TL-097", "TL-103", "TL-208")
-def test_strict_ordering_keeps_each_kind_of_response_in_order():
-    def orders(strict):
-        link = random_link(4, buffers=LARGE, strict_ordering=strict)
-        offered = []
-        send = link.ends[0].send
-        link.ends[0].send = lambda item: (offered.append(item), send(item))
-        link.step(300)
-        issued = link.ends[0].issued
-        answers = [[i for i in items if isinstance(i, ReceivedReadResponse)] for items in (issued, offered)]
-        return answers[0] == answers[1][: len(answers[0])] and len(answers[0]) > 20
+@pytest.mark.req("TL-097", "TL-103", "TL-208", "UPLI-326")
+@pytest.mark.parametrize(
+    ("protection", "strict"),
+    [({}, False), ({"encryption": True}, True), ({"encryption": True, "authentication": True}, True)],
+    ids=["none", "encryption", "encryption and authentication"],
+)
+def test_strict_ordering_keeps_each_kind_of_response_in_order(protection, strict):
+    link = random_link(4, buffers=LARGE, **protection)
+    offered = []
+    send = link.ends[0].send
+    link.ends[0].send = lambda item: (offered.append(item), send(item))
+    link.step(500)
 
-    assert orders(True) and not orders(False)
+    for kind in (ReceivedReadResponse, ReceivedWriteResponse):
+        issued, given = ([item for item in items if isinstance(item, kind)] for items in (link.ends[0].issued, offered))
+        assert len(issued) > 20
+        assert (issued == given[: len(issued)]) is strict
 
 
 @pytest.mark.req("TL-221")

@@ -60,10 +60,9 @@ class TLOptions:
     shared_data_buffer : this end announces Shared Data Buffer mode.
     buffers : what this end announces, by class and bucket (None: the Pool).
     limits : backoff modes of this end, most fields of each kind in a Control half-flit.
-    strict_ordering : Read Responses stay in order among themselves, and so do Write Responses.
     uwm_has_byte_enables : ruling D03. byte_enable_slots : ruling D04, "address" or "beat".
-    encryption : the link may carry encrypted traffic: no Compressed Responses, and a Compressed Request that seems to
-        cross 256 bytes is legal (UALink_200 §9.5.2).
+    encryption : traffic may be encrypted: Strict Ordering, no Compressed Responses, and a Compressed Request
+        may seem to cross 256 bytes (UALink_200 §2.7.9, §9.5.2).
     literal_catch_buffers : this end's catch buffers move with the flits that it receives, and only with these, as §5.7
         and Figure 5-6 have it: what nothing pushes on never arrives.
     push_catch_buffers : this end goes on sending flits until those of the partner would be empty.
@@ -81,7 +80,6 @@ class TLOptions:
     shared_data_buffer: bool = False
     buffers: Mapping[Account, int] = field(default_factory=_some_of_everything)
     limits: Mapping[str, int] = field(default_factory=lambda: dict(NATURAL_LIMITS))
-    strict_ordering: bool = False
     uwm_has_byte_enables: bool = True
     byte_enable_slots: str = "address"
     encryption: bool = False
@@ -106,6 +104,15 @@ class TLOptions:
                 raise ValueError(f"the {name} cache has {rows} rows of {ways} ways; up to 1024 of 1 to 4 can be")
         if set(self.limits) != set(NATURAL_LIMITS) or min(self.limits.values()) < 1:
             raise ValueError(f"limits are {dict(self.limits)}; each of {', '.join(NATURAL_LIMITS)} must be 1 or more")
+
+    @property
+    def strict_ordering(self) -> bool:
+        """Whether Read Responses stay in order among themselves, and so do Write Responses.
+
+        They do exactly when traffic is encrypted, with authentication or without it (UALink_200 §2.7.9, ruling A-03 of
+        the UPLI chapter).
+        """
+        return self.encryption
 
     @property
     def tx_row_member(self) -> str:
