@@ -12,6 +12,8 @@ from support.switch.agents import Agents
 from support.upli.pair import pack
 from ualink.config import Credits, StationConfig, SwitchConfig, SwitchDeviceConfig, UPLIConfig
 from ualink.switch.device import SwitchDevice
+from ualink.switch.request_bank import RequestBank
+from ualink.switch.response_bank import ResponseBank
 from ualink.switch.stand_in import itself
 
 __all__ = ["CONFIG", "ONE_BENCH", "PLACES", "PORTS", "READ", "DeviceBench", "empty", "shared_bench"]
@@ -42,9 +44,11 @@ class _Empty(wiring.Component):
         return Module()
 
 
-def empty(bank, *parameters):
-    """Stands for the banks of a core whose registers alone are of interest: nothing goes through it."""
-    return _Empty(bank(*parameters))
+def empty(part, *parameters):
+    """Stands for the banks of a core whose registers alone are of interest: nothing goes through it. Other parts, those
+    of registers among them, are themselves."""
+    made = part(*parameters)
+    return _Empty(made) if part in (RequestBank, ResponseBank) else made
 
 
 class DeviceBench:
