@@ -5,8 +5,9 @@ from functools import partial
 
 from amaranth.lib import wiring
 
-from ualink.config import StationConfig, TLConfig, UPLIConfig
+from ualink.config import StationConfig, SwitchConfig, TLConfig, UPLIConfig
 from ualink.station import Station
+from ualink.switch.core import SwitchCore
 from ualink.tl.receive import Receive
 from ualink.tl.transmit import Transmit
 from ualink.upli.completer import Completer
@@ -24,6 +25,7 @@ BLOCKS: dict[str, tuple[str, Callable[[], wiring.Component]]] = {
     "completer": ("UPLI Completer of a station with 1 port", lambda: Completer(UPLIConfig(), 1)),
     "dl4": ("data link of a station with 4 ports", partial(DataLinks, 4)),
     "station1": ("station with 1 port", lambda: Station(StationConfig(ports=1))),
+    "core4": ("core of a switch of 4 stations with 1 port", lambda: SwitchCore(SwitchConfig(stations=4))),
     "station4": ("station with 4 ports", lambda: Station(StationConfig(ports=4))),
 }
 """What each block is, and what makes it."""
