@@ -28,10 +28,8 @@ BIFURCATIONS = {"x4": 1, "2x2": 2, "4x1": 4}
 """Ports of a station by the name of its bifurcation."""
 FIDELITIES = ("links", "upli")
 """How much of a pod is simulated: whole links, or UPLI-level accelerators around a switch core."""
-MAX_ACCELERATORS = {"links": 8, "upli": 64}
-"""By fidelity; a larger core of a switch takes too long to compile."""
-MAX_PORTS = 16
-"""Ports of the largest switch that is simulated: its queues grow with the square of them."""
+MAX_ACCELERATORS = MAX_PORTS = 64
+"""Of a pod, and ports of the largest switch that is simulated: its core takes minutes to compile."""
 RATES = {1: (800, 400), 2: (400, 200), 4: (200, 100)}
 """Gb/s of a port of a station with that many: lanes of 212.5 Gb/s, or of 106.25 (UALink_200 Tables 7-1 and 7-2)."""
 TABLES = (
@@ -119,7 +117,7 @@ def read_hardware(
     accelerators = None
     if "accelerators" in pod.values:
         fidelity = pod.choice("fidelity", FIDELITIES[0], FIDELITIES)
-        accelerators = pod.integer("accelerators", None, 2, MAX_ACCELERATORS[fidelity])
+        accelerators = pod.integer("accelerators", None, 2, MAX_ACCELERATORS)
         if fidelity == "links" and accelerators * said > MAX_PORTS:
             reason = f"is {accelerators}; with bifurcation {bifurcation} at most {MAX_PORTS // said}"
             raise pod.fail("accelerators", reason)

@@ -93,7 +93,8 @@ def test_bifurcation_gives_the_ports_of_every_station(name, ports):
 
 
 @pytest.mark.parametrize(
-    ("accelerators", "name", "stations"), [(2, "x4", 2), (8, "x4", 8), (5, "2x2", 6), (8, "2x2", 8), (3, "4x1", 4)]
+    ("accelerators", "name", "stations"),
+    [(2, "x4", 2), (64, "x4", 64), (5, "2x2", 6), (8, "2x2", 8), (3, "4x1", 4), (16, "4x1", 16)],
 )
 def test_the_switch_has_a_station_for_each_accelerator(accelerators, name, stations):
     """As many, rounded up to whole stations of each logical switch; the Address Caches have a row for each."""
@@ -104,10 +105,10 @@ def test_the_switch_has_a_station_for_each_accelerator(accelerators, name, stati
 
 
 def test_a_pod_whose_switch_is_too_large_is_refused():
-    text = LEAST.replace("= 2\n", '= 5\nbifurcation = "4x1"\n')
+    text = LEAST.replace("= 2\n", '= 17\nbifurcation = "4x1"\n')
     with pytest.raises(ScenarioError) as error:
         parse_scenario(text, "large.toml")
-    assert str(error.value) == "large.toml:2: pod.accelerators: is 5; with bifurcation 4x1 at most 4"
+    assert str(error.value) == "large.toml:2: pod.accelerators: is 17; with bifurcation 4x1 at most 16"
 
 
 @pytest.mark.parametrize(("name", "rate", "markers"), [("x4", 800, 16384), ("2x2", 400, 8192), ("4x1", 200, 4096)])
@@ -136,7 +137,7 @@ def test_reseeding_reaches_links_and_every_workload():
 
 
 CASES = [
-    ("accelerators = 3", "accelerators = 9", 2, "pod.accelerators: is 9; it must be a whole number from 2 to 8"),
+    ("accelerators = 3", "accelerators = 65", 2, "pod.accelerators: is 65; it must be a whole number from 2 to 64"),
     ("accelerators = 3", 'accelerators = "3"', 2, "pod.accelerators: is '3'"),
     ("accelerators = 3", "accelerators = true", 2, "pod.accelerators: is True"),
     ("accelerators = 3\n", "", 1, "pod.accelerators: is missing"),

@@ -245,7 +245,7 @@ def test_the_command_tells_the_fidelity_and_leaves_out_what_links_would_have(tmp
     ("change", "line", "reason"),
     [
         ('[pod]\naccelerators = 65\nfidelity = "upli"', 2, "pod.accelerators: is 65"),
-        ('[pod]\naccelerators = 9\nfidelity = "links"', 2, "pod.accelerators: is 9"),
+        ('[pod]\naccelerators = 65\nfidelity = "links"', 2, "pod.accelerators: is 65"),
         (POD.replace('"upli"', '"flits"'), 3, "pod.fidelity: is 'flits'"),
         (f'{POD}bifurcation = "2x2"', 4, "pod.bifurcation: is '2x2'"),
         (f"{POD}[link]\nbit_error_rate = 1e-9", 5, "link.bit_error_rate: is 1e-09"),
