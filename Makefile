@@ -31,7 +31,7 @@ lint: $(VENV)/.installed
 	$(BIN)/mypy
 
 soak: $(VENV)/.installed tools
-	UALINK_SOAK=1 $(BIN)/pytest -q -m soak
+	UALINK_SOAK=1 $(BIN)/pytest -q -m soak --timeout 0
 
 boards: $(VENV)/.installed
 	@for board in $(BOARDS); do $(BIN)/ualink build $$board || exit; done
