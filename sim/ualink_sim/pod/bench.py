@@ -45,6 +45,8 @@ RESET_CYCLES = 16
 LINK_UP_CYCLES = 8_000
 """Cycles per port of a station after which a link that is not online is given up; grows with the links' latency, and
 with the time from one alignment marker to the next."""
+ROUTE_CYCLES = 100
+"""As many more for each entry of the switch's route tables, which firmware writes one after the other."""
 PATIENCE_CYCLES = 30_000
 """Cycles without a completion, an issue or a cut cable after which the rest is given up; grows in the same way."""
 SETTLE_CYCLES = 500
@@ -280,7 +282,9 @@ async def meanwhile(bench: PodBench, fall, work: Coroutine[Any, Any, Any]) -> An
 
 async def bring_up(bench: PodBench, fall) -> None:
     """Wait until every link is online, or long enough to know that one will not be."""
-    patience = LINK_UP_CYCLES * bench.topology.ports + 10 * bench.job.scenario.link.latency_cycles + bench.marker_cycles
+    topology = bench.topology
+    patience = LINK_UP_CYCLES * topology.ports + ROUTE_CYCLES * topology.stations * topology.accelerators
+    patience += 10 * bench.job.scenario.link.latency_cycles + bench.marker_cycles
     task = cocotb.start_soon(bench.firmware.bring_up())
     for _ in range(patience):
         if task.done():

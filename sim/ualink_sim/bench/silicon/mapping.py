@@ -56,7 +56,8 @@ setparam -unset INIT t:$__RAM*
 write_verilog -norename -noattr -noexpr -nohex -nodec top.v
 """
 
-# The fastest of seventeen scripts that were tried on a data link.
+# The fastest of seventeen scripts that were tried on a data link, but for the fan-out: of five it is, with a tenth more
+# area, a tenth faster in the transmit half of the TL than of ten.
 _ABC = """strash
 &get -n
 &st
@@ -68,7 +69,7 @@ _ABC = """strash
 dch
 map -B 0.9
 topo
-buffer -p -c -N 10
+buffer -p -c -N 5
 topo
 upsize -c -D {target}
 dnsize -c -D {target}
