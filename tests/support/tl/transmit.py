@@ -192,6 +192,7 @@ def run(
                 ctx.set(getattr(dut.control, name), value)
             up = online is None or online(cycle)
             ctx.set(dut.online, up)
+            ctx.set(dut.restart, not up)
             offer = ctx.get(dut.tx_flit.payload) if ctx.get(dut.tx_flit.valid) else None
             partner.on_offer = None if offer is None else (offer.data.to_bytes(64, "little"), offer.message)
             for channel, port in streams.items():

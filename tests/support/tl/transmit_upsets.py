@@ -110,6 +110,7 @@ class TransmitBench:
     async def _testbench(self, ctx):
         rng, dut = random.Random(self.seed), self.dut
         ctx.set(dut.online, 1)
+        ctx.set(dut.restart, 0)
         ctx.set(dut.authentication, 1)
         ctx.set(dut.status.buffers_free, 1)
         waiting = {channel: deque() for channel in CHANNELS}

@@ -17,6 +17,7 @@ class Session(wiring.Component):
     ----------
     link_up, drop : ``DropMode.up`` and ``DropMode.dropping``.
     up : level, the session is on; reset 0.
+    restart : level, it is not, from a register that thousands of others are reset by and nothing else; reset 1.
     dropping : level, beats and flits are dropped; reset 0.
     """
 
@@ -26,11 +27,12 @@ class Session(wiring.Component):
                 "link_up": In(1),
                 "drop": In(1),
                 "up": Out(1),
+                "restart": Out(1, init=1),
                 "dropping": Out(1),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
-        m.d.sync += [self.up.eq(self.link_up), self.dropping.eq(self.drop)]
+        m.d.sync += [self.up.eq(self.link_up), self.restart.eq(~self.link_up), self.dropping.eq(self.drop)]
         return m

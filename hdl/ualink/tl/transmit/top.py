@@ -68,7 +68,7 @@ class Transmit(wiring.Component):
 
     Attributes
     ----------
-    online : channel 0 of the link is online.
+    online : channel 0 of the link is online. restart : it is not, the transmitter is in reset.
     tx_req, tx_orig_data, tx_rd_rsp, tx_wr_rsp : beats to send; the beats of a Request's data may come any time after
     it.
     tx_flit : flits to the DL.
@@ -85,6 +85,7 @@ class Transmit(wiring.Component):
         super().__init__(
             {
                 "online": In(1),
+                "restart": In(1, init=1),
                 "tx_req": In(beat_stream("req", coded=coded)),
                 "tx_orig_data": In(beat_stream("orig_data", coded=coded)),
                 "tx_rd_rsp": In(beat_stream("rd_rsp", coded=coded)),
@@ -102,7 +103,7 @@ class Transmit(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         config = self.config
-        in_link = ResetInserter(~self.online)
+        in_link = ResetInserter(self.restart)
 
         request_intake = RequestIntake(config, coded=self.coded)
         compression = RequestCompression(config)
@@ -129,7 +130,7 @@ class Transmit(wiring.Component):
         # clears the own one goes on while the link is down.
         was_online = Signal()
         m.d.sync += was_online.eq(self.online)
-        m.submodules.compression = ResetInserter(was_online & ~self.online)(compression)
+        m.submodules.compression = ResetInserter(was_online & self.restart)(compression)
         m.submodules.response_intake = in_link(response_intake)
         m.submodules.requests = in_link(requests)
         m.submodules.responses = in_link(responses)
