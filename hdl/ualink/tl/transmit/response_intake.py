@@ -113,42 +113,32 @@ class ResponseIntake(wiring.Component):
         # Which of the two fields it would be, before it is known whether any of them can go.
         shows_rd = Signal()
         m.d.comb += shows_rd.eq(self.rd_rsp.valid & rd_first & self.data_room & ~(self.wr_rsp.valid & wr_turn))
-        # The register takes what it would be as long as there is room; that it is one is known late.
-        formed = Signal(RESPONSE_FIELD_LAYOUT)
-        self._form_field(m, shows_rd, formed, Mux(shows_rd, rd_upset, wr_upset))
+        # Both are formed whole; the register takes what it would be as long as there is room. That it is one is known
+        # late.
+        of_read, of_write = Signal(RESPONSE_FIELD_LAYOUT), Signal(RESPONSE_FIELD_LAYOUT)
+        self._form_field(m, of_read, rd, self.read.pool, rd_upset)
+        self._form_field(m, of_write, wr, self.write.pool, wr_upset)
         with m.If(room):
-            m.d.sync += [self.o.valid.eq(self.read.take | self.write.take), stored.eq(formed)]
+            m.d.sync += [self.o.valid.eq(self.read.take | self.write.take), stored.eq(Mux(shows_rd, of_read, of_write))]
         m.d.comb += self.o.p.eq(stored)
         return m
 
-    def _form_field(self, m, pick_rd, formed, upset):
-        rd, wr = self.rd_rsp.p, self.wr_rsp.p
+    def _form_field(self, m, formed, response, pool, upset):
+        """``formed`` is the field of ``response``, a beat of RdRsp, or of WrRsp, which has no ``num_beats``."""
+        reads = "num_beats" in response.shape().members
         field = Signal(UNCOMPRESSED_RESPONSE)
-        compressed, bits, auth_tag = Signal(), Signal(64), Signal(64)
-        job = formed.job
+        compressed, bits = Signal(), Signal(64)
         m.d.comb += [
             field.ftype.eq(FType.UNCOMPRESSED_RESPONSE),
-            field.pool.eq(Mux(pick_rd, self.read.pool, self.write.pool)),
-            field.rd_wr.eq(pick_rd),
+            field.pool.eq(pool),
+            field.rd_wr.eq(reads),
+            field.vchan.eq(response.vc),
+            field.tag.eq(response.tag),
+            field.status.eq(response.status),
+            field.src_acc_id.eq(response.src_phys_acc_id),
+            field.dst_acc_id.eq(response.dst_phys_acc_id),
+            compressed.eq(self.compress & (response.status == 0)),
         ]
-        for response, selected in ((rd, pick_rd), (wr, ~pick_rd)):
-            with m.If(selected):
-                m.d.comb += [
-                    field.vchan.eq(response.vc),
-                    field.tag.eq(response.tag),
-                    field.status.eq(response.status),
-                    field.src_acc_id.eq(response.src_phys_acc_id),
-                    field.dst_acc_id.eq(response.dst_phys_acc_id),
-                    auth_tag.eq(response.auth_tag),
-                ]
-        # A burst has OFFSET 0 and LAST 1, whatever its first beat says (ruling D07).
-        burst = rd.num_beats != 0
-        with m.If(pick_rd):
-            m.d.comb += [
-                field.len.eq(rd.num_beats),
-                field.offset.eq(Mux(burst, 0, rd.offset)),
-                field.last.eq(burst | rd.last),
-            ]
         short, single = Signal(COMPRESSED_RESPONSE), Signal(COMPRESSED_SINGLE_BEAT_READ_RESPONSE)
         for form, ftype in (
             (short, FType.COMPRESSED_RESPONSE),
@@ -156,18 +146,27 @@ class ResponseIntake(wiring.Component):
         ):
             m.d.comb += form.ftype.eq(ftype)
             m.d.comb += [form[name].eq(field[name]) for name in ("vchan", "tag", "pool", "dst_acc_id")]
-        m.d.comb += [short.len.eq(field.len), short.rd_wr.eq(pick_rd)]
+        m.d.comb += [short.len.eq(field.len), short.rd_wr.eq(field.rd_wr)]
         m.d.comb += [single.offset.eq(field.offset), single.last.eq(field.last)]
+        if reads:
+            # A burst has OFFSET 0 and LAST 1, whatever its first beat says (ruling D07).
+            burst = response.num_beats != 0
+            m.d.comb += [
+                field.len.eq(response.num_beats),
+                field.offset.eq(Mux(burst, 0, response.offset)),
+                field.last.eq(burst | response.last),
+                bits.eq(Mux(compressed, Mux(burst, short, single), field)),
+                formed.job.half_flits.eq(response_half_flits(1, response.num_beats)),
+                formed.job.num_beats.eq(response.num_beats),
+            ]
+        else:
+            m.d.comb += bits.eq(Mux(compressed, short, field))
         m.d.comb += [
-            compressed.eq(self.compress & (field.status == 0)),
-            bits.eq(Mux(compressed, Mux(pick_rd & ~burst, single, short), field)),
             formed.field.eq(bits),
             formed.compressed.eq(compressed),
-            formed.auth_tag.eq(auth_tag),
+            formed.auth_tag.eq(response.auth_tag),
             formed.code.low.eq(code_of(bits[:32], compressed, upset)),
             formed.code.high.eq(code_of(bits[32:])),
-            formed.code.auth_tag.eq(code_of(auth_tag)),
-            job.half_flits.eq(response_half_flits(pick_rd, rd.num_beats)),
-            job.source.eq(DataSource.RD_RSP),
-            job.num_beats.eq(rd.num_beats),
+            formed.code.auth_tag.eq(code_of(response.auth_tag)),
+            formed.job.source.eq(DataSource.RD_RSP),
         ]
