@@ -95,8 +95,8 @@ PACK_MUTANTS = (
         "claimed credits count twice",
         "TL-218",
         CREDITS,
-        "gross + merged - amount)",
-        "gross + merged)",
+        '"more"), gross + change)',
+        '"more"), gross)',
         "credit/test_credits.py::test_random_claims_and_returns",
     ),
     Mutant(
@@ -192,8 +192,8 @@ PACK_MUTANTS = (
         "status lost in compression",
         "TL-194",
         ANSWERS,
-        "self.compress & (field.status == 0)",
-        "self.compress & (field.status[2:] == 0)",
+        "self.compress & (response.status == 0)",
+        "self.compress & (response.status[2:] == 0)",
         "test_layer.py::test_both_ways_at_once",
     ),
 )

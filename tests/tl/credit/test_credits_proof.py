@@ -102,8 +102,7 @@ class ClaimBench(wiring.Component):
 
         # Once merged, all of the joint Pool is in the counter that both claim from, and Responses find some there.
         total, joint = dut.announced.req_data.pool, Signal(signed(9))
-        claimed = dut.spent.req_data.pool, dut.spent_by_responses
-        m.d.comb += joint.eq(dut.gross.req_data.pool - sum(map(told, claimed), start=Const(0)))
+        m.d.comb += joint.eq(dut.gross.req_data.pool - told(dut.spent.req_data.pool))
         data_pools = [(dut.counts[name], dut.announced[name]) for name, _ in DATA_POOLS]
         settled, kept, kept_before = Signal(), Signal(range(5)), Signal(range(5))
         certain = Signal(signed(8))
@@ -115,6 +114,7 @@ class ClaimBench(wiring.Component):
         m.d.comb += kept.eq(Mux(total >= 8, 4, 0))
         asked = dut.request.beats
         m.d.comb += [Assert(~settled | merged), Assert(dut.kept >= kept_before)]
+        m.d.comb += Assert(dut.merges == (merged & ~settled))
         with m.If(merged & ~settled):
             m.d.comb += [Assert(counts.pool == all_of.pool) for counts, all_of in data_pools]
             m.d.comb += Assert((dut.spent.req_data.pool == 0) & (dut.spent.rsp_data.pool == 0))
@@ -130,12 +130,12 @@ class ClaimBench(wiring.Component):
         m.d.sync += flagged.eq(flagged | wrong)
         m.d.comb += Assert(~flagged | ~announcing)
         self._tell(m, dut, flagged)
-        # What was claimed in the cycle before is one number for each bucket; of a joint Pool, one for each class.
-        spent = [dut.spent_by_responses]
+        # What was claimed in the cycle before is one number for each bucket.
+        spent = []
         for credit_class in CREDIT_CLASSES:
             spent += [dut.spent[credit_class].pool, *(dut.spent[credit_class].vc[vc] for vc in range(4))]
         m.d.comb += [Assert((one & (one - 1)) == 0) for one in spent]
-        m.d.comb += Assert(settled | (dut.spent_by_responses == 0))
+        m.d.comb += Assert(settled | (dut.spent.req_data.pool[4:] == 0))
         with m.If(announcing):
             m.d.comb += [Assert(one == 0) for one in spent]
         flags = dut.at_least.req_data.pool
@@ -175,8 +175,6 @@ class ClaimBench(wiring.Component):
         late, gross = (Signal(7, name=f"{name}_{part}") for part in ("late", "gross"))
         early = Signal(signed(8), name=f"{name}_early")
         claimed = [dut.spent[c].pool if b is None else dut.spent[c].vc[b] for c, b in members]
-        if len(members) > 1:
-            claimed.append(dut.spent_by_responses)
         m.d.sync += late.eq(spent)
         m.d.comb += [
             out.eq(early + late),

@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ualink.config import LARGEST_TRANSFER, TLConfig
 from ualink.lib.select import select_one
+from ualink.lib.sums import total
 from ualink.tl.format.fields import CREDIT_CLASSES
 from ualink.tl.internal import CREDIT_UPDATE_LAYOUT
 
@@ -78,13 +79,14 @@ def gross_layout(config):
     return wider(credit_counts_layout(config))
 
 
-_SPENT_LAYOUT = data.StructLayout(
-    {
-        name: data.StructLayout({"pool": most, "vc": data.ArrayLayout(most, 4)})
-        for name in CREDIT_CLASSES
-        for most in [LARGEST_TRANSFER if name.endswith("data") else 1]
-    }
-)
+def _spent_layout(credit_class):
+    most = LARGEST_TRANSFER if credit_class.endswith("data") else 1
+    # Of a joint Pool Requests and Responses claim in one cycle.
+    pool = 2 * most if credit_class == "req_data" else most
+    return data.StructLayout({"pool": pool, "vc": data.ArrayLayout(most, 4)})
+
+
+_SPENT_LAYOUT = data.StructLayout({credit_class: _spent_layout(credit_class) for credit_class in CREDIT_CLASSES})
 
 
 _EACH_LAYOUT = data.StructLayout({name: data.StructLayout({"pool": 1, "vc": 4}) for name in CREDIT_CLASSES})
@@ -117,20 +119,18 @@ class TransmitCredits(wiring.Component):
 
     def __init__(self, config: TLConfig):
         self.config = config
-        # The initial release is over; both data Pools are one.
-        self.init_done, self.shared = Signal(), Signal()
+        # The initial release is over; both data Pools are one; the first cycle of that.
+        self.init_done, self.shared, self.merges = (Signal(name=name) for name in ("init_done", "shared", "merges"))
         # Credits in hand, all 0 after reset; and with those that were claimed in the cycle before: bit n of ``spent``
         # for n + 1 of them.
         self.counts = Signal(credit_counts_layout(config))
-        self.gross, self.spent = Signal(gross_layout(config)), Signal(_SPENT_LAYOUT)
-        # As well of the joint Pool, what Responses claimed of it.
-        self.spent_by_responses = Signal(LARGEST_TRANSFER)
+        self.gross, self.spent = Signal(gross_layout(config), name="gross"), Signal(_SPENT_LAYOUT, name="spent")
         # Bit n: the bucket has n + 1 credits or more; true whenever it is set.
         self.at_least = Signal(_FLAGS_LAYOUT)
         # What Requests leave of a joint Pool to Responses.
         self.kept = Signal(range(LARGEST_TRANSFER + 1))
         # A bit for each bucket: its count is more than was announced; the same, one cycle later.
-        self.exceeds, self.excess = Signal(_EACH_LAYOUT), Signal(_EACH_LAYOUT)
+        self.exceeds, self.excess = Signal(_EACH_LAYOUT, name="exceeds"), Signal(_EACH_LAYOUT, name="excess")
         super().__init__(
             {
                 "update": In(CREDIT_UPDATE_LAYOUT),
@@ -149,7 +149,8 @@ class TransmitCredits(wiring.Component):
         m = Module()
         totals = self.announced
         init_done, shared = self.init_done, self.shared
-        m.d.sync += [init_done.eq(self.peer_init_done), shared.eq(self.peer_init_done & self.peer_shared_data)]
+        will_share = self.peer_init_done & self.peer_shared_data
+        m.d.sync += [init_done.eq(self.peer_init_done), shared.eq(will_share), self.merges.eq(will_share & ~shared)]
         m.d.sync += self.kept.eq(left_to_responses(totals.req_data.pool))
 
         for name, kind in (("request", "req"), ("read", "rsp"), ("write", "rsp")):
@@ -207,33 +208,37 @@ class TransmitCredits(wiring.Component):
         # What is certain of it in the next cycle, for both answers, each in one step from the count.
         held, before = _thermometer(m, of(self.gross), 3 * len(spent)), _or_none(m, spent)
         less = _without(m, held, _together(m, before, _exactly(m, amount)))
-        exceeds = self._count(m, of, of(self.update), [spent])
+        exceeds = self._count(m, of, before, [of(self.update)], announced=of(self.update))
         m.d.sync += of(self.at_least).eq(Mux(taken, less, _without(m, held, before)))
         if vc is None:
             m.d.comb += self.exceeds[credit_class].pool.eq(exceeds)
         else:
             m.d.comb += self.exceeds[credit_class].vc[vc].eq(exceeds)
 
-    def _count(self, m, of, returned, spent, *, merged=0, merged_total=0, emptied=0):
+    def _count(self, m, of, spent, returned, *, announced, merges=0, merged=0, merged_total=0, emptied=0):
         """Count a bucket and its total: what the initial release gave, which the count may never exceed. Gives whether
         it does, in the cycle after.
 
-        ``of`` gives the bucket in a layout, ``returned`` what an update returns to it; that there is one is known late.
-        What is claimed leaves ``gross`` a cycle later, so that nothing of this waits for claims.
+        ``of`` gives the bucket in a layout; ``spent``, one-hot, is what was claimed of it in the cycle before;
+        ``returned`` are the terms of what an update returns to it; ``announced`` is what one of the initial release
+        does. That there is one is known late. In the cycle of ``merges`` the bucket gets ``merged`` and its total
+        ``merged_total``: the initial release is over then, and nothing has been claimed yet. What is claimed leaves
+        ``gross`` a cycle later, so that nothing of this waits for claims.
         """
-        count, total, gross = of(self.counts), of(self.announced), of(self.gross)
+        count, announced_yet, gross = of(self.counts), of(self.announced), of(self.gross)
         net, total_over = Signal(len(gross)), Signal(2)
         gains, gives = self.update.valid, self.update.valid & ~self.init_done
-        amount = Signal(range(LARGEST_TRANSFER * len(spent) + 1))
-        m.d.comb += [amount.eq(sum(map(_number, spent), start=Const(0))), net.eq(gross - amount), count.eq(net)]
-        following = Mux(gains, gross + returned + merged - amount, gross + merged - amount)
-        following_total = Mux(gives, total + returned + merged_total, total + merged_total)
+        amount = select_one(spent, range(len(spent)))
+        m.d.comb += [net.eq(gross - amount), count.eq(net)]
+        change = Mux(merges, merged, select_one(spent, [Const(-n, len(gross)) for n in range(len(spent))]))
+        following = Mux(gains, total(m, [gross, *returned, change], len(gross), "more"), gross + change)
+        following_total = Mux(gives, announced_yet + announced, announced_yet + Mux(merges, merged_total, 0))
         m.d.sync += [
             gross.eq(Mux(emptied, 0, following)),
-            Cat(total, total_over).eq(Mux(emptied, 0, following_total)),
+            Cat(announced_yet, total_over).eq(Mux(emptied, 0, following_total)),
         ]
         # In one sum: of what was announced, what is not left in ``gross`` nor has just been claimed.
-        out = Cat(total, total_over) + amount - gross
+        out = Cat(announced_yet, total_over) + amount - gross
         return (out < 0) | total_over.any()
 
     def _count_data_pools(self, m, totals, shared):
@@ -241,21 +246,22 @@ class TransmitCredits(wiring.Component):
         ReqData's."""
         req_taken, rsp_taken = (claim.take & claim.pool for claim in (self.request, self.read))
         req_beats, rsp_beats = self.request.beats, self.read.beats
-        req_spent, rsp_spent, also_spent = self.spent.req_data.pool, self.spent.rsp_data.pool, self.spent_by_responses
-        m.d.sync += [
-            req_spent.eq(_spent(req_taken, req_beats, LARGEST_TRANSFER)),
-            also_spent.eq(_spent(rsp_taken & shared, rsp_beats, LARGEST_TRANSFER)),
-            rsp_spent.eq(_spent(rsp_taken & ~shared, rsp_beats, LARGEST_TRANSFER)),
-        ]
+        req_spent, rsp_spent = self.spent.req_data.pool, self.spent.rsp_data.pool
         # What is certain of them in the next cycle, without the credits that come in this one: for each answer to who
         # takes of them, which comes late.
         flags = self.at_least.req_data.pool
         holds = _thermometer(m, self.gross.req_data.pool, len(flags) + 4 * LARGEST_TRANSFER)
-        holds = _without(m, holds, _together(m, _or_none(m, req_spent), _or_none(m, also_spent)))
+        holds = _without(m, holds, _or_none(m, req_spent))
         req_amount, rsp_amount = (_exactly(m, beats) for beats in (req_beats, rsp_beats))
         less_req, less_rsp = (_without(m, holds, amount) for amount in (req_amount, rsp_amount))
-        less_both = _without(m, holds, _together(m, req_amount, rsp_amount))
+        both_amount = _together(m, req_amount, rsp_amount)
+        less_both = _without(m, holds, both_amount)
         joint = rsp_taken & shared
+        claimed = Mux(req_taken, Mux(joint, both_amount, req_amount), Mux(joint, rsp_amount, 0))
+        m.d.sync += [
+            req_spent.eq(claimed[1:]),
+            rsp_spent.eq(_spent(rsp_taken & ~shared, rsp_beats, LARGEST_TRANSFER)),
+        ]
         m.d.sync += flags.eq(Mux(req_taken, Mux(joint, less_both, less_req), Mux(joint, less_rsp, holds)))
         holds = _thermometer(m, self.gross.rsp_data.pool, 3 * LARGEST_TRANSFER)
         holds = _without(m, holds & ~shared.replicate(len(holds)), _or_none(m, rsp_spent))
@@ -267,13 +273,20 @@ class TransmitCredits(wiring.Component):
         req_exceeds = self._count(
             m,
             lambda layout: layout.req_data.pool,
-            update.req_data.pool + Mux(shared, update.rsp_data.pool, 0),
-            [req_spent, also_spent],
-            merged=Mux(shared, in_rsp, 0),
-            merged_total=Mux(shared, rsp_total, 0),
+            _or_none(m, req_spent),
+            [update.req_data.pool, Mux(shared, update.rsp_data.pool, 0)],
+            announced=update.req_data.pool,
+            merges=self.merges,
+            merged=in_rsp,
+            merged_total=rsp_total,
         )
         rsp_exceeds = self._count(
-            m, lambda layout: layout.rsp_data.pool, update.rsp_data.pool, [rsp_spent], emptied=shared
+            m,
+            lambda layout: layout.rsp_data.pool,
+            _or_none(m, rsp_spent),
+            [update.rsp_data.pool],
+            announced=update.rsp_data.pool,
+            emptied=shared,
         )
         m.d.comb += [self.exceeds.req_data.pool.eq(req_exceeds), self.exceeds.rsp_data.pool.eq(rsp_exceeds)]
 
@@ -301,11 +314,6 @@ def _or_none(m, spent):
     number = Signal(len(spent) + 1)
     m.d.comb += number.eq(Cat(~spent.any(), spent))
     return number
-
-
-def _number(spent):
-    """How many ``spent`` says."""
-    return select_one(spent, range(1, len(spent) + 1))
 
 
 def _thermometer(m, count, most):
