@@ -155,17 +155,7 @@ class OneAgent(Elaboratable):
             m.d.sync += [begun.eq(read.payload), place.eq(Mux(read.payload.last, 0, place + 1))]
 
 
-RULES_SHOWN = (
-    "UPLI-051",
-    "UPLI-093",
-    "UPLI-112",
-    "UPLI-115",
-    "UPLI-119",
-    "UPLI-120",
-    "UPLI-299",
-    "UPLI-310",
-    "RST-042",
-)
+RULES_SHOWN = ("UPLI-051", "UPLI-093", "UPLI-115", "UPLI-119", "UPLI-120", "UPLI-299", "UPLI-310", "RST-042")
 
 
 @pytest.mark.soak
