@@ -2,13 +2,13 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ualink.phy.serdes.ecp5_rate import Ecp5Rate
 from ualink.phy.serdes.ecp5_unit import Ecp5Unit
 
-__all__ = ["LED_MEANINGS", "Board", "Ecp5Board", "GtyBoard"]
+__all__ = ["LED_MEANINGS", "Board", "Ecp5Board", "GtyBoard", "Slower"]
 
 LED_MEANINGS = ("alive", "reference", "signal", "words", "locked", "traffic", "error", "loopback")
 """What the LEDs of a board mean, in its order; boards with fewer show the first of them."""
@@ -51,18 +51,33 @@ class Board(ABC):
     def line_rate(self) -> int:
         """Bit/s of a lane."""
 
+    def of_design(self, name: str) -> "Board":
+        """The board as the design called ``name`` uses it."""
+        return self
+
+
+@dataclass(frozen=True, kw_only=True)
+class Slower:
+    """A ``design`` that is too large to be placed for the rate of a board's lanes, and the clocks that it has instead:
+    ``rate`` of the lanes, ``station_hz``."""
+
+    design: str
+    rate: Ecp5Rate
+    station_hz: int
+
 
 @dataclass(frozen=True, kw_only=True)
 class Ecp5Board(Board):
     """A board with an ECP5.
 
     ``units`` are those with lanes. ``reference`` is where their reference clock comes from: the pins of unit 0 or 1, or
-    ``None``: the oscillator of the board, through logic.
+    ``None``: the oscillator of the board, through logic. ``slower`` are designs with other clocks.
     """
 
     units: tuple[Ecp5Unit, ...]
     rate: Ecp5Rate
     reference: int | None
+    slower: tuple[Slower, ...] = ()
 
     @property
     def lanes(self) -> int:
@@ -73,6 +88,13 @@ class Ecp5Board(Board):
     def line_rate(self) -> int:
         """Bit/s of a lane."""
         return self.rate.line_rate
+
+    def of_design(self, name: str) -> Board:
+        """The board as the design called ``name`` uses it."""
+        for those in self.slower:
+            if those.design == name:
+                return replace(self, rate=those.rate, station_hz=those.station_hz)
+        return self
 
 
 @dataclass(frozen=True, kw_only=True)

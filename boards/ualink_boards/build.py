@@ -66,7 +66,7 @@ def build(
 
     ConfigError: no such board or design. BuildError: a program is missing or failed.
     """
-    board = find_board(board_name)
+    board = find_board(board_name).of_design(design_name)
     design = make_design(design_name, board)
     name = f"{board.name}-{design_name}"
     out = Path("build", name) if out is None else out

@@ -5,11 +5,12 @@ from amaranth_boards.ecp5_5g_evn import ECP55GEVNPlatform
 from ualink.phy.serdes.ecp5_rate import Ecp5Rate
 from ualink.phy.serdes.ecp5_unit import Ecp5Unit
 
-from .board import LED_MEANINGS, Ecp5Board
+from .board import LED_MEANINGS, Ecp5Board, Slower
 from .pins import simple_leds
 
 __all__ = ["BOARD"]
 
+_REFERENCE_HZ = 200_000_000
 
 BOARD = Ecp5Board(
     name="ecp5_5g_evn",
@@ -24,7 +25,13 @@ BOARD = Ecp5Board(
     leds=lambda platform: simple_leds(platform, len(LED_MEANINGS)),
     reset="rst",
     units=(Ecp5Unit(1, (0, 1)),),
-    rate=Ecp5Rate(line_rate=5_000_000_000, reference_hz=200_000_000),
+    rate=Ecp5Rate(line_rate=5_000_000_000, reference_hz=_REFERENCE_HZ),
+    # With its clocks met for 5 Gb/s it does not route (docs/boards.md).
+    slower=(
+        Slower(
+            design="link", rate=Ecp5Rate(line_rate=2_500_000_000, reference_hz=_REFERENCE_HZ), station_hz=24_000_000
+        ),
+    ),
     reference=1,
     width=40,
     programmer="ecp5_evn",

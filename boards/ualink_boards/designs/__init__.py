@@ -20,10 +20,13 @@ DESIGNS = {"bert": "Bert", "data_link": "DataLinkTest", "link": "Link", "pair": 
 
 
 def make_design(name: str, board: Board) -> wiring.Component:
-    """The design called ``name`` for ``board``; ConfigError when there is none, or the board lacks what it needs."""
+    """The design called ``name`` for ``board``, with the clocks that it has there.
+
+    ConfigError: there is none, or the board lacks what it needs.
+    """
     if name not in DESIGNS:
         raise ConfigError(f"design {name!r} is not one of {', '.join(sorted(DESIGNS))}")
     design = getattr(import_module(f"{__name__}.{name}"), DESIGNS[name])
     if board.lanes < design.needs_lanes:
         raise ConfigError(f"design {name} needs {design.needs_lanes} lanes; {board.name} has {board.lanes}")
-    return design(board)
+    return design(board.of_design(name))

@@ -49,9 +49,10 @@ class Link(wiring.Component):
     needs_lanes = 1
     synthesis_options = "-nowidelut"
     """Without the multiplexers between LUTs, which ask for more of these and tie them to neighbours."""
-    place_options = "--placer static --router router2"
+    place_options = "--placer static --router router2 --no-tmdriv"
     """The placer that needs least wire, and the router that finds its way through a full device; the other one stands
-    still for minutes at single wires."""
+    still for minutes at single wires. Without regard to time: with it, nets of long paths do not give way, and some
+    wires stay in conflict however long it goes on (``docs/boards.md``)."""
 
     def __init__(
         self,

@@ -4,7 +4,7 @@ import functools
 import random
 from dataclasses import dataclass, field, replace
 
-from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.sim import Simulator
 
@@ -25,6 +25,7 @@ from ualink.tl.credit.rate_limit import REQUEST_LIMIT, RESPONSE_LIMIT, SourceRat
 from ualink.tl.format.half_flits import FIELD_FORM_LAYOUT
 from ualink.tl.pack.limits import within
 from ualink.tl.pack.packer import Packer
+from ualink.tl.pack.request_share import rows_of
 from ualink.tl.pack.stack import fits, stacks
 from ualink_sim.model.tl.compression import compress_request, compress_response
 from ualink_sim.model.tl.credits import check_flow_control
@@ -256,6 +257,7 @@ class PackerBench:
         noise = INPUTS_LAYOUT.from_bits(rng.getrandbits(INPUTS_LAYOUT.size))
         ctx.set(self.inputs, noise)
         ctx.set(self.inputs.pack, 0)
+        ctx.set(self.inputs.fc_valid, (1 << rng.randint(0, 5)) - 1)
         ctx.set(self.inputs.shared_data, self.shared_data)
         for name, entries in zip(("request_contents", "response_contents"), contents):
             for n, entry in enumerate(entries):
@@ -365,19 +367,28 @@ def _simulator(config):
     m.submodules.dut = dut = Packer(config)
     inputs = Signal(INPUTS_LAYOUT)
     for name, _ in INPUTS_LAYOUT:
-        if name in ("request_valid", "response_valid", "limits"):
+        if name in (
+            "limits",
+            *(f"{kind}_{what}" for kind in ("request", "response") for what in ("valid", "allowance")),
+        ):
             continue
         sink = getattr(dut, name)
         m.d.comb += (Cat(*sink) if name in ("requests", "responses", "fc") else Value.cast(sink)).eq(inputs[name])
     # What ``FieldsInSight`` says of the fields.
+    with_tags = inputs.authentication if config.authentication else Const(0)
     for kind in ("request", "response"):
         short, eligible = Cat(form.compressed for form in inputs[f"{kind}s"]), inputs[f"{kind}_valid"]
         for form, those in (("compressed", short), ("uncompressed", ~short)):
             eligible = eligible & within(m, those, inputs.limits[f"{form}_{kind}s"], f"{form}_{kind}s")
-        m.d.comb += getattr(dut, f"{kind}_eligible").eq(eligible)
+        may = getattr(dut, f"{kind}_eligible")
+        m.d.comb += [
+            may.eq(eligible & inputs[f"{kind}_allowance"] & Mux(inputs.complete, 0, Mux(with_tags, 0b1111, -1))),
+            getattr(dut, f"{kind}_tagged").eq(Mux(with_tags, may, 0)),
+        ]
+        if kind == "request":
+            m.d.comb += dut.request_rows.eq(rows_of(short, may))
     m.d.comb += dut.response_stacks.eq(stacks(m, short))
-    m.d.comb += dut.response_fits.eq(fits(dut.response_stacks, eligible & inputs.response_allowance))
-    m.d.comb += dut.open.eq(~inputs.complete)
+    m.d.comb += dut.response_fits.eq(fits(dut.response_stacks, dut.response_eligible))
     m.d.comb += dut.flow_control_limit.eq(inputs.limits.flow_control)
     # A half-flit taken leaves with a flit in the same cycle.
     m.submodules.request_limit = request_limit = SourceRateLimit(REQUEST_LIMIT)

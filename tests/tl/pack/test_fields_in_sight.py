@@ -49,7 +49,7 @@ def run(cycles, *, come, take, seed=1):
     async def bench(ctx):
         nonlocal gone
         waiting, before = [], []
-        limits, most = (8, 8), DEPTH
+        limits, most, tags = (8, 8), DEPTH, 0
         for number in range(cycles):
             new = {"field": rng.getrandbits(64), "compressed": rng.getrandbits(1), "auth_tag": rng.getrandbits(64)}
             new["code"] = {name: rng.getrandbits(1) for name in ("low", "high", "auth_tag")}
@@ -63,8 +63,9 @@ def run(cycles, *, come, take, seed=1):
                 form = ctx.get(form)
                 assert (form.compressed, form.job.half_flits) == (entry["compressed"], entry["job"]["half_flits"])
             forms = [entry["compressed"] for entry in waiting]
-            may = min(most, eligible(forms, limits))
+            may = min(most, eligible(forms, limits), 4 if tags else DEPTH)
             assert ctx.get(dut.eligible) == (1 << may) - 1
+            assert ctx.get(dut.tagged) == (ctx.get(dut.eligible) & 3 if tags else 0)
             for start in range(2):
                 for pairs in range(start, 5):
                     # Nobody asks what would follow those in sight.
@@ -73,7 +74,8 @@ def run(cycles, *, come, take, seed=1):
                     assert stack & ((1 << count) - 1) == (1 << room if room < count else 0)
                     fit = ctx.get(dut.fits.high[pairs - 1] if start else dut.fits.low[pairs])
                     assert fit == (room >= may)
-            limits = rng.randrange(5), rng.randrange(5)
+            limits, tags = (rng.randrange(5), rng.randrange(5)), rng.getrandbits(1)
+            ctx.set(dut.authentication, tags)
             ctx.set(dut.limits, {"compressed": limits[1], "uncompressed": limits[0]})
             for content, entry in zip(dut.contents, before):
                 content = ctx.get(content)

@@ -1,7 +1,8 @@
-"""Fields in sight are eligible within the source rate limit, whenever flits leave and half-flits are taken."""
+"""Fields in sight are eligible within the source rate limit, and have their rows of the Requests' share, whenever flits
+leave and half-flits are taken."""
 
 import pytest
-from amaranth.hdl import Assert, Assume, Cat, Module, Signal
+from amaranth.hdl import Assert, Assume, Cat, Const, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
@@ -9,6 +10,7 @@ from support.formal import prove
 from ualink.tl.credit.rate_limit import SourceRateLimit
 from ualink.tl.format.half_flits import REQUEST_FIELD_LAYOUT
 from ualink.tl.pack.fields_in_sight import FieldsInSight
+from ualink.tl.pack.request_share import SHARE
 
 MOST = 4
 
@@ -51,8 +53,16 @@ class InSightBench(wiring.Component):
             *(Assert((bits & (bits + 1)) == 0) for bits in (limit.allowance, limit.allowed)),
             Assert(limit.allowed[0]),
             Assert(fields.eligible == (fields.valid & limit.allowance)),
+            *(Assert(match == self._stand(fields, row.forms)) for match, row in zip(fields.rows, SHARE)),
         ]
         return m
+
+    def _stand(self, fields, wanted):
+        """The oldest fields have these forms, and may go."""
+        may = [
+            one & (form.compressed == (wish == "C")) for one, form, wish in zip(fields.eligible, fields.forms, wanted)
+        ]
+        return Cat(Const(1), may).all()
 
 
 @pytest.mark.req("TL-131", "TL-133")

@@ -265,7 +265,7 @@ def test_urgent_flow_control_goes_at_once():
         for compressed in (0.0, 1.0):
             for _ in range(6):
                 fields = random_fields(bench.rng, 4, 8, compressed)
-                formed = await bench.form(Scene(*fields, [None, FC[1], None, FC[3], None], urgent=1))
+                formed = await bench.form(Scene(*fields, [FC[1], FC[3], None, None, None], urgent=1))
                 assert FC[1] in formed.fc
 
     simulate(body)

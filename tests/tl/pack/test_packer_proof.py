@@ -10,6 +10,7 @@ from ualink.tl.control import LIMITS_LAYOUT
 from ualink.tl.credit.rate_limit import REQUEST_LIMIT, RESPONSE_LIMIT, SourceRateLimit
 from ualink.tl.pack.limits import within
 from ualink.tl.pack.placement import FlowControlPlacement, PackerPlacement, one_stands_below
+from ualink.tl.pack.request_share import rows_of
 from ualink.tl.pack.share import PackerShare
 from ualink.tl.pack.stack import fits, stacks
 
@@ -45,14 +46,22 @@ class PackerBench(wiring.Component):
         for name in share.signature.members:
             if name in INPUTS:
                 m.d.comb += getattr(share, name).eq(getattr(self, name))
-        m.d.comb += share.open.eq(~self.message)
         m.d.comb += share.response_stacks.eq(stacks(m, self.response_compressed))
         for kind in ("request", "response"):
             short, eligible = getattr(self, f"{kind}_compressed"), getattr(self, f"{kind}_valid")
             for form, those in (("compressed", short), ("uncompressed", ~short)):
                 eligible = eligible & within(m, those, self.limits[f"{form}_{kind}s"], f"{form}_{kind}s")
-            m.d.comb += getattr(share, f"{kind}_eligible").eq(eligible)
-        m.d.comb += share.response_fits.eq(fits(share.response_stacks, eligible & self.response_allowance))
+            may = getattr(share, f"{kind}_eligible")
+            m.d.comb += [
+                may.eq(
+                    eligible
+                    & getattr(self, f"{kind}_allowance")
+                    & Mux(self.message, 0, Mux(self.authentication, 0b1111, -1))
+                ),
+                getattr(share, f"{kind}_tagged").eq(Mux(self.authentication, may, 0)),
+            ]
+        m.d.comb += share.request_rows.eq(rows_of(self.request_compressed, share.request_eligible))
+        m.d.comb += share.response_fits.eq(fits(share.response_stacks, share.response_eligible))
         m.d.comb += [
             placement.request_compressed.eq(self.request_compressed),
             placement.requests.eq(share.requests),

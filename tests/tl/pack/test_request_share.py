@@ -49,9 +49,9 @@ def test_all_that_can_be_asked():
 
     async def bench(ctx):
         for forms in map("".join, product("CU", repeat=REQUESTS_IN_SIGHT)):
-            ctx.set(dut.compressed, sum((form == "C") << n for n, form in enumerate(forms)))
             for may, turn, due, fit in product(range(REQUESTS_IN_SIGHT + 1), (0, 1), (0, 1), range(PAIRS + 2)):
-                ctx.set(dut.may, (1 << may) - 1)
+                # Those that may go have the forms of these rows.
+                ctx.set(dut.rows, sum(forms[:may].startswith(row.forms) << n for n, row in enumerate(SHARE)))
                 ctx.set(dut.responses_turn, turn)
                 ctx.set(dut.due, due)
                 ctx.set(dut.fit, (1 << PAIRS + 1) - (1 << fit))

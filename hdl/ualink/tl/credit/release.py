@@ -82,13 +82,19 @@ class CreditRelease(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        waiting, waits, presses = Const(0, FC_FIELDS), Const(0), Const(0)
+        # Whether any bucket will wait or press, and in which fields those are that will unless the field leaves.
+        waiting, pressing = Const(0, FC_FIELDS), Const(0, FC_FIELDS)
+        waits, presses = Const(0), Const(0)
         for credit_class in CREDIT_CLASSES:
-            class_waiting, class_waits, class_presses = self._return_class(m, credit_class)
+            class_waiting, class_pressing, class_waits, class_presses = self._return_class(m, credit_class)
             waiting |= class_waiting
+            pressing |= class_pressing
             waits |= class_waits
             presses |= class_presses
-        m.d.sync += [self.waits.eq(waits), self.presses.eq(presses)]
+        m.d.sync += [
+            self.waits.eq(waits | (waiting & ~self.take).any()),
+            self.presses.eq(presses | (pressing & ~self.take).any()),
+        ]
         m.d.comb += [
             self.valid.eq(Cat(self.waits, waiting[1:]) & self.enable.replicate(FC_FIELDS)),
             self.complete.eq(self.enable & ~self.init_sent & ~self.waits),
@@ -116,8 +122,9 @@ class CreditRelease(wiring.Component):
         )
 
     def _return_class(self, m, credit_class):
-        """Fill one class of the FC fields from its buckets; return in which fields it is, and of the next cycle whether
-        any of it waits and any is full or overdue."""
+        """Fill one class of the FC fields from its buckets. What is taken is known late; so return in which fields it
+        is, in which of them it will be full or overdue if they stay, and whether any of it will wait, and be full or
+        overdue, whatever leaves."""
         buckets = [bucket for kind, bucket in self.pending if kind == credit_class]
         pending = [self.pending[credit_class, b] for b in buckets]
         most = _most(credit_class)
@@ -138,7 +145,7 @@ class CreditRelease(wiring.Component):
                     with m.If(self.take[: n + 1].all()):
                         m.d.sync += above.eq((-1 << (i + 1)) & ((1 << len(buckets)) - 1))
 
-        waits, presses = Const(0), Const(0)
+        waits, presses, pressing = Const(0), Const(0), [Const(0)] * len(chosen)
         for i, b in enumerate(buckets):
             taken = Const(0)
             for n, choice in enumerate(chosen):
@@ -146,31 +153,29 @@ class CreditRelease(wiring.Component):
             freed = sum(
                 (self._freed(self.release[name], b) for name in RELEASES_OF_CLASS[credit_class]), start=Const(0)
             )
-            # What is taken is known late.
             bucket, least = pending[i], self.least[credit_class, b]
             stay, rest = (Signal(len(bucket.count) + 1, name=f"{credit_class}_{b}_{name}") for name in ("stay", "rest"))
             m.d.comb += [
                 stay.eq(bucket.count + freed),
                 rest.eq(Mux(bucket.over, bucket.count - most, 0) + freed),
             ]
-            will_wait, will_be_full = Signal(), Signal()
-            emptied = ~bucket.waits | (taken & ~bucket.over)
-            m.d.comb += [
-                will_wait.eq((freed != 0) | Mux(taken, bucket.over, bucket.waits)),
-                will_be_full.eq(Mux(taken, rest >= least["full"], stay >= least["full"])),
-            ]
+            full = [number >= least["full"] for number in (rest, stay)]
             m.d.sync += [
                 bucket.count.eq(Mux(taken, rest, stay)),
-                bucket.waits.eq(will_wait),
+                bucket.waits.eq((freed != 0) | Mux(taken, bucket.over, bucket.waits)),
                 bucket.over.eq(Mux(taken, rest >= least["over"], stay >= least["over"])),
-                bucket.full.eq(will_be_full),
+                bucket.full.eq(Mux(taken, *full)),
             ]
-            waits |= will_wait
-            presses |= will_be_full | self._overdue(m, emptied, f"{credit_class}_{b}_age")
-        return Cat(choice.any() for choice in chosen), waits, presses
+            aged = self._aged(m, ~bucket.waits | (taken & ~bucket.over), f"{credit_class}_{b}_age")
+            if_taken, if_not = full[0] | (bucket.over & aged), Signal(name=f"{credit_class}_{b}_will_press")
+            m.d.comb += if_not.eq(full[1] | (bucket.waits & aged))
+            waits |= (freed != 0) | bucket.over
+            presses |= if_taken | (if_not & ~Cat(choice[i] for choice in chosen).any())
+            pressing = [some | (choice[i] & if_not) for some, choice in zip(pressing, chosen)]
+        return Cat(choice.any() for choice in chosen), Cat(pressing), waits, presses
 
-    def _overdue(self, m, emptied, name):
-        """Whether in the next cycle the oldest credit of a bucket will have been offered for ``credit_return_delay``
+    def _aged(self, m, emptied, name):
+        """Whether the oldest credit of a bucket, if it stays, will have been offered for ``credit_return_delay``
         cycles."""
         delay = self.config.credit_return_delay
         age = Signal(range(delay), name=name)
@@ -178,7 +183,7 @@ class CreditRelease(wiring.Component):
             m.d.sync += age.eq(0)
         with m.Elif(age < delay - 1):
             m.d.sync += age.eq(age + 1)
-        return ~emptied & (age >= delay - 1)
+        return age >= delay - 1
 
     def _choose(self, m, waits, above, credit_class):
         """For each FC field one bucket or none, one-hot, in round robin order."""

@@ -7,9 +7,10 @@ from amaranth.lib.wiring import In, Out
 from ualink.lib.select import select_one
 from ualink.tl.format.half_flits import FIELD_FORM_LAYOUT
 
-from .limits import full_at, within_full
+from .limits import counts, full_at, room_behind, within_full
 from .look_ahead import LookAheadQueue, exactly
-from .stack import FITS_LAYOUT, STACKS_LAYOUT, fits, stacks_from
+from .request_share import SHARE, rows_of
+from .stack import FITS_LAYOUT, STACKS_LAYOUT, TAGS, fits, stacks_from
 
 __all__ = ["FORM_LIMITS_LAYOUT", "FieldsInSight", "content_layout"]
 
@@ -39,13 +40,16 @@ class FieldsInSight(wiring.Component):
     ----------
     i : fields in.
     limits : backoff limits; they hold from the next cycle on.
+    authentication : from the next cycle on fields go with tags, of which a half-flit has room for ``TAGS``.
     allowance : source rate limit of this cycle, as in ``SourceRateLimit``; a Control half-flit that takes fields is the
         last before that of the next cycle.
     grows : a flit without Control half-flit will be behind those that have left, which it was not yet in this cycle: if
         no Control half-flit is taken, the allowance of the next cycle is one more.
     forms, valid : the fields, entry 0 is the oldest, and in bit n whether entry n is there; 0 after reset.
-    eligible : bit n: entry n is there, and within the limits and the source rate limit with those before it; 0 after
-        reset.
+    eligible : bit n: entry n is there, and within the limits, the source rate limit and the room for tags with those
+        before it; 0 after reset.
+    tagged : bits of ``eligible`` with ``authentication``, 0 without.
+    rows : of Requests: what ``rows_of`` says of those ``eligible``; none but bit 0 after reset.
     stacks, fits : of Responses: how they come to stand, and whether those ``eligible`` have room, as none do after
         reset.
     chosen : one bit is set: bit 0, no Control half-flit is taken in this cycle, or bit n + 1, one with what
@@ -56,15 +60,19 @@ class FieldsInSight(wiring.Component):
 
     def __init__(self, layout, depth: int, *, responses: bool = False, alternatives: int = 1):
         self.layout, self.depth, self.responses, self.alternatives = layout, depth, responses, alternatives
-        stacked = {"stacks": Out(STACKS_LAYOUT), "fits": Out(FITS_LAYOUT)} if responses else {}
+        asked = (
+            {"stacks": Out(STACKS_LAYOUT), "fits": Out(FITS_LAYOUT)} if responses else {"rows": Out(len(SHARE), init=1)}
+        )
         super().__init__(
-            stacked
+            asked
             | {
                 "i": In(stream.Signature(layout)),
                 "forms": Out(FIELD_FORM_LAYOUT).array(depth),
                 "limits": In(FORM_LIMITS_LAYOUT),
+                "authentication": In(1),
                 "valid": Out(depth),
                 "eligible": Out(depth),
+                "tagged": Out(2),
                 "allowance": In(depth),
                 "grows": In(1),
                 "chosen": In(alternatives + 1),
@@ -102,37 +110,27 @@ class FieldsInSight(wiring.Component):
         return m
 
     def _foresee(self, m, forms):
-        """``eligible``, ``stacks`` and ``fits`` of the next cycle, for each number of fields that leave in this one."""
+        """What is asked of the fields in the next cycle, for each number of them that leave in this one."""
         new = self.i.p.compressed
         comes = self.i.valid & forms.i.ready
         short = Signal(self.depth)
         m.d.comb += short.eq(Cat(Mux(there, entry.compressed, new) for there, entry in zip(forms.valid, forms.entries)))
         stacked = [Const(0, 0)] * (self.depth + 1)
+        pairs, pairs_without = Signal(2 * self.depth), [Const(0, 0)] * (self.depth + 1)
         if self.responses:
-            stacked = stacks_from(m, Cat(short, new), self.depth + 1)
-        room = [Cat(1, self.allowance[gone:], Const(0, gone))[: self.depth] for gone in range(self.depth + 1)]
-        full_short = full_at(m, self.limits.compressed, self.depth, "compressed")
-        full_long = full_at(m, self.limits.uncompressed, self.depth, "uncompressed")
+            together, pairs_without = self._pairs(pairs, forms, new, comes)
+            stacked = stacks_from(m, Cat(short, new), self.depth + 1, together)
+        tags = Cat(Const(-1, min(TAGS, self.depth)), (~self.authentication).replicate(max(0, self.depth - TAGS)))
+        room = [tags & Cat(1, self.allowance[gone:], Const(0, gone))[: self.depth] for gone in range(self.depth + 1)]
+        full = {form: full_at(m, self.limits[form], self.depth + 1, form) for form in ("compressed", "uncompressed")}
         gone_with = []
         for gone in range(self.depth + 1):
-            # One comes at most behind those that stay.
-            most = min(self.depth, self.depth - gone + 1)
-            left = Cat(forms.valid[gone:], 0)[:most]
-            compressed = Signal(most, name=f"compressed_without_{gone}")
-            uncompressed = Signal(most, name=f"uncompressed_without_{gone}")
             here = Signal(self.depth, name=f"here_without_{gone}")
-            m.d.comb += [
-                compressed.eq(Cat(short[gone:], new)),
-                uncompressed.eq(~compressed),
-                here.eq(
-                    (left | Mux(comes, Cat(1, left[:-1]), 0))
-                    & within_full(m, compressed, full_short, f"compressed_{gone}")
-                    & within_full(m, uncompressed, full_long, f"uncompressed_{gone}")
-                ),
-            ]
-            gone_with.append(self._outlook(m, here & room[gone], stacked[gone], f"{gone}_gone"))
+            m.d.comb += here.eq(self._within_limits(m, forms, gone, full, new, comes))
+            forms_of = stacked[gone] if self.responses else Cat(short[gone:], new)
+            gone_with.append(Cat(pairs_without[gone], self._outlook(m, here & room[gone], forms_of, f"{gone}_gone")))
             if gone == 0:
-                stays = self._outlook(m, here & self.allowance, stacked[0], "held")
+                stays = Cat(pairs_without[0], self._outlook(m, here & tags & self.allowance, forms_of, "held"))
         following = [Mux(self.grows, gone_with[0], stays)]
         for alternative, take in enumerate(self.takes):
             ways = Signal(self.depth + 1, name=f"ways_{alternative}")
@@ -141,19 +139,66 @@ class FieldsInSight(wiring.Component):
         if self.responses:
             after, fit = Signal(STACKS_LAYOUT, reset_less=True), Signal(FITS_LAYOUT, init=_NONE)
             m.d.comb += [self.stacks.eq(after), self.fits.eq(fit)]
-            m.d.sync += Cat(self.eligible, after, fit).eq(select_one(self.chosen, following))
+            m.d.sync += Cat(pairs, self.eligible, self.tagged, after, fit).eq(select_one(self.chosen, following))
         else:
-            m.d.sync += self.eligible.eq(select_one(self.chosen, following))
+            m.d.sync += Cat(self.eligible, self.tagged, self.rows).eq(select_one(self.chosen, following))
 
-    def _outlook(self, m, eligible, stacked, name):
-        """Bits of ``eligible``, ``stacks`` and ``fits``."""
+    def _within_limits(self, m, forms, gone, full, new, comes):
+        """Which fields are there and within the backoff limits when ``gone`` have left; where one comes, the form of
+        the ``new`` one only chooses between what is known for both."""
+        short = Cat(entry.compressed for entry in forms.entries)[gone:]
+        # Before the first of them, and up to each.
+        before = [Const(0, 0)]
+        numbers = {
+            form: before + (counts(m, bits, f"{form}_without_{gone}") if gone < self.depth else [])
+            for form, bits in (("compressed", short), ("uncompressed", ~short))
+        }
+        # The first of those that are gone stands for whatever is before the first one left.
+        there = Cat(1, forms.valid)[gone:]
+        able = []
+        for n in range(min(self.depth, self.depth - gone + 1)):
+            short_before, long_before = numbers["compressed"][n], numbers["uncompressed"][n]
+            short_may = room_behind(short_before, full["compressed"]) & within_full(long_before, full["uncompressed"])
+            long_may = room_behind(long_before, full["uncompressed"]) & within_full(short_before, full["compressed"])
+            free = there[n] if n + 1 == len(there) else there[n] & ~there[n + 1]
+            may = comes & free & Mux(new, short_may, long_may)
+            if n + 1 < len(there):
+                may |= there[n + 1] & Cat(within_full(numbers[form][n + 1], full[form]) for form in full).all()
+            able.append(may)
+        return Cat(able)
+
+    def _pairs(self, pairs, forms, new, comes):
+        """Of each field whether it and the next one are both compressed, with the one that is ``new`` behind the last.
+
+        The register ``pairs`` has of each field that is there, whether this is so, and whether it is compressed and the
+        last; so little is left to do when the new one is known. Gives also what it becomes, by the number of fields
+        that leave.
+        """
+        both, last = pairs[: self.depth], pairs[self.depth :]
+        there = Cat(1, forms.valid)
+        first_free = there[: self.depth] & ~forms.valid
+        together = both | (last & new.replicate(self.depth))
+        following_both = both | (last & (new & comes).replicate(self.depth))
+        following_last = Mux(comes, first_free & new.replicate(self.depth), last)
+        without = [
+            Cat(*(Cat(bits[gone:], Const(0, gone)) for bits in (following_both, following_last)))
+            for gone in range(self.depth + 1)
+        ]
+        return together, without
+
+    def _outlook(self, m, eligible, forms, name):
+        """Bits of ``eligible``, ``tagged`` and ``rows``, of Requests whose ``forms`` these are (1: compressed), or of
+        ``eligible``, ``tagged``, ``stacks`` and ``fits``, of Responses that come to stand as ``forms`` says."""
         able = Signal(self.depth, name=f"eligible_{name}")
         m.d.comb += able.eq(eligible)
+        tagged = able[:2] & self.authentication.replicate(2)
         if not self.responses:
-            return able
+            rows = Signal(len(SHARE), name=f"rows_{name}")
+            m.d.comb += rows.eq(rows_of(forms, able))
+            return Cat(able, tagged, rows)
         room = Signal(FITS_LAYOUT, name=f"fits_{name}")
-        m.d.comb += room.as_value().eq(fits(data.View(STACKS_LAYOUT, stacked), able))
-        return Cat(able, stacked, room)
+        m.d.comb += room.as_value().eq(fits(data.View(STACKS_LAYOUT, forms), able))
+        return Cat(able, tagged, forms, room)
 
 
 _NONE = {"low": (1 << FITS_LAYOUT["low"].width) - 1, "high": (1 << FITS_LAYOUT["high"].width) - 1}

@@ -2,7 +2,7 @@
 
 from amaranth.hdl import Cat, Const, Module, Signal
 
-__all__ = ["above", "full_at", "within", "within_full"]
+__all__ = ["above", "counts", "full_at", "room_behind", "within", "within_full"]
 
 
 def above(value, n):
@@ -19,20 +19,25 @@ def full_at(m: Module, limit, most: int, name: str) -> Signal:
 
 def within(m: Module, bits, limit, name: str):
     """Bit n: no more than ``limit`` of the bits up to n are set; no limit below 1."""
-    return within_full(m, bits, full_at(m, limit, len(bits), name), name)
+    return Cat(within_full(count, full_at(m, limit, len(bits), name)) for count in counts(m, bits, name))
 
 
-def within_full(m: Module, bits, full, name: str):
-    """As ``within`` of the limit that ``full`` was made of, for as many bits at least."""
-    return Cat(~(count & full[: len(count)]).any() for count in _counts(m, bits, name))
+def within_full(count, full):
+    """A ``count`` of ``counts`` is within the limit that ``full`` was made of, which is for as many bits at least."""
+    return ~(count & full[: len(count)]).any()
 
 
-def _counts(m, bits, name):
+def room_behind(count, full):
+    """One more than ``count`` is within the limit that ``full`` was made of, which is for more bits."""
+    return ~(count & full[1 : len(count) + 1]).any()
+
+
+def counts(m: Module, bits, name: str) -> list:
     """For each n the number of ones among the bits up to n, as so many ones from bit 0 on."""
     if len(bits) == 1:
         return [bits]
     half = len(bits) // 2
-    lower, upper = _counts(m, bits[:half], f"{name}_0"), _counts(m, bits[half:], f"{name}_1")
+    lower, upper = counts(m, bits[:half], f"{name}_0"), counts(m, bits[half:], f"{name}_1")
     totals = list(lower)
     for n, more in enumerate(upper):
         below = Cat(1, lower[-1], Const(0, len(more)))  # bit x: at least x

@@ -5,6 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.config import TLConfig
+from ualink.lib.contract import contract
 from ualink.lib.select import select_one
 from ualink.tl.control import LIMITS_LAYOUT
 from ualink.tl.credit.release import FC_FIELDS
@@ -23,6 +24,7 @@ from .fill import CHOICE_LAYOUT, PackerFill
 from .limits import above
 from .look_ahead import exactly
 from .placement import FlowControlPlacement, one_stands_below
+from .request_share import SHARE
 from .share import FC_PATIENCE, REQUESTS_IN_SIGHT, RESPONSES_IN_SIGHT, PackerShare
 from .stack import FITS_LAYOUT, PAIRS, STACKS_LAYOUT
 
@@ -50,15 +52,14 @@ class Packer(wiring.Component):
     authentication : AuthTags half-flits are sent; ignored if ``config`` does not build their path.
     flow_control_limit : most FC fields; 0 counts as 1.
     shared_data : announce Shared Data Buffer mode with Initial Credit Release Complete.
-    requests, request_eligible : forms of fields with their credits in hand, as in ``FieldsInSight``.
-    responses, response_eligible, response_stacks, response_fits : the same of Responses.
+    requests, request_eligible, request_rows, request_tagged : forms of fields with their credits in hand, as in
+        ``FieldsInSight``.
+    responses, response_eligible, response_stacks, response_fits, response_tagged : the same of Responses.
     request_chosen, request_takes, response_chosen, response_takes : what leaves, as in ``FieldsInSight``.
     request_contents, response_contents : as in ``FieldsInSight``; they matter in the cycle after ``pack`` only.
-    request_allowance, response_allowance : source rate limits for this half-flit, as in ``SourceRateLimit``.
-    fc, fc_valid, fc_take : FC fields, any of which may share a half-flit.
+    fc, fc_valid, fc_take : FC fields, any of which may share a half-flit; the first ones are valid.
     fc_urgent : a FC field must not wait any more.
-    complete, complete_taken : Initial Credit Release Complete is to be sent, and is.
-    open : it has been; before no Request and no Response goes. A register, while ``complete`` comes later in a cycle.
+    complete, complete_taken : Initial Credit Release Complete is to be sent, and is. Before no field is eligible.
     offered : there is something worth a half-flit; FC fields that are not urgent are not.
     counts : the half-flit as it would leave now; without ``offered`` there is nothing but FC and NOP fields in it.
     requests_go, responses_go : bit n: Request n, Response n is in it.
@@ -81,21 +82,21 @@ class Packer(wiring.Component):
                 "request_eligible": In(REQUESTS_IN_SIGHT),
                 "request_chosen": Out(2),
                 "request_takes": Out(REQUESTS_IN_SIGHT).array(1),
-                "request_allowance": In(REQUESTS_IN_SIGHT),
+                "request_rows": In(len(SHARE)),
+                "request_tagged": In(2),
                 "responses": In(FIELD_FORM_LAYOUT).array(RESPONSES_IN_SIGHT),
                 "response_contents": In(content_layout(RESPONSE_FIELD_LAYOUT)).array(RESPONSES_IN_SIGHT),
                 "response_eligible": In(RESPONSES_IN_SIGHT),
                 "response_stacks": In(STACKS_LAYOUT),
                 "response_fits": In(FITS_LAYOUT),
+                "response_tagged": In(2),
                 "response_chosen": Out(RESPONSE_ALTERNATIVES + 1),
                 "response_takes": Out(RESPONSES_IN_SIGHT).array(RESPONSE_ALTERNATIVES),
-                "response_allowance": In(RESPONSES_IN_SIGHT),
                 "fc": In(FLOW_CONTROL).array(FC_FIELDS),
                 "fc_valid": In(FC_FIELDS),
                 "fc_urgent": In(1),
                 "fc_take": Out(FC_FIELDS),
                 "complete": In(1),
-                "open": In(1),
                 "complete_taken": Out(1),
                 "offered": Out(1),
                 "counts": Out(CONTROL_COUNTS_LAYOUT),
@@ -110,6 +111,9 @@ class Packer(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
+        contract(m, (self.fc_valid & (self.fc_valid + 1)) == 0, "the first FC fields are valid")
+        waiting = self.request_eligible | self.response_eligible
+        contract(m, ~self.complete | (waiting == 0), "no field goes before Initial Credit Release Complete")
         m.submodules.share = share = PackerShare()
         m.submodules.fc_placement = fc_placement = FlowControlPlacement()
         m.submodules.fill = fill = PackerFill(self.config)
@@ -118,36 +122,42 @@ class Packer(wiring.Component):
         m.d.comb += [
             share.pack.eq(self.pack),
             share.message.eq(self.complete),
-            share.open.eq(self.open),
             share.swap.eq(self.swap),
             share.authentication.eq(self.authentication if self.config.authentication else 0),
-            share.request_compressed.eq(request_compressed),
             share.request_eligible.eq(self.request_eligible),
-            share.request_allowance.eq(self.request_allowance),
+            share.request_rows.eq(self.request_rows),
+            share.request_tagged.eq(self.request_tagged),
             share.response_stacks.eq(self.response_stacks),
             share.response_fits.eq(self.response_fits),
             share.response_eligible.eq(self.response_eligible),
-            share.response_allowance.eq(self.response_allowance),
-            share.fc_waiting.eq(self.fc_valid.any()),
+            share.response_tagged.eq(self.response_tagged),
+            share.fc_waiting.eq(self.fc_valid[0]),
             share.fc_urgent.eq(self.fc_urgent),
             share.fc_placed.eq(fc_placement.placed[0]),
             fc_placement.response_compressed.eq(response_compressed),
             fc_placement.response_stacks.eq(self.response_stacks),
             fc_placement.candidates.eq(share.candidates),
             fc_placement.layout.eq(share.layout),
-            self.offered.eq(self.complete | share.offered | self.fc_urgent & self.fc_valid.any()),
+            self.offered.eq(self.complete | share.offered | self.fc_urgent & self.fc_valid[0]),
             self.requests_go.eq(share.requests),
             self.responses_go.eq(share.responses),
             self.request_below.eq(one_stands_below(share.layout)),
         ]
-        flow_control, placed = self._flow_control(m, fc_placement)
+        # As far as ``limits`` let.
+        fc_may = Signal(FC_FIELDS)
+        m.d.comb += fc_may.eq(
+            Cat(
+                valid & ~self.complete & ((n == 0) | above(self.flow_control_limit, n))
+                for n, valid in enumerate(self.fc_valid)
+            )
+        )
         self._count(m, share)
         if self.config.authentication:
             m.d.comb += self.counts.tagged.eq(share.authentication & share.offered)
         with m.If(self.pack):
             m.d.comb += [
                 self.complete_taken.eq(self.complete),
-                self.fc_take.eq(placed),
+                self.fc_take.eq(fc_may & fc_placement.placed),
             ]
         m.d.comb += [
             self.request_chosen.eq(Cat(~self.pack, self.pack)),
@@ -170,7 +180,9 @@ class Packer(wiring.Component):
         # Places follow from the layout: in one register with it they would look to simulators as if they made it, too.
         places = Signal(CHOICE_LAYOUT["places"].shape, reset_less=True)
         m.d.sync += [places[sector].eq(fc_placement.fc[sector]) for sector in range(SECTORS)]
-        m.d.sync += [choice.flow_control[n].eq(field) for n, field in enumerate(flow_control)]
+        m.d.sync += [
+            choice.flow_control[n].eq(Mux(may, field, 0)) for n, (may, field) in enumerate(zip(fc_may, self.fc))
+        ]
         # The contents that it is filled with are there for a cycle; a half-flit that must wait is kept as it is.
         fresh, kept = Signal(), Signal(CONTROL_CONTENT_LAYOUT, reset_less=True)
         m.d.sync += fresh.eq(self.pack)
@@ -185,22 +197,6 @@ class Packer(wiring.Component):
         m.d.comb += [sink.eq(source) for sink, source in zip(fill.requests, self.request_contents, strict=True)]
         m.d.comb += [sink.eq(source) for sink, source in zip(fill.responses, self.response_contents, strict=True)]
         return m
-
-    def _flow_control(self, m, placement):
-        """Return the FC fields of this half-flit in their order, as far as ``limits`` let, and which of the inputs
-        find a sector."""
-        ranked, placed = [], Const(0)
-        for n in range(FC_FIELDS):
-            allowed = ~self.complete & ((n == 0) | above(self.flow_control_limit, n))
-            chosen = Signal(FC_FIELDS, name=f"fc_{n}")
-            for k in range(n, FC_FIELDS):
-                earlier = sum(self.fc_valid[:k], start=Const(0))
-                m.d.comb += chosen[k].eq(allowed & self.fc_valid[k] & (earlier == n))
-            field = Signal(FLOW_CONTROL.size, name=f"fc_field_{n}")
-            m.d.comb += field.eq(select_one(chosen, [field.as_value() for field in self.fc]))
-            ranked.append(field)
-            placed |= chosen & placement.placed[n].replicate(FC_FIELDS)
-        return ranked, placed
 
     def _count(self, m, share):
         """Fields that go and the half-flits that they owe, added up for each number before it is known which it is."""

@@ -9,12 +9,9 @@ from ualink.tl.format.half_flits import SECTORS
 
 from .look_ahead import exactly
 from .share import REQUESTS_IN_SIGHT
-from .stack import LAYOUTS, PAIRS, RESPONSES_IN_SIGHT, STACKS_LAYOUT, stacks_from
+from .stack import LAYOUTS, PAIRS, RESPONSES_IN_SIGHT, STACKS_LAYOUT, TAGS, stacks_from
 
-__all__ = ["TAGS", "FlowControlPlacement", "PackerPlacement", "one_stands_below"]
-
-TAGS = 4
-"""Authentication tags of an AuthTags half-flit."""
+__all__ = ["FlowControlPlacement", "PackerPlacement", "one_stands_below"]
 
 
 class PackerPlacement(wiring.Component):

@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 
 from .stack import PAIRS, REGIONS
 
-__all__ = ["REQUESTS_IN_SIGHT", "SHARE", "Asks", "RequestShare", "Row"]
+__all__ = ["REQUESTS_IN_SIGHT", "SHARE", "Asks", "RequestShare", "Row", "rows_of"]
 
 REQUESTS_IN_SIGHT = 4
 
@@ -50,8 +50,23 @@ SHARE = (
 """The truth table of ``RequestShare``."""
 
 
+def rows_of(compressed: Value, may: Value) -> Cat:
+    """Bit n: the oldest Requests have the forms of ``SHARE[n]``, and all of them may go.
+
+    ``compressed`` and ``may`` have a bit for each Request, oldest in bit 0; of ``may`` the first ones are set.
+    """
+    return Cat(_matches(row.forms, compressed, may) for row in SHARE)
+
+
+def _matches(forms, compressed, may):
+    if len(forms) > len(may):
+        return Const(0)
+    wanted = sum((form == "C") << n for n, form in enumerate(forms))
+    return (may[len(forms) - 1] & (compressed[: len(forms)] == wanted)) if forms else Const(1)
+
+
 class RequestShare(wiring.Component):
-    """Chooses how many of the Requests in sight go. Latency 0.
+    """Chooses how many of the Requests in sight go, by the rows of ``SHARE`` that they match. Latency 0.
 
     The Requests of a row go if all that may go before the last of them do, and the last one goes as the row says, or
     if the Responses and a due FC field have room in the pairs of sectors that are left. C is a Compressed Request, one
@@ -75,8 +90,7 @@ class RequestShare(wiring.Component):
 
     Attributes
     ----------
-    may : 4 bits, bit n: Request n may go, oldest in bit 0; the first ones may.
-    compressed : 4 bits: their forms.
+    rows : 11 bits, as ``rows_of`` says of the Requests that may go.
     responses_turn : 1 bit, it is not the Requests' turn.
     due : 1 bit, an FC field waits and is due.
     fit : 5 bits, bit n: the Responses and a due FC field have room in n pairs, and so in more.
@@ -88,8 +102,7 @@ class RequestShare(wiring.Component):
     def __init__(self):
         super().__init__(
             {
-                "may": In(REQUESTS_IN_SIGHT),
-                "compressed": In(REQUESTS_IN_SIGHT),
+                "rows": In(len(SHARE)),
                 "responses_turn": In(1),
                 "due": In(1),
                 "fit": In(PAIRS + 1),
@@ -110,9 +123,8 @@ class RequestShare(wiring.Component):
         goes: list[list[Value]] = [[] for _ in range(REQUESTS_IN_SIGHT)]
         left: list[list[Value]] = [[] for _ in range(PAIRS + 1)]
         regions: list[list[Value]] = [[] for _ in REGIONS]
-        for row in SHARE:
-            count, match = len(row.forms), self._match(row.forms)
-            exactly = match
+        for row, match in zip(SHARE, self.rows):
+            count, exactly = len(row.forms), match
             if count:
                 goes[count - 1].append(match & (without_asking[row.asks] | self.fit[row.pairs]))
                 exactly = exactly & self.requests[count - 1]
@@ -122,16 +134,11 @@ class RequestShare(wiring.Component):
             if row.pairs:
                 regions[REGIONS.index((row.lowest, row.pairs))].append(exactly)
         m.d.comb += [
-            self.requests.eq(self.may & _any_of_each(goes)),
+            self.requests.eq(_any_of_each(goes)),
             self.left.eq(_any_of_each(left)),
             self.regions.eq(_any_of_each(regions)),
         ]
         return m
-
-    def _match(self, forms):
-        """The first Requests are of these forms."""
-        wanted = sum((form == "C") << n for n, form in enumerate(forms))
-        return self.compressed[: len(forms)] == wanted
 
 
 def _any_of_each(sets):

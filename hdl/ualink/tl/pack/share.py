@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ualink.lib.select import select_one
 
-from .request_share import REQUESTS_IN_SIGHT, RequestShare
+from .request_share import REQUESTS_IN_SIGHT, SHARE, RequestShare
 from .stack import FITS_LAYOUT, LAYOUTS, PAIRS, REGIONS, RESPONSES_IN_SIGHT, STACKS_LAYOUT
 
 __all__ = ["FC_PATIENCE", "REQUESTS_IN_SIGHT", "RESPONSES_IN_SIGHT", "PackerShare"]
@@ -35,15 +35,13 @@ class PackerShare(wiring.Component):
     Attributes
     ----------
     pack : the half-flit leaves in this cycle.
-    message : it is a Message half-flit: no field goes. Only without ``open``.
-    open : fields may go.
+    message : it is a Message half-flit; then no field is eligible.
     swap, authentication : it stands in a swap slot; AuthTags half-flits are sent.
-    request_compressed, request_eligible, request_allowance : of the Requests in sight, oldest in bit 0, their forms,
-        whether they are there and no backoff limit holds them back, and the source rate limit as in
-        ``SourceRateLimit``.
+    request_eligible : of the Requests in sight, oldest in bit 0, whether they are there and no limit holds them back.
+    request_rows, request_tagged : of these, as in ``FieldsInSight``.
     response_stacks, response_fits : how the Responses in sight come to stand, and whether those that are
-        ``response_eligible`` and within the allowance have room.
-    response_eligible, response_allowance : as those of Requests.
+        ``response_eligible`` have room.
+    response_eligible, response_tagged : as those of Requests.
     fc_waiting, fc_urgent, fc_placed : some FC field waits; it must not wait any more; the first has a sector.
     offered : some Request or Response can go; then one does.
     candidates : bit n: Response n goes if there is a sector for it and for those before it.
@@ -60,16 +58,15 @@ class PackerShare(wiring.Component):
             {
                 "pack": In(1),
                 "message": In(1),
-                "open": In(1),
                 "swap": In(1),
                 "authentication": In(1),
-                "request_compressed": In(REQUESTS_IN_SIGHT),
                 "request_eligible": In(REQUESTS_IN_SIGHT),
-                "request_allowance": In(REQUESTS_IN_SIGHT),
+                "request_rows": In(len(SHARE)),
+                "request_tagged": In(2),
                 "response_stacks": In(STACKS_LAYOUT),
                 "response_fits": In(FITS_LAYOUT),
                 "response_eligible": In(RESPONSES_IN_SIGHT),
-                "response_allowance": In(RESPONSES_IN_SIGHT),
+                "response_tagged": In(2),
                 "fc_waiting": In(1),
                 "fc_urgent": In(1),
                 "fc_placed": In(1),
@@ -89,10 +86,10 @@ class PackerShare(wiring.Component):
         m = Module()
         # Whether anything may go holds up nothing: it decides last.
         barred = Signal()
-        m.d.comb += barred.eq(~self.open | self.swap & self.authentication)
-        requests, responses = self._candidates(m)
+        m.d.comb += barred.eq(self.swap & self.authentication)
+        rows, responses = self._candidates(m)
         m.d.comb += [
-            self.offered.eq((requests[0] | responses[0]) & ~barred),
+            self.offered.eq((self.request_eligible[0] | responses[0]) & ~barred),
             self.candidates.eq(Mux(barred, 0, responses)),
         ]
 
@@ -117,8 +114,7 @@ class PackerShare(wiring.Component):
         for with_due, fit in enumerate((fit_low, Cat(0, fit_high))):
             m.submodules[f"request_share_{with_due}"] = request_share = RequestShare()
             m.d.comb += [
-                request_share.may.eq(requests),
-                request_share.compressed.eq(self.request_compressed),
+                request_share.rows.eq(rows),
                 request_share.responses_turn.eq(self.responses_turn),
                 request_share.due.eq(with_due),
                 request_share.fit.eq(fit),
@@ -147,7 +143,7 @@ class PackerShare(wiring.Component):
         more = (self.requests & ~self.responses[:REQUESTS_IN_SIGHT]).any()
         fewer = (self.responses & ~Cat(self.requests, Const(0, RESPONSES_IN_SIGHT - REQUESTS_IN_SIGHT))).any()
         left_behind = (responses & ~self.responses).any()
-        with m.If(self.pack & ~barred):
+        with m.If(self.pack & ~barred & ~self.message):
             m.d.sync += self.responses_turn.eq(left_behind & (more | self.responses_turn & ~fewer))
         with m.If(self.pack & ~self.message):
             with m.If(~self.fc_waiting | self.fc_placed):
@@ -159,20 +155,20 @@ class PackerShare(wiring.Component):
     def _fits_fewer(self, held):
         """Whether as many Responses as may go beside the Requests because of their tags have room, where so many are
         ``held``."""
-        asked = self.request_eligible & self.request_allowance
-        return self.authentication & ~(held[0] | held[1] | (held[2] & ~asked[1]) | (held[3] & ~asked[0]))
+        one, two = self.request_tagged
+        return (one & ~held[:3].any()) | (two & ~held[:2].any())
 
     def _candidates(self, m):
-        """Which Requests and Responses may go together if there are sectors for them."""
-        asked = self.request_eligible & self.request_allowance
-        answers = self.response_eligible & self.response_allowance
-        requests, responses = Signal(REQUESTS_IN_SIGHT), Signal(RESPONSES_IN_SIGHT)
-        tagged = self.authentication
+        """By which rows Requests, and which Responses, may go together if there are sectors for them."""
+        rows, responses = Signal(len(SHARE)), Signal(RESPONSES_IN_SIGHT)
+        beside = Const(1), Const(1), Const(1), ~self.response_tagged[1], ~self.response_tagged[0]
         m.d.comb += [
-            requests.eq(asked & ~Cat(0, 0, tagged & answers[1], tagged & answers[0])),
-            responses.eq(answers & ~Cat(0, 0, tagged & asked[1], tagged & asked[0], tagged.replicate(4))),
+            rows.eq(Cat(match & beside[len(row.forms)] for match, row in zip(self.request_rows, SHARE))),
+            responses.eq(
+                self.response_eligible & ~Cat(0, 0, self.request_tagged[1], self.request_tagged[0], Const(0, 4))
+            ),
         ]
-        return requests, responses
+        return rows, responses
 
 
 def _first(number):

@@ -12,6 +12,7 @@ __all__ = [
     "REGIONS",
     "RESPONSES_IN_SIGHT",
     "STACKS_LAYOUT",
+    "TAGS",
     "fits",
     "stack",
     "stacks",
@@ -20,6 +21,9 @@ __all__ = [
 
 RESPONSES_IN_SIGHT = 8
 """Responses that the packer has places for."""
+
+TAGS = 4
+"""Authentication tags of an AuthTags half-flit."""
 
 PAIRS = SECTORS // 2
 """Pairs of sectors 10, 32, 54, 76: what a Compressed Request or an Uncompressed Response covers."""
@@ -75,14 +79,16 @@ def fits(stacks, candidates) -> Cat:
     return Cat(~(held & candidates).any() for held in (*low, *high[1:]))
 
 
-def stacks_from(m: Module, compressed, number: int) -> list[Cat]:
+def stacks_from(m: Module, compressed, number: int, together=None) -> list[Cat]:
     """``stacks`` of the first Responses in ``compressed``, of those from the second on, and so on for ``number`` of
     them. Two pairs are what one pair holds and what the next one holds behind it, and so are four; all have the same
-    such pairs.
+    such pairs. ``together``, if it is known otherwise: bit n, Response n and the next one are both compressed.
     """
     short = [*compressed, *[Const(0)] * (2 * RESPONSES_IN_SIGHT)]
     two = [Signal(name=f"together_{n}") for n in range(len(short) - 1)]
-    m.d.comb += [both.eq(one & following) for both, one, following in zip(two, short, short[1:])]
+    for n, both in enumerate(two):
+        known = together is not None and n < len(together)
+        m.d.comb += both.eq(together[n] if known else short[n] & short[n + 1])
     # Bit n: n Responses from this one on have their place in so many pairs.
     one = [Cat(0, ~both, both) for both in two]
     double = _behind(m, one, one, "in_2")

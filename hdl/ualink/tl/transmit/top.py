@@ -205,8 +205,10 @@ class Transmit(wiring.Component):
         ]
 
         # Control half-flits.
+        authentication = Signal()
+        m.d.sync += authentication.eq(self.authentication)
         m.d.comb += [
-            packer.authentication.eq(self.authentication),
+            packer.authentication.eq(authentication),
             packer.shared_data.eq(config.shared_data_buffer),
             packer.swap.eq(sequence.swap_next),
             packer.pack.eq(sequence.pack),
@@ -215,23 +217,24 @@ class Transmit(wiring.Component):
             sequence.content.eq(packer.content),
             sequence.outstanding.eq(request_limit.outstanding | response_limit.outstanding),
             packer.request_eligible.eq(requests.eligible),
+            packer.request_rows.eq(requests.rows),
+            packer.request_tagged.eq(requests.tagged),
+            requests.authentication.eq(self.authentication if config.authentication else 0),
             requests.chosen.eq(packer.request_chosen),
             requests.allowance.eq(request_limit.allowance),
             requests.grows.eq(sequence.between_next),
             packer.response_eligible.eq(responses.eligible),
             packer.response_stacks.eq(responses.stacks),
             packer.response_fits.eq(responses.fits),
+            packer.response_tagged.eq(responses.tagged),
+            responses.authentication.eq(self.authentication if config.authentication else 0),
             responses.chosen.eq(packer.response_chosen),
             responses.allowance.eq(response_limit.allowance),
             responses.grows.eq(sequence.between_next),
-            # Who is eligible is within the allowance.
-            packer.request_allowance.eq(-1),
-            packer.response_allowance.eq(-1),
             packer.fc_valid.eq(release.valid),
             packer.fc_urgent.eq(release.urgent),
             release.take.eq(packer.fc_take),
             packer.complete.eq(release.complete),
-            packer.open.eq(release.init_sent),
             release.complete_taken.eq(packer.complete_taken),
             gearbox.load.eq(sequence.pack),
             gearbox.requests_go.eq(packer.requests_go),
