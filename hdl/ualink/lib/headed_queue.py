@@ -50,6 +50,9 @@ class HeadedQueue(Queue):
         heads = [Signal(Shape.cast(self.shape).width, name=f"head_{n}", reset_less=True) for n in range(ring)]
         # The place of what leaves next, and of what comes next, even if it waits in the memory before.
         oldest, newest, free = Signal(ring, init=1), Signal(ring, init=1), Signal(ring, init=-1)
+        # The same place, and not of it; each chooses half of the payload, which one alone would be long in reaching.
+        # Of two registers with the same bits tools make one.
+        others = Signal(ring, init=(1 << ring) - 2)
         pushed, popped, direct = Signal(), Signal(), Signal(init=1)
         due, behind = Signal(ring), Signal(len(heads[0]))
         inside, payload = self.inside, Value.cast(self.input.p)
@@ -68,7 +71,7 @@ class HeadedQueue(Queue):
             m.d.comb += direct.eq(1)
         arrives = due | Mux(pushed & direct, newest, 0)
         m.d.sync += free.eq((free & ~arrives) | Mux(popped, oldest, 0))
-        for pointer, moves in ((newest, pushed), (oldest, popped)):
+        for pointer, moves in ((newest, pushed), (oldest, popped), (others, popped)):
             with m.If(moves):
                 m.d.sync += pointer.eq(pointer.rotate_left(1))
         becomes = [Signal.like(head, name=f"next_{n}") for n, head in enumerate(heads)]
@@ -76,7 +79,11 @@ class HeadedQueue(Queue):
             m.d.comb += value.eq(Mux(free[n], Mux(due[n], behind, payload), head))
             m.d.sync += head.eq(value)
         chosen = Signal.like(heads[0], name="chosen")
-        m.d.comb += chosen.eq(_selected(oldest, heads))
+        half = len(chosen) // 2
+        m.d.comb += [
+            chosen[:half].eq(_selected(oldest, [head[:half] for head in heads])),
+            chosen[half:].eq(_selected(~others, [head[half:] for head in heads])),
+        ]
         shown = chosen
         if self._early:
             early = Signal(len(self._early), reset_less=True)

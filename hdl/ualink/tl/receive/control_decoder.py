@@ -220,10 +220,29 @@ class ControlDecoder(wiring.Component):
         """The k-th Request or Response from the lowest sector has tag k (UALink_200 §5.1.1)."""
         tagged = [tops_with(sector, *TAGGED) for sector in range(SECTORS)]
         half = SECTORS // 2
-        # Each is counted by itself: a simulator could take shared counts, parts of one output, for a loop.
+        all_below = _number_of(m, tagged[:half], "low_half")
         for sector, slot in enumerate(self.decoded.tag_slot):
-            m.d.comb += slot.eq(sum(tagged[:sector], start=Const(0)))
+            if sector < half:
+                slots = _number_of(m, tagged[:sector], f"below_{sector}")
+            else:
+                slots = _added(m, all_below, _number_of(m, tagged[half:sector], f"near_{sector}"), f"below_{sector}")
+            m.d.comb += slot.eq(Cat(slots[1] | slots[3], slots[2] | slots[3]))
         # Bit k: more than k in the half. At least one more than there are tags: so many here, the others there.
         low, high = ([sum(part) > k for k in range(half)] for part in (tagged[:half], tagged[half:]))
         too_many = reduce(or_, (low[k] & high[TAGS - 1 - k] for k in range(half)))
         m.d.comb += [self.decoded.tagged.eq(Cat(tagged).any()), self.decoded.too_many_tagged.eq(too_many)]
+
+
+def _number_of(m, bits, name):
+    """How many of ``bits`` are set, one-hot, modulo ``TAGS``: sums of one-hot numbers need no carry."""
+    if len(bits) < 2:
+        return Cat(~Cat(bits).any(), Cat(bits).any(), 0, 0)
+    half = len(bits) // 2
+    parts = [_number_of(m, part, f"{name}_{n}") for n, part in enumerate((bits[:half], bits[half:]))]
+    return _added(m, *parts, name)
+
+
+def _added(m, one, other, name):
+    total = Signal(TAGS, name=f"{name}_tagged")
+    m.d.comb += total.eq(reduce(or_, (one.rotate_left(n) & there.replicate(TAGS) for n, there in enumerate(other))))
+    return total
