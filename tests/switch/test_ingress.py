@@ -1,16 +1,20 @@
 """Ingresses of the planes: transfers keep their route, data follow their Requests, denied ones go with their beats."""
 
 import random
+from itertools import chain
 
 import pytest
 from amaranth.hdl import Module
 from amaranth.sim import Simulator
 
 from support.switch.bench import coded, pack, random_beat, random_request, random_response
+from support.upsets import collect
 from ualink.switch.request_ingress import RequestIngress
 from ualink.switch.response_ingress import ResponseIngress
+from ualink.upli.channels import CODED_LAYOUTS
 
 WAYS = 3
+CODED_DATA = CODED_LAYOUTS["orig_data"].size
 DENIED = 0x200
 
 
@@ -171,3 +175,65 @@ def test_requests_without_data_do_not_wait_for_the_data_of_others():
         assert beats == [4, 1, 0]
 
     simulate(ingress, bench)
+
+
+PRESENCE = [f"{name}{which}" for name in ("holding", "steering") for which in ("", "_not")]
+"""What knows whether something is in the two steps of an ingress."""
+
+
+def strike_presence(ingress, ports, name, cycle):
+    """Drive ``ports`` and flip the register ``name`` in ``cycle``; whether Drop Mode is asked for from then on."""
+    design, registers, _ = collect(with_table(ingress))
+    (signal,) = (register.signal for register in registers if register.path[-1] == name)
+    asked = []
+
+    async def bench(ctx):
+        for n in range(60):
+            for port in ports:
+                port.drive(ctx)
+            if n == cycle:
+                ctx.set(signal, ~ctx.get(signal) & 1)
+            for port in ports:
+                port.sample(ctx)
+            asked.append(ctx.get(ingress.upset))
+            await ctx.tick()
+
+    simulator = Simulator(design)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
+    return not any(asked[: cycle + 1]) and all(asked[cycle + 2 :])
+
+
+@pytest.mark.req("RAS-009", "RAS-014", "RAS-030")
+@pytest.mark.parametrize("name", PRESENCE)
+@pytest.mark.parametrize("rate", [1.0, 0.3])
+def test_no_request_is_lost_or_doubled_by_an_upset_unseen(name, rate):
+    """What comes before goes with its own data, whole; nothing comes after."""
+    rng = random.Random(f"{name} {rate}")
+    for cycle in range(2, 22):
+        ingress = RequestIngress(WAYS)
+        items = [random_request(rng, 0, 1, rng.randrange(1, 5)) for _ in range(12)]
+        requests = [coded("req", pack("req", request)) for request, _ in items]
+        data = [[coded("orig_data", pack("orig_data", beat)) for beat in beats] for _, beats in items]
+        whole = [[beat | (beat is beats[-1]) << CODED_DATA for beat in beats] for beats in data]
+        port = Port(rng, ingress.req, requests, ingress.steered_req, rate, 1.0)
+        data_port = Port(rng, ingress.orig_data, [*chain(*data)], ingress.steered_orig_data, 1.0, 0.7)
+        assert strike_presence(ingress, (port, data_port), name, cycle), cycle
+        came = len(port.got[1])
+        assert port.got[1] == [with_kind(ingress, word, *item) for word, item in zip(requests[:came], items)], cycle
+        assert data_port.got == [[], [*chain(*whole[:came])], []], cycle
+
+
+@pytest.mark.req("RAS-009", "RAS-014", "RAS-030")
+@pytest.mark.parametrize("name", PRESENCE)
+@pytest.mark.parametrize("rate", [1.0, 0.3])
+def test_no_response_is_lost_or_doubled_by_an_upset_unseen(name, rate):
+    rng = random.Random(f"{name} {rate}")
+    for cycle in range(2, 22):
+        ingress = ResponseIngress("wr_rsp", WAYS)
+        sent = [coded("wr_rsp", pack("wr_rsp", random_beat(rng, "wr_rsp", dst_phys_acc_id=1))) for _ in range(40)]
+        port = Port(rng, ingress.rsp, sent, ingress.steered, rate, 0.8)
+        assert strike_presence(ingress, (port,), name, cycle), cycle
+        end = 1 << len(ingress.steered.payload.as_value()) - 1
+        assert port.got == [[], [beat | end for beat in sent[: len(port.got[1])]], []], cycle

@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In, Out
 from ualink.lib.parity import protects_data
 from ualink.switch.closing import Closing
 from ualink.switch.deny_log import DenialSignature
+from ualink.switch.presence import Presence
 from ualink.switch.route_table import LookupSignature
 from ualink.switch.steer import Steer, leads_to
 from ualink.switch.transfer import REQUEST_LAYOUT, SteeredSignature, transfer_layout
@@ -27,7 +28,8 @@ class RequestIngress(wiring.Component):
 
     A Request whose code is wrong says neither where it goes nor which beats are its own: it is dropped, and with it all
     that comes after it, as of ``Closing``. So is one whose entry of the route table is wrong: nobody knows which egress
-    it was for. Nor does anything come after beats that did not go where their Request went.
+    it was for. Nor does anything come after beats that did not go where their Request went, or where a Request may have
+    come or gone by an upset: others would be taken for its beats. Those of a Request that went before still follow it.
 
     Parameters
     ----------
@@ -64,7 +66,8 @@ class RequestIngress(wiring.Component):
         m = Module()
         m.submodules.closing = closing = Closing()
         request = Signal(CODED_LAYOUTS["req"], reset_less=True)
-        holding, leaving = Signal(), Signal()
+        held, leaving = Presence(m, "holding"), Signal()
+        holding = held.here
         data_busy = Signal()  # beats of a Request that has left are still to come
         may_leave = Signal()
         steer = Steer(m, REQUEST_LAYOUT, self.lookup, self.steered_req, may_leave)
@@ -81,7 +84,7 @@ class RequestIngress(wiring.Component):
             self.lookup.dst_phys_acc_id.eq(self.req.p.dst_phys_acc_id),
             may_leave.eq(~(waits & data_busy)),
             leaving.eq(holding & steer.free),
-            closes.eq(steer.drops & wrong),
+            closes.eq((steer.drops & wrong) | steer.torn | held.torn),
             self.denied.valid.eq(steer.drops & ~wrong),
             self.denied.src_phys_acc_id.eq(left_last.src_phys_acc_id),
             self.denied.dst_phys_acc_id.eq(left_last.dst_phys_acc_id),
@@ -106,7 +109,8 @@ class RequestIngress(wiring.Component):
                 waits.eq(steered.kind.with_data | found_wrong),
             ]
         with m.If(self.req.ready):
-            m.d.sync += [holding.eq(self.req.valid & ~closes & ~closing.closed), request.eq(self.req.p)]
+            held.becomes(m, self.req.valid & ~closes & ~closing.closed)
+            m.d.sync += request.eq(self.req.p)
 
         steered_data = self.steered_orig_data
         kept_where = Signal.like(steer.where, reset_less=True)
@@ -118,7 +122,9 @@ class RequestIngress(wiring.Component):
         left = Signal.like(kept_left)  # beats to come after this one
         active = Signal()
         moved = Signal()
+        apart = Signal(name="apart")  # a denied Request has no beats to go anywhere, and is that, too
         m.d.comb += [
+            apart.eq(kept_where != kept_meant),
             active.eq(data_busy | (steer.leaves & with_data)),
             where.eq(Mux(data_busy, kept_where, steer.where)),
             meant.eq(Mux(data_busy, kept_meant, steer.meant)),
@@ -129,12 +135,13 @@ class RequestIngress(wiring.Component):
             steered_data.meant.eq(meant),
             steered_data.valid.eq(where & (self.orig_data.valid & active & ~denied).replicate(len(where))),
             self.orig_data.ready.eq(
-                closing.closed | (active & (denied | (steered_data.ready & where).any())),
+                (closing.closed & (~active | (data_busy & apart)))
+                | (active & (denied | (steered_data.ready & where).any())),
             ),
             moved.eq(self.orig_data.valid & self.orig_data.ready),
         ]
         if protects_data():
-            m.d.sync += strays.eq(data_busy & ~kept_denied & (kept_where != kept_meant) & ~closing.closed)
+            m.d.sync += strays.eq(data_busy & ~kept_denied & apart & ~closing.closed)
         comes_in = leads_to(self.lookup) & (holding & ~self.lookup.denied).replicate(self.egresses)
         m.d.comb += self.under_way.eq(comes_in | steer.under_way)
         with m.If(active):

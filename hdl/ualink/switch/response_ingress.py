@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ualink.switch.closing import Closing
 from ualink.switch.deny_log import DenialSignature
+from ualink.switch.presence import Presence
 from ualink.switch.route_table import LookupSignature
 from ualink.switch.steer import Steer, leads_to
 from ualink.switch.transfer import SteeredSignature, transfer_layout
@@ -22,7 +23,8 @@ class ResponseIngress(wiring.Component):
     counted by RdRspNumBeats of the first of them. A denied transfer is dropped whole and counts once.
 
     The first beat of a transfer, when its code is wrong, says neither where it goes nor which beats are its own: it is
-    dropped, and with it all that comes after it, as of ``Closing``. So it is if its entry of the route table is wrong.
+    dropped, and with it all that comes after it, as of ``Closing``. So it is if its entry of the route table is wrong,
+    and after an upset by which a beat may have come or gone.
 
     Parameters
     ----------
@@ -61,7 +63,8 @@ class ResponseIngress(wiring.Component):
         m.submodules.closing = closing = Closing()
         beat = Signal(CODED_LAYOUTS[self.channel], reset_less=True)
         end, leads = Signal(reset_less=True), Signal(reset_less=True)
-        holding, leaving = Signal(), Signal()
+        held, leaving = Presence(m, "holding"), Signal()
+        holding = held.here
         accepting, first = Signal(), Signal()
         left_after = Signal(2)  # beats of the transfer that follow the one offered now
         steer = Steer(m, transfer_layout(self.channel), self.lookup, self.steered)
@@ -74,7 +77,7 @@ class ResponseIngress(wiring.Component):
             self.lookup.look.eq(accepting & first),
             self.lookup.dst_phys_acc_id.eq(self.rsp.p.dst_phys_acc_id),
             leaving.eq(holding & steer.free),
-            closes.eq(steer.drops & wrong),
+            closes.eq((steer.drops & wrong) | steer.torn | held.torn),
             self.denied.valid.eq(steer.drops & steer.payload.end & ~wrong),
             self.denied.src_phys_acc_id.eq(offered.src_phys_acc_id),
             self.denied.dst_phys_acc_id.eq(offered.dst_phys_acc_id),
@@ -91,8 +94,8 @@ class ResponseIngress(wiring.Component):
         comes_in = leads_to(self.lookup) & (holding & ~self.lookup.denied).replicate(self.egresses)
         m.d.comb += self.under_way.eq(comes_in | steer.under_way)
         with m.If(self.rsp.ready):
+            held.becomes(m, self.rsp.valid & ~closes & ~closing.closed)
             m.d.sync += [
-                holding.eq(self.rsp.valid & ~closes & ~closing.closed),
                 beat.eq(self.rsp.p),
                 end.eq(left_after == 0),
                 leads.eq(first),

@@ -2,6 +2,8 @@
 
 from amaranth.hdl import Const, Mux, Signal
 
+from ualink.switch.presence import Presence
+
 __all__ = ["Steer", "leads_to"]
 
 
@@ -15,7 +17,8 @@ class Steer:
 
     ``payload`` : of the layout ``shape``; it is offered to the ways that ``steered`` leads to while it ``goes``.
     ``meant`` : where it goes, one-hot, or 0 if it is denied: what the queue keeps of it, apart from what leads there.
-    ``holding`` : it is there; ``denied``: and to be dropped; ``drops``: and it is, in this cycle.
+    ``holding`` : it is there; ``torn``: by an upset nobody knows whether it is.
+    ``denied`` : it is to be dropped; ``drops``: and it is, in this cycle.
     ``goes`` : 1 bit, from the outside if given: it may leave, if there is room.
     ``leaves`` : it leaves or is dropped. ``free``: another one can come.
     ``under_way`` : where it goes, one-hot, or 0 if it is not there or denied.
@@ -25,7 +28,9 @@ class Steer:
         self.payload = Signal(shape, name="steered_payload", reset_less=True)
         self.where = Signal(len(steered.valid), name="steered_where", reset_less=True)
         self.meant = Signal(len(steered.valid), name="steered_meant", reset_less=True)
-        self.holding, self.denied = Signal(name="steering"), Signal(name="steered_denied", reset_less=True)
+        self._presence = Presence(m, "steering")
+        self.holding, self.torn = self._presence.here, self._presence.torn
+        self.denied = Signal(name="steered_denied", reset_less=True)
         self.drops, self.leaves, self.free = Signal(name="drops"), Signal(name="leaves"), Signal(name="free")
         self.under_way = Signal(len(steered.valid), name="steered_under_way")
         self._lookup = lookup
@@ -44,8 +49,8 @@ class Steer:
         """``payload`` comes, of which the table says in this cycle where it goes; with ``drop`` it is denied."""
         where, denied = leads_to(self._lookup), self._lookup.denied | drop
         with m.If(self.free):
+            self._presence.becomes(m, comes)
             m.d.sync += [
-                self.holding.eq(comes),
                 self.payload.eq(payload),
                 self.denied.eq(denied),
                 self.where.eq(where),

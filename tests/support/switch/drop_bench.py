@@ -55,7 +55,7 @@ class StandIn(wiring.Component):
 class Bench:
     """A switch of two stations of one port; ``sent`` and ``got`` are beats by (station, channel), in order.
 
-    ``rate`` : how often what arrives is taken.
+    ``rate`` : how often what arrives is taken; ``commands`` : of these are Requests, each as often as it is there.
     """
 
     def __init__(self, seed):
@@ -68,7 +68,7 @@ class Bench:
         self.got = {key: [] for key in self.keys}
         self.offered = dict.fromkeys(self.keys)
         self.number = 0
-        self.rate = 1.0
+        self.rate, self.commands = 1.0, (READ, WRITE, WRITE)
 
     def simulate(self, body, design=None):
         """Run ``body`` on the switch, or on ``design``, which is made of it."""
@@ -94,7 +94,7 @@ class Bench:
         for n in range(2):
             other = {"src_phys_acc_id": n, "dst_phys_acc_id": 1 - n}
             if not self.waiting[n, "req"]:
-                tag, cmd, more = self.tag(), self.rng.choice((READ, WRITE, WRITE)), self.rng.randrange(4)
+                tag, cmd, more = self.tag(), self.rng.choice(self.commands), self.rng.randrange(4)
                 self.waiting[n, "req"].append(
                     {"cmd": cmd, "num_beats": more if cmd == WRITE else 0, "tag": tag, **other}
                 )
