@@ -20,17 +20,17 @@ PACK_MUTANTS = (
     Mutant(
         "a fifth tagged field",
         "TL-052",
-        SHARE,
-        "tagged.replicate(4))),",
-        "0)),",
-        "pack/test_packer.py::test_random_half_flits",
+        "ualink.tl.pack.fields_in_sight",
+        "(~self.authentication).replicate",
+        "Const(1).replicate",
+        "pack/test_fields_in_sight.py",
     ),
     Mutant(
         "tagged fields in a swap slot",
         "TL-050",
         SHARE,
-        "~self.open | self.swap & self.authentication",
-        "~self.open",
+        "self.swap & self.authentication",
+        "Const(0)",
         "pack/test_packer_limits.py::test_fields_with_tags_wait_for_the_slot_after_a_swap",
     ),
     Mutant(

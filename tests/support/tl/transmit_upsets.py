@@ -26,8 +26,8 @@ CONFIG = TLConfig(
 NO_ITEMS = {
     r"^(credits|release|request_limit|response_limit)\.": "credits",
     r"^compression\.cache\.": "decides on forms; entries have a parity of their own",
-    r"^(requests|responses)\.(forms\.|taken$|eligible$|after$|fit$|\$signal$)": "what is decided by",
-    r"\.(valid|inside\w*|level|free|oldest|newest|direct|\$signal)$": "whether something is there, and where",
+    r"^(requests|responses)\.(forms\.|taken$|eligible$|tagged$|rows$|pairs$|after$|fit$|\$signal$)": "what is decided by",
+    r"\.(valid|inside\w*|level|free|oldest|others|newest|direct|\$signal)$": "whether something is there, and where",
     r"^rd_data\.data\.(turn|source|(read|write)_\d_(before|moved))$": "where something is",
     r"^gearbox\.(requests?|responses?)_": "which data are owed",
     r"^gearbox\.(below|beat|carried|some_\w+)$": "which data are owed",
@@ -36,6 +36,7 @@ NO_ITEMS = {
     r"^sequence\.(slots\.|leaves$)": "what is decided by counts",
     r"^(was_online|(orig|rd)_residue\..*|response_intake\.(rest|wr_turn|o__valid))$": "where a transfer is",
     r"^compression\.error$": "told to firmware",
+    r"^authentication$": "a mode, which stays while the link is online",
 }
 """Registers in which no item is."""
 
