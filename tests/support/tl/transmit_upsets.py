@@ -1,9 +1,9 @@
 """The registers and memories in which a TL transmitter holds items, struck under traffic, and what comes of it."""
 
+import itertools
 import random
 import re
 from collections import deque
-from functools import cached_property
 
 from amaranth.sim import Simulator
 
@@ -15,7 +15,7 @@ from ualink.tl.format.half_flits import REQUEST_FIELD_LAYOUT, RESPONSE_FIELD_LAY
 from ualink.tl.transmit.top import Transmit
 from ualink.upli.channels import CODE_LAYOUTS, PROTECTED_BITS
 
-__all__ = ["CONFIG", "OFFERED", "TransmitBench", "UpsetBench", "flit_good"]
+__all__ = ["CONFIG", "OFFERED", "THIN", "TransmitBench", "UpsetBench", "flit_good"]
 
 CONFIG = TLConfig(
     **{name: Credits(pool=4) for name in CLASSES},
@@ -28,6 +28,7 @@ NO_ITEMS = {
     r"^compression\.cache\.": "decides on forms; entries have a parity of their own",
     r"^(requests|responses)\.(forms\.|taken$|eligible$|tagged$|rows$|pairs$|after$|fit$|\$signal$)": "what is decided by",
     r"\.(valid|inside\w*|level|free|oldest|others|newest|direct|\$signal)$": "whether something is there, and where",
+    r"^(orig|rd)_data\.(read|write)_index$": "where something is, in the plain queue of a lean transmitter",
     r"^rd_data\.data\.(turn|source|(read|write)_\d_(before|moved))$": "where something is",
     r"^gearbox\.(requests?|responses?)_": "which data are owed",
     r"^gearbox\.(below|beat|carried|some_\w+)$": "which data are owed",
@@ -67,6 +68,10 @@ ROUND = 800
 OPENS = 40
 """Cycles from reset until traffic moves."""
 
+BUSY, THIN = 0.9, 0.1
+"""How likely a beat of a Read Response comes in a cycle; any other is ``BUSY``. With ``THIN`` their queue is empty now
+and then and data go round its memories, which with ``BUSY`` they never do."""
+
 
 def _parity(value: int) -> int:
     return value.bit_count() & 1
@@ -98,12 +103,14 @@ class TransmitBench:
         self._simulator.add_testbench(self._testbench)
         self._used = False
 
-    def run(self, cycles, act=None) -> dict[int, tuple]:
-        """So many cycles from reset. ``act(ctx, cycle, flit)`` is called in each with the flit that is taken or None,
-        and gives what is to be spoilt of a beat offered, as (channel, name in the code, bit), or None."""
+    def run(self, cycles, act=None, *, read_share=BUSY) -> dict[int, tuple]:
+        """So many cycles from reset, ``read_share`` of them with a beat of a Read Response. In each of them
+        ``act(ctx, cycle, flit)`` is called with the flit that is taken or None, and gives what is to be spoilt of a
+        beat offered, as (channel, name in the code, bit), or None."""
         if self._used:
             self._simulator.reset()
         self._used, self._stopped, self._cycles, self._act = True, False, cycles, act
+        self._share = dict.fromkeys(CHANNELS, BUSY) | {"rd_rsp": read_share}
         self.flits: dict[int, tuple] = {}
         self._simulator.run()
         return self.flits
@@ -124,7 +131,7 @@ class TransmitBench:
             if cycle % 64 == 0:
                 pace = rng.choice((0.35, 0.6, 1.0))
             for channel, port in ((name, getattr(dut, f"tx_{name}")) for name in CHANNELS):
-                if offered[channel] is None and cycle > OPENS and rng.random() < 0.9:
+                if offered[channel] is None and cycle > OPENS and rng.random() < self._share[channel]:
                     offered[channel] = waiting[channel].popleft()
                     code = code_of(offered[channel]) if self.coded else {}
                     if spoil is not None and spoil[0] == channel:
@@ -199,26 +206,32 @@ class UpsetBench:
         self.left_out = [place for place in everything if _matches(place)]
         self.places = [place for place in everything if not _matches(place)]
         self.bench, self.rng = TransmitBench(dut, seed, design=design), random.Random(seed)
+        self._read_share, self._whole = BUSY, {}
 
-    @cached_property
+    @property
     def whole(self) -> dict[int, tuple]:
-        """The flits of a run without upsets."""
-        return self.bench.run(ROUND)
+        """The flits of a run without upsets, with as many beats of Read Responses as now."""
+        if self._read_share not in self._whole:
+            self._whole[self._read_share] = self.bench.run(ROUND, read_share=self._read_share)
+            assert all(flit_good(flit) for flit in self._whole[self._read_share].values())
+        return self._whole[self._read_share]
 
     def campaign(self, strikes, cycles) -> dict:
         """Make each of ``strikes`` until it shows, for so many cycles in all; those that did not, with their number of
         attempts. A strike is a place, or of a beat offered (channel, name in the code, bit).
 
         Whatever differs from a run without upsets has wrong parity, and nothing comes earlier or later. Only two upsets
-        in one flit may hide each other: what may have been two is made again, apart from each other.
+        in one flit may hide each other: what may have been two is made again, apart from each other. In every third
+        run few beats of Read Responses come.
         """
-        assert all(flit_good(flit) for flit in self.whole.values())
-        queue = deque((strike, 0) for strike in strikes)
+        queue, shares = deque((strike, 0) for strike in strikes), itertools.cycle((BUSY, BUSY, THIN))
         while queue and cycles > OPENS:
+            self._read_share = next(shares)
             done, made = self._round(queue, min(cycles, ROUND))
             cycles -= done
             if made:
                 self._apart(made, done + AGAIN)
+        self._read_share = BUSY
         return {name_of(one) if not isinstance(one, tuple) else one: number for one, number in queue}
 
     def _round(self, queue, cycles):
@@ -245,7 +258,7 @@ class UpsetBench:
             made.append((cycle, self._choose(queue[0][0], cycle)))
             return _make(ctx, made[-1][1])
 
-        self.bench.run(cycles, act)
+        self._traffic(cycles, act)
         if state["doubt"] is None:
             return cycles, []
         assert len(made) > 1, (made, state["doubt"])
@@ -268,8 +281,12 @@ class UpsetBench:
                 self.bench.stop()
             return _make(ctx, due[cycle]) if cycle in due else None
 
-        self.bench.run(cycles, act)
+        self._traffic(cycles, act)
         return bool(doubts)
+
+    def _traffic(self, cycles, act):
+        assert self.whole, "what ``act`` compares with has to be there: it is made by the same simulator"
+        self.bench.run(cycles, act, read_share=self._read_share)
 
     def _as_it_should(self, cycle, flit, strikes) -> bool:
         """``flit`` is that of the run without upsets, or has wrong parity."""

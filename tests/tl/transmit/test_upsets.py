@@ -9,7 +9,7 @@ import functools
 import pytest
 
 from support.tl.transmit import TRANSMIT
-from support.tl.transmit_upsets import CONFIG, OFFERED, TransmitBench, UpsetBench
+from support.tl.transmit_upsets import CONFIG, OFFERED, THIN, TransmitBench, UpsetBench, flit_good
 from support.upsets import name_of
 from ualink.lib.parity import WithoutDataParity
 from ualink.tl.transmit import Transmit
@@ -21,6 +21,9 @@ WIDE_DECISIONS = {"packer.choice", "responses.$signal", "packer.places"}
 
 CYCLES, BARE, SEED = 4000, 150, 3
 
+
+ROUND = "kept", "source", "turn"
+"""Of the two memories with the data of Read Responses: what goes round, from where the oldest comes, who has it."""
 
 FEW = CONFIG.replace(requests_in_sight=2, responses_in_sight=3)
 
@@ -47,6 +50,31 @@ def test_each_store_and_each_bit_of_the_code():
     no flit of right parity is another than without upsets."""
     bench = upset_bench()
     assert not bench.campaign([*bench.places, *OFFERED], CYCLES)
+
+
+@pytest.mark.req("RAS-107", "RAS-108")
+def test_what_goes_round_the_memories():
+    """A beat of a Read Response that leaves in the cycle after it came: it is in ``kept`` alone."""
+    bench = upset_bench()
+    registers = {name_of(place): place.signal for place in (*bench.places, *bench.left_out) if place.path[-1] in ROUND}
+    kept, source, turn = (registers[f"rd_data.data.{name}"] for name in ROUND)
+    before, struck = (0, 0), []
+
+    def act(ctx, cycle, flit):
+        nonlocal before
+        now = ctx.get(source) & 1, ctx.get(turn)
+        if before[0] and before[1] != now[1]:
+            struck.append(cycle - 1)
+        before = now
+
+    def strike(ctx, cycle, flit):
+        if cycle == struck[0]:
+            ctx.set(kept, ctx.get(kept) ^ 1)
+
+    whole = bench.bench.run(800, act, read_share=THIN)
+    flits = bench.bench.run(struck[0] + 10, strike, read_share=THIN)
+    assert [flit for flit in flits.values() if not flit_good(flit)]
+    assert all(flit == whole[cycle] for cycle, flit in flits.items() if flit_good(flit))
 
 
 def test_without_parity_over_data():

@@ -12,7 +12,7 @@ CONFIGS = {
     "uncached": CONFIG.replace(tx_cache=AddressCacheConfig(rows=0)),
     "few": CONFIG.replace(requests_in_sight=2, responses_in_sight=3),
 }
-CYCLES, ROUNDS = 12_000, 4
+CYCLES, ROUNDS = 40_000, 4
 
 
 @pytest.mark.soak
