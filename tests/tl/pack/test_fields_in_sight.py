@@ -12,7 +12,7 @@ from amaranth.sim import Simulator
 from ualink.tl.format.half_flits import RESPONSE_FIELD_LAYOUT
 from ualink.tl.pack.fields_in_sight import FieldsInSight
 
-DEPTH, ALTERNATIVES = 4, 3
+DEPTH, ALTERNATIVES = 6, 3
 SOME = [(1, 1), (0.5, 0.5), (1, 0.05)]
 RATES = [*SOME, (1, 0.5), (1, 0.2), (0.5, 1)] if os.environ.get("UALINK_SOAK") else SOME
 
