@@ -14,7 +14,8 @@ export PYTHONHASHSEED = 0
 
 .PHONY: run test lint soak boards clean tools
 
-BOARDS := versa_ecp5_5g ecpix5 ecp5_5g_evn
+BITSTREAMS := $(foreach board,ecp5_5g_evn ecpix5 versa_ecp5_5g,$(board)/bert $(board)/data_link) \
+  ecpix5/link ecp5_5g_evn/link
 
 run: $(VENV)/.installed tools
 	@$(BIN)/ualink sim examples/quickstart.toml --out out/quickstart
@@ -34,7 +35,7 @@ soak: $(VENV)/.installed tools
 	UALINK_SOAK=1 $(BIN)/pytest -q -m soak --timeout 0
 
 boards: $(VENV)/.installed
-	@for board in $(BOARDS); do $(BIN)/ualink build $$board || exit; done
+	@for each in $(BITSTREAMS); do $(BIN)/ualink build $${each%/*} --design $${each#*/} || exit; done
 
 clean:
 	rm -rf build out dist
