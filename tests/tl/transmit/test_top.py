@@ -24,7 +24,7 @@ from support.tl.stimulus import (
 from support.tl.transmit import TRANSMIT, Partner, check, run
 from ualink.config import Credits, TLConfig
 from ualink_sim.model.tl.byte_enables import encode_byte_enables
-from ualink_sim.model.tl.rate_limit import REQUEST_LIMIT, RateLimit
+from ualink_sim.model.tl.rate_limit import REQUEST_LIMIT, RESPONSE_LIMIT, RateLimit
 from ualink_sim.model.tl.sequence import DataHalfFlit, Issue, ReceiveSequence, TransmitSequence
 
 pytestmark = TRANSMIT
@@ -186,6 +186,32 @@ def test_saturated_writes_and_responses():
 
     efficiency, rate = saturated(Stimulus(transfers, writes=responses), hold=paced)
     assert efficiency > 0.8889 and rate == 1.0
+
+
+@pytest.mark.req("TL-132")
+@pytest.mark.parametrize("seed", range(3))
+def test_a_flit_that_waits_pushes_nothing_on(seed):
+    """The DL takes nothing for a while, time and again, while flits of data stand before the next Control half-flit and
+    more Responses wait than may follow those that have left."""
+    rng = random.Random(seed)
+    stimulus = Stimulus(
+        reads=[read_response(rng.choice((1, 2)), rng=rng) for _ in range(40)],
+        writes=[write_response(rng=rng) for _ in range(400)],
+    )
+
+    def hold(channel, waiting, cycle, partner):
+        return channel == "rd_rsp" and rng.random() < 0.9
+
+    partner = Partner(PLENTY, rng=rng)
+    run(TLConfig(), stimulus, partner=partner, seed=seed, hold=hold, stall=lambda cycle, partner: cycle % 40 > 12)
+    check(stimulus, partner)
+    # The limit was reached, again and again: a flit held as many as it might.
+    limit, reached = RateLimit(RESPONSE_LIMIT), 0
+    for _, fields, _ in partner.flits:
+        issued = sum(field.is_response for _, field in fields)
+        reached += issued == limit.allowance
+        limit.flit(issued)
+    assert reached > 5
 
 
 @pytest.mark.parametrize("kind", ["write", "write_full", "read_response", "atomic"])
