@@ -45,3 +45,13 @@ def test_no_public_function_has_more_than_five_parameters(root: Path, product):
 )
 def test_parameters_are_counted(text, found):
     assert crowded(text) == found
+
+
+LENGTH = "UALINK_SOAK"
+
+
+def test_what_is_longer_in_a_soak_is_part_of_it(root: Path):
+    """A test file that asks for the soak's length has a test that ``make soak`` runs."""
+    files = [path for path in (root / "tests").rglob("test_*.py") if f'get("{LENGTH}")' in path.read_text()]
+    assert len(files) > 20
+    assert [str(path.relative_to(root)) for path in files if "mark.soak" not in path.read_text()] == []

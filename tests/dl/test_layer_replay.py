@@ -165,6 +165,7 @@ def test_forward_progress_is_owed_only_for_flits_that_are_held():
     Bench(latency=15, control={"tx_ack_time_out": time_out}).run(story)
 
 
+@pytest.mark.soak
 @pytest.mark.req("DL-119", "DL-123", "DL-122", "DL-156", "DL-180")
 @pytest.mark.parametrize("seed", SEEDS)
 def test_random_loss(seed):

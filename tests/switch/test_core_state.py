@@ -37,6 +37,7 @@ SHOWN = (
 TRIES = 16
 
 
+@pytest.mark.soak
 @pytest.mark.req("RAS-009", "RAS-014", "RAS-030")
 def test_what_beats_are_found_by_is_found_to_be_wrong():
     """A Switch Core Control Error; and nothing wrong is good."""

@@ -45,6 +45,7 @@ def some(places, rng):
     return others + [rng.choice(group) for group in pins.values()]
 
 
+@pytest.mark.soak
 @pytest.mark.req("RAS-007", "RAS-009", "RAS-014", "RAS-015", "RAS-016", "RAS-108")
 @ALL
 def test_each_store_of_beats(run):
@@ -60,6 +61,7 @@ def test_each_store_of_beats(run):
     bench.run(story)
 
 
+@pytest.mark.soak
 @pytest.mark.req("RAS-014", "RAS-015", "RAS-016", "RAS-108")
 @pytest.mark.parametrize("run", [run for run, (_, ports, _) in RUNS.items() if ports == 1])
 def test_a_beat_that_waits_on_the_interface(run):
