@@ -2,7 +2,8 @@
 
 import pytest
 
-from support.tl.packer import FC, NATURAL, Scene, is_compressed, random_fields, simulate
+from support.tl.packer import simulate
+from support.tl.packer_scene import FC, NATURAL, Scene, is_compressed, random_fields
 from ualink.config import TLConfig
 
 

@@ -4,12 +4,12 @@ again."""
 import pytest
 
 from support.packing_grids import AUTHENTICATED, control_items, is_control, rows
-from support.tl.packer import (
+from support.tl.packer import simulate
+from support.tl.packer_scene import (
     FC,
     Scene,
     compressed_request,
     compressed_response,
-    simulate,
     uncompressed_request,
     uncompressed_response,
 )

@@ -5,7 +5,8 @@ from itertools import product
 
 import pytest
 
-from support.tl.packer import (
+from support.tl.packer import simulate
+from support.tl.packer_scene import (
     FC,
     NATURAL,
     Scene,
@@ -13,7 +14,6 @@ from support.tl.packer import (
     compressed_response,
     is_compressed,
     random_fields,
-    simulate,
     uncompressed_request,
     uncompressed_response,
 )
