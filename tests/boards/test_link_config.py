@@ -3,7 +3,7 @@
 import pytest
 
 from ualink_boards.boards import BOARDS, find_board
-from ualink_boards.designs import pair
+from ualink_boards.designs import make_design, pair
 from ualink_boards.designs.link import Link
 from ualink_boards.designs.link_config import lanes_used, link_config
 
@@ -31,6 +31,18 @@ def test_station_steps_and_words_fit_the_lanes(name):
     # 66 bits a block, 512 bits of data in eight of them; a twentieth to spare.
     assert blocks * board.station_hz >= 1.05 * lanes * board.line_rate / 66
     assert cycles * blocks <= 8
+
+
+def test_the_link_of_a_board_may_be_slower_than_its_lanes():
+    """It is too large to be placed for 5 Gb/s on ``ecp5_5g_evn``; the other designs keep the rate."""
+    board = find_board("ecp5_5g_evn")
+    slower = board.of_design("link")
+    assert (board.line_rate, slower.line_rate, slower.station_hz) == (5_000_000_000, 2_500_000_000, 24_000_000)
+    assert board.of_design("data_link") == board.of_design("bert") == board
+    assert make_design("link", board).registers.clock_hz == slower.station_hz
+    config = link_config(slower)
+    assert (config.lanes, config.phy.blocks_per_word, config.station.dl.cycles_per_beat) == EXPECTED[board.name]
+    assert config.phy.blocks_per_word * slower.station_hz >= 1.05 * slower.line_rate / 66
 
 
 def test_fewer_lanes_have_shorter_words():
