@@ -177,7 +177,8 @@ class FieldsInSight(wiring.Component):
         both, last = pairs[: self.depth], pairs[self.depth :]
         there = Cat(1, forms.valid)
         first_free = there[: self.depth] & ~forms.valid
-        together = both | (last & new.replicate(self.depth))
+        # One by one: as parts of a vector they would look to simulators as if they made each other.
+        together = [pair | (end & new) for pair, end in zip(both, last)]
         following_both = both | (last & (new & comes).replicate(self.depth))
         following_last = Mux(comes, first_free & new.replicate(self.depth), last)
         without = [
