@@ -122,7 +122,7 @@ class RequestIngress(wiring.Component):
         left = Signal.like(kept_left)  # beats to come after this one
         active = Signal()
         moved = Signal()
-        apart = Signal(name="apart")  # a denied Request has no beats to go anywhere, and is that, too
+        apart = Signal(name="apart")  # so are those of a denied Request, which was meant for none
         m.d.comb += [
             apart.eq(kept_where != kept_meant),
             active.eq(data_busy | (steer.leaves & with_data)),

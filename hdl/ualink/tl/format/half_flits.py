@@ -1,4 +1,5 @@
-"""What the blocks of the transmitter hand to each other: fields, data jobs, Control half-flits and half-flits."""
+"""What a half-flit has room for, and what the blocks of the transmitter hand to each other: fields, data jobs, Control
+half-flits and half-flits."""
 
 from amaranth.hdl import Cat, Const, Mux, Value
 from amaranth.lib import data, enum
@@ -19,6 +20,7 @@ __all__ = [
     "REQUEST_FIELD_LAYOUT",
     "RESPONSE_FIELD_LAYOUT",
     "SECTORS",
+    "TAGS",
     "DataSource",
     "carried_code",
     "carried_data",
@@ -26,6 +28,9 @@ __all__ = [
 
 SECTORS = 8
 """Sectors of a half-flit."""
+
+TAGS = 4
+"""Tags in an AuthTags half-flit."""
 
 
 class DataSource(enum.Enum, shape=1):

@@ -5,12 +5,12 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.lib.select import select_one
-from ualink.tl.format.half_flits import FIELD_FORM_LAYOUT
+from ualink.tl.format.half_flits import FIELD_FORM_LAYOUT, TAGS
 
 from .limits import counts, full_at, room_behind, within_full
 from .look_ahead import LookAheadQueue, exactly
 from .request_share import SHARE, rows_of
-from .stack import FITS_LAYOUT, STACKS_LAYOUT, TAGS, fits, stacks_from
+from .stack import FITS_LAYOUT, STACKS_LAYOUT, fits, stacks_from
 
 __all__ = ["FORM_LIMITS_LAYOUT", "FieldsInSight", "content_layout"]
 
@@ -48,7 +48,7 @@ class FieldsInSight(wiring.Component):
     forms, valid : the fields, entry 0 is the oldest, and in bit n whether entry n is there; 0 after reset.
     eligible : bit n: entry n is there, and within the limits, the source rate limit and the room for tags with those
         before it; 0 after reset.
-    tagged : bits of ``eligible`` with ``authentication``, 0 without.
+    tagged : the first two bits of ``eligible`` with ``authentication``, 0 without.
     rows : of Requests: what ``rows_of`` says of those ``eligible``; none but bit 0 after reset.
     stacks, fits : of Responses: how they come to stand, and whether those ``eligible`` have room, as none do after
         reset.

@@ -16,11 +16,12 @@ from ualink.tl.format.half_flits import (
     REQUEST_FIELD_LAYOUT,
     RESPONSE_FIELD_LAYOUT,
     SECTORS,
+    TAGS,
 )
 from ualink.upli.code import code_of
 
 from .fields_in_sight import content_layout
-from .placement import TAGS, PackerPlacement
+from .placement import PackerPlacement
 from .share import REQUESTS_IN_SIGHT, RESPONSES_IN_SIGHT
 from .stack import LAYOUTS
 

@@ -5,11 +5,11 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.tl.credit.release import FC_FIELDS
-from ualink.tl.format.half_flits import SECTORS
+from ualink.tl.format.half_flits import SECTORS, TAGS
 
 from .look_ahead import exactly
 from .share import REQUESTS_IN_SIGHT
-from .stack import LAYOUTS, PAIRS, RESPONSES_IN_SIGHT, STACKS_LAYOUT, TAGS, stacks_from
+from .stack import LAYOUTS, PAIRS, RESPONSES_IN_SIGHT, STACKS_LAYOUT, stacks_from
 
 __all__ = ["FlowControlPlacement", "PackerPlacement", "one_stands_below"]
 

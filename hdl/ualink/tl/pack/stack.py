@@ -12,7 +12,6 @@ __all__ = [
     "REGIONS",
     "RESPONSES_IN_SIGHT",
     "STACKS_LAYOUT",
-    "TAGS",
     "fits",
     "stack",
     "stacks",
@@ -21,9 +20,6 @@ __all__ = [
 
 RESPONSES_IN_SIGHT = 8
 """Responses that the packer has places for."""
-
-TAGS = 4
-"""Authentication tags of an AuthTags half-flit."""
 
 PAIRS = SECTORS // 2
 """Pairs of sectors 10, 32, 54, 76: what a Compressed Request or an Uncompressed Response covers."""

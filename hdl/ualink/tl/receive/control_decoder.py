@@ -19,13 +19,12 @@ from ualink.tl.format.fields import (
     FType,
     has_byte_enables,
 )
+from ualink.tl.format.half_flits import SECTORS, TAGS
 from ualink.tl.internal import CREDIT_UPDATE_LAYOUT
 
 from .error import ReceiveError
 
 __all__ = ["DATA_FIELD_LAYOUT", "DECODED_LAYOUT", "SECTORS", "ControlDecoder", "request_field", "response_field"]
-
-SECTORS = 8
 
 DATA_FIELD_LAYOUT = data.StructLayout({"is_request": 1, "byte_enables": 1, "left": 4})
 """A Data Request Field: ``left`` is the number of Data half-flits that follow its first one (1 to 8); ``byte_enables``:
@@ -53,9 +52,6 @@ sector 2p+1 would cross 256 bytes. ``error`` is NONE if all fields are legal."""
 
 TAGGED = tuple(ftype for ftype in FType if ftype is not FType.FLOW_CONTROL)
 """Fields that have an authentication tag: Requests and Responses."""
-
-TAGS = 4
-"""Tags in an AuthTags half-flit."""
 
 
 def request_field(half_flit, pair: int):
