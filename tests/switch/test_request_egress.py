@@ -9,10 +9,15 @@ from ualink.switch.request_egress import RequestEgress
 
 
 class Reader:
-    """A matcher and buffers: what is granted while there is room comes three cycles later, beat after beat."""
+    """A matcher and buffers: what is granted while there is room comes three cycles later, beat after beat.
 
-    def __init__(self, dut, seed, count=150):
+    Of every ``wrong`` items about one is found wrong, or its first beat, in the cycle after it has come; ``bad`` has
+    their indices.
+    """
+
+    def __init__(self, dut, seed, count=150, wrong=0):
         self.dut, self.random = dut, random.Random(f"reader {seed}")
+        self.bad = {n for n in range(count) if wrong and self.random.randrange(wrong) == 0}
         items = [random_request(self.random, n, 0, self.random.choice([None, None, 1, 2, 3, 4])) for n in range(count)]
         self.items = [
             (coded("req", pack("req", request)), [coded("orig_data", pack("orig_data", beat)) for beat in beats])
@@ -22,6 +27,7 @@ class Reader:
     async def process(self, ctx):
         dut, waiting = self.dut, list(self.items)
         coming, coming_beats = {}, {}
+        found: dict[int, str] = {}
         cycle = free = 0
         while True:
             if waiting and (ctx.get(dut.arrival.data_room) or not waiting[0][1]) and ctx.get(dut.arrival.room):
@@ -29,6 +35,8 @@ class Reader:
                 if not beats or free <= cycle:
                     waiting.pop(0)
                     coming[cycle + 3] = request, bool(beats)
+                    if len(self.items) - len(waiting) - 1 in self.bad:
+                        found[cycle + 4] = self.random.choice(["wrong", "beat_wrong"]) if beats else "wrong"
                     for n, beat in enumerate(beats):
                         coming_beats[cycle + 3 + n] = beat, n == len(beats) - 1
                         free = cycle + n + 1
@@ -39,6 +47,8 @@ class Reader:
             ctx.set(dut.arrival.come_data, beat is not None)
             ctx.set(dut.arrival.transfer.beat.as_value(), beat[0] if beat else 0)
             ctx.set(dut.arrival.transfer.end, bool(beat and beat[1]))
+            for name in ("wrong", "beat_wrong"):
+                ctx.set(getattr(dut.arrival, name), found.get(cycle) == name)
             await ctx.tick()
             cycle += 1
 
@@ -93,6 +103,37 @@ def test_either_may_be_taken_first(req_rate, data_rate):
     run(dut, scenario, background=[reader.process])
     assert requests == [request for request, _ in reader.items]
     assert beats == [beat for _, data in reader.items for beat in data]
+
+
+@pytest.mark.req("RAS-009", "UPLI-302")
+@pytest.mark.parametrize(("req_rate", "data_rate"), [(1.0, 1.0), (0.5, 0.5), (0.1, 1.0), (1.0, 0.1)])
+@pytest.mark.parametrize("asks", [False, True])
+def test_a_wrong_request_is_dropped_whoever_is_ready(req_rate, data_rate, asks):
+    """Requests and data taken at will, with ``asks`` only what is on offer: of an item that was found wrong nothing
+    leaves, of those around it everything, in order, and each is told once."""
+    dut, rng = RequestEgress(), random.Random(f"{req_rate} {data_rate} {asks}")
+    reader = Reader(dut, f"wrong {req_rate} {data_rate}", wrong=3)
+    good = [item for n, item in enumerate(reader.items) if n not in reader.bad]
+    streams, requests, beats, told = (dut.req, dut.orig_data), [], [], 0
+
+    async def scenario(ctx):
+        nonlocal told
+        for _ in range(4500):
+            ready = []
+            for stream, rate in zip(streams, (req_rate, data_rate)):
+                ready.append(rng.random() < rate and (not asks or ctx.get(stream.valid)))
+                ctx.set(stream.ready, ready[-1])
+            sampled = [signal for stream in streams for signal in (stream.valid, stream.payload.as_value())]
+            _, _, *offered, upset = await ctx.tick().sample(*sampled, dut.upset.control)
+            told += upset
+            for n, taken in enumerate((requests, beats)):
+                if ready[n] and offered[2 * n]:
+                    taken.append(offered[2 * n + 1])
+
+    run(dut, scenario, background=[reader.process])
+    assert requests == [request for request, _ in good]
+    assert beats == [beat for _, data in good for beat in data]
+    assert told == len(reader.bad) > 30
 
 
 @pytest.mark.req("RAS-009", "UPLI-302")

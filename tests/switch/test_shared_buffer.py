@@ -16,6 +16,12 @@ from ualink.switch.shared_buffer import SharedBuffer
 WIDTH = 16
 
 
+def offer(ctx, dut, valid, toward=None):
+    """A beat to the queues ``valid``; what does not go yet may be on its way ``toward`` any of them."""
+    ctx.set(dut.input.valid, valid)
+    ctx.set(dut.input.toward, valid if toward is None else toward)
+
+
 class Model(SharesModel):
     """A queue for each way, with room as ``SharesModel`` says."""
 
@@ -62,7 +68,9 @@ def test_random_traffic(ways, depth, shared, seed):
             out = (there[0] if same else rng.choice(there)) if there and rng.random() < pop else None
             beat = rng.getrandbits(WIDTH)
             ctx.set(dut.input.payload, beat)
-            ctx.set(dut.input.valid, 0 if into is None else 1 << into)
+            # What is not offered may be on its way already.
+            on_its_way = rng.choice([0, 1 << rng.randrange(ways)])
+            offer(ctx, dut, 0 if into is None else 1 << into, on_its_way if into is None else None)
             ctx.set(dut.input.meant, 0 if into is None else 1 << into)
             ctx.set(dut.read, 0 if out is None else 1 << out)
             has_room = into is not None and model.room(into)
@@ -86,10 +94,10 @@ def test_a_queue_that_stands_still_leaves_the_others_their_share():
         fit = 0
         for beat in range(count):
             ctx.set(dut.input.payload, 100 * n + beat)
-            ctx.set(dut.input.valid, 1 << n)
+            offer(ctx, dut, 1 << n)
             fit += ctx.get(dut.input.ready) >> n & 1
             await ctx.tick()
-        ctx.set(dut.input.valid, 0)
+        offer(ctx, dut, 0)
         return fit
 
     async def bench(ctx):
@@ -118,7 +126,7 @@ def test_every_row_is_used_again_and_none_twice():
 
     async def bench(ctx):
         for cycle in range(40 * dut.beats):
-            ctx.set(dut.input.valid, 1 << cycle % ways)
+            offer(ctx, dut, 1 << cycle % ways)
             ctx.set(dut.input.payload, cycle % 65536)
             if cycle >= ways * 3:
                 ctx.set(dut.read, 1 << cycle % ways)
@@ -174,7 +182,7 @@ class Upset:
             # Levels that were upset may refuse what there is room for.
             goes = into is not None and model.room(into) and ctx.get(dut.input.ready) >> into & 1
             ctx.set(dut.input.payload, cycle)
-            ctx.set(dut.input.valid, 1 << into if goes else 0)
+            offer(ctx, dut, 1 << into if goes else 0, None if into is None else 1 << into)
             ctx.set(dut.input.meant, 1 << into if goes else 0)
             ctx.set(dut.read, 0 if out is None else 1 << out)
             await ctx.tick()
@@ -209,10 +217,10 @@ def test_a_beat_that_goes_where_it_was_not_meant_for_is_astray():
 
     async def bench(ctx):
         for valid, meant in ((1, 1), (2, 1), (4, 2), (4, 4), (1, 0), (6, 2)):
-            ctx.set(dut.input.valid, valid)
+            offer(ctx, dut, valid)
             ctx.set(dut.input.meant, meant)
             await ctx.tick()
-            ctx.set(dut.input.valid, 0)
+            offer(ctx, dut, 0)
             for n in (n for n in range(3) if valid >> n & 1):
                 ctx.set(dut.read, 1 << n)
                 await ctx.tick()

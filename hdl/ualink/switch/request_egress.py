@@ -1,6 +1,6 @@
 """Egress of one port in the request plane: what was read for it waits here to be sent."""
 
-from amaranth.hdl import Module, Signal, Value
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -23,8 +23,9 @@ class RequestEgress(wiring.Component):
 
     Here the code of the core ends: what was found wrong of a beat comes with it, and what is offered has a code that
     becomes its parity. A Request is dropped with all its beats if it or the first of them was wrong, or if it did not
-    come with data as it says. A later beat that was wrong goes as a poisoned one, for its transfer has begun; so does
-    any whose data were (UALink_200 §3.1.2, §3.1.4).
+    come with data as it says: each in a cycle in which it would be taken, or in the second one in which it is the next.
+    A later beat that was wrong goes as a poisoned one, for its transfer has begun; so does any whose data were
+    (UALink_200 §3.1.2, §3.1.4).
 
     Attributes
     ----------
@@ -51,23 +52,25 @@ class RequestEgress(wiring.Component):
         # Beats are to come of a transfer whose Request or first beat has gone; the first beat of the oldest has.
         within, ahead = Signal(), Signal()
         begins, waits, goes, data_goes = Signal(), Signal(), Signal(), Signal()
-        drops, dropping, data_drops, fill = Signal(), Signal(), Signal(), Signal()
+        # The beats that go, or are to come, are dropped: these; those after them.
+        drops, dropping, fill = Signal(), Signal(), Signal()
+        spoilt, data_spoilt = Signal(), Signal()
         with_data, bad = line.has_data, line.request.bad
         beat, found = line.beat.transfer, line.beat.found
         wiring.connect(m, wiring.flipped(self.arrival), line.arrival)
         m.d.comb += [
             self.under_way.eq(line.under_way),
-            begins.eq(with_data & ~within & ~ahead & ~dropping),
-            waits.eq(with_data & ((within & ~ahead) | dropping)),
-            drops.eq(bad & (begins | line.has_none)),
-            data_drops.eq(dropping | (begins & bad)),
-            goes.eq(self.req.valid & self.req.ready),
-            data_goes.eq(self.orig_data.valid & self.orig_data.ready),
+            begins.eq(with_data & ~within & ~ahead),
+            waits.eq(with_data & within & ~ahead),
+            drops.eq(Mux(begins, bad, dropping)),
             self.req.p.eq(line.request.item),
             self.req.valid.eq((with_data | line.has_none) & ~waits & ~bad),
-            line.take.eq((self.req.ready & ~waits & ~bad) | drops),
-            self.orig_data.valid.eq(line.has_beat & (within | (begins & ~bad))),
-            line.take_beat.eq((self.orig_data.ready & (within | (begins & ~bad))) | data_drops),
+            self.orig_data.valid.eq(line.has_beat & (within | begins) & ~drops),
+            # What is found wrong is known late: it goes as if it were sent, or in the next cycle.
+            line.take.eq((self.req.ready & ~waits) | spoilt),
+            line.take_beat.eq((self.orig_data.ready & (within | begins)) | data_spoilt),
+            goes.eq(line.take & (with_data | line.has_none)),
+            data_goes.eq(line.take_beat & line.has_beat),
         ]
         kept = Signal(data.StructLayout({"offset": 2, "vc": 2}), reset_less=True)
         m.d.comb += fill.eq(within & found.wrong)
@@ -80,8 +83,10 @@ class RequestEgress(wiring.Component):
         m.d.sync += [
             within.eq(~(data_goes & beat.end) & (within | data_goes | (goes & with_data & ~ahead))),
             ahead.eq(~goes & (ahead | (data_goes & ~within))),
-            dropping.eq(data_drops & ~(line.has_beat & beat.end)),
-            self.upset.control.eq(drops | (data_goes & fill)),
-            self.upset.data.eq(data_goes & found.poison),
+            dropping.eq(drops),
+            spoilt.eq((begins | ahead | line.has_none) & bad & ~line.take),
+            data_spoilt.eq(line.has_beat & (within | begins) & drops & ~line.take_beat),
+            self.upset.control.eq((goes & bad) | (data_goes & fill & ~drops)),
+            self.upset.data.eq(data_goes & found.poison & ~drops),
         ]
         return m

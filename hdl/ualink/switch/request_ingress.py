@@ -133,6 +133,7 @@ class RequestIngress(wiring.Component):
             steered_data.payload.beat.eq(self.orig_data.p),
             steered_data.payload.end.eq(left == 0),
             steered_data.meant.eq(meant),
+            steered_data.toward.eq(where & self.orig_data.valid.replicate(len(where))),
             steered_data.valid.eq(where & (self.orig_data.valid & active & ~denied).replicate(len(where))),
             self.orig_data.ready.eq(
                 (closing.closed & (~active | (data_busy & apart)))

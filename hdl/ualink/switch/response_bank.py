@@ -84,6 +84,7 @@ class ResponseBank(wiring.Component):
             m.d.comb += [
                 buffer.input.payload.beat.eq(steered.payload.beat),
                 buffer.input.valid.eq(steered.valid & room),
+                buffer.input.toward.eq(steered.toward),
                 buffer.input.meant.eq(steered.meant),
                 steered.ready.eq(buffer.input.ready & room),
                 came.eq(steered.valid & steered.ready & steered.payload.end.replicate(self.egresses)),

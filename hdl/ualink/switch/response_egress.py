@@ -21,8 +21,9 @@ class ResponseEgress(wiring.Component):
     The beats of a transfer come in successive cycles and are offered in successive accepted slots.
 
     Here the code of the core ends: what was found wrong of a beat comes with it, and what is offered has a code that
-    becomes its parity. A transfer is dropped whole if its first beat was wrong. A later beat that was wrong goes as a
-    poisoned one, for its transfer has begun; so does any whose data were (UALink_200 §3.1.2, §3.1.4).
+    becomes its parity. A transfer is dropped whole if its first beat was wrong: each beat in a cycle in which it
+    would be taken, or in the second one in which it is the next. A later beat that was wrong goes as a poisoned one,
+    for its transfer has begun; so does any whose data were (UALink_200 §3.1.2, §3.1.4).
 
     Parameters
     ----------
@@ -53,14 +54,15 @@ class ResponseEgress(wiring.Component):
         m = Module()
         m.submodules.line = line = ResponseLine(self.channel)
         beat, wrong, poison = line.oldest.beat, line.oldest.found.wrong, line.oldest.found.poison
-        dropping, drops, goes, fill = Signal(), Signal(), Signal(), Signal()
+        dropping, drops, goes, fill, spoilt = Signal(), Signal(), Signal(), Signal(), Signal()
         wiring.connect(m, wiring.flipped(self.arrival), line.arrival)
         m.d.comb += [
             self.under_way.eq(line.under_way),
             drops.eq(Mux(line.leads, wrong, dropping)),
             self.rsp.valid.eq((line.leads | line.follows) & ~drops),
             self.leads.eq(line.leads),
-            line.take.eq(self.rsp.ready | drops),
+            # What is found wrong is known late: it goes as if it were sent, or in the next cycle.
+            line.take.eq(self.rsp.ready | spoilt),
             goes.eq(self.rsp.valid & self.rsp.ready),
             fill.eq(wrong & ~line.leads),
         ]
@@ -71,7 +73,8 @@ class ResponseEgress(wiring.Component):
         else:
             self._mend(m, beat, line.leads, poison, fill, goes)
         m.d.sync += [
-            self.upset.control.eq(wrong & (line.leads | (line.follows & goes))),
+            spoilt.eq((line.leads | line.follows) & drops & ~line.take),
+            self.upset.control.eq(wrong & line.take & (line.leads | (line.follows & ~drops))),
             self.upset.data.eq(goes & poison),
         ]
         return m

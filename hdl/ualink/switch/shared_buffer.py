@@ -5,9 +5,10 @@ from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.lib.contract import contract
+from ualink.lib.headed_queue import HeadedQueue
 from ualink.lib.memory_marks import NEVER_MEET
 from ualink.lib.parity import protects_data
-from ualink.lib.queue import Queue, ram_attributes
+from ualink.lib.queue import ram_attributes
 from ualink.lib.select import select_one
 from ualink.switch.shares import Shares
 from ualink.switch.transfer import SteeredSignature
@@ -23,7 +24,8 @@ class SharedBuffer(wiring.Component):
     which the queue owns from then on; so a queue is a number of its oldest row and one of its empty row, and a beat is
     read together with where to go on. A row that was read is free in the next cycle.
 
-    A beat written in cycle t may be read in t + 1. Who reads knows that a beat is there.
+    A beat written in cycle t may be read in t + 1. Who reads knows that a beat is there. The row is written as soon as
+    it is known which one it would be; the queue owns it only if the beat is taken.
 
     Each row also says which queue its beat was meant for, and the how manieth of that queue it is. So a beat that was
     written or is read by mistake shows, whatever was upset: where it goes, the number of a row, where free rows are,
@@ -88,8 +90,9 @@ class SharedBuffer(wiring.Component):
             pushes.eq(pushed.any()),
             shares.push.eq(pushed),
             shares.pop.eq(self.read),
-            write.en.eq(pushes),
-            write.addr.eq(select_one(pushed, empty)),
+            # An empty row may be written whether its queue then takes it or not.
+            write.en.eq(self.input.toward.any()),
+            write.addr.eq(select_one(self.input.toward, empty)),
             write.data.beat.eq(self.input.payload),
             write_following.en.eq(write.en),
             write_following.addr.eq(write.addr),
@@ -126,7 +129,7 @@ class SharedBuffer(wiring.Component):
         due = [Signal(self.numbers, name=f"due_{n}", init=1) for n in range(self.ways)]
         m.d.comb += [
             written.queue.eq(self.input.meant),
-            written.number.eq(select_one(pushed, self.next_number)),
+            written.number.eq(select_one(self.input.toward, self.next_number)),
             self.number.eq(row.number),
             self.astray.eq((row.queue != was_read) | (row.number != select_one(was_read, due))),
         ]
@@ -140,7 +143,7 @@ class SharedBuffer(wiring.Component):
 
     def _free_row(self, m, count, pushes, read):
         """The number of a free row, one that was never used as long as there are any; ``pushes`` takes it."""
-        m.submodules.free_rows = returned = Queue(range(count), self.beats)
+        m.submodules.free_rows = returned = HeadedQueue(range(count), self.beats)
         unused = Signal(range(count + 1), init=self.ways)
         fresh = Signal(init=1)
         with m.If(pushes & fresh):

@@ -39,6 +39,7 @@ class Steer:
             self.under_way.eq(self.where & (self.holding & ~self.denied).replicate(len(self.where))),
             steered.payload.eq(self.payload),
             steered.meant.eq(self.meant),
+            steered.toward.eq(self.where & self.holding.replicate(len(self.where))),
             steered.valid.eq(self.where & (may_leave & ~self.denied).replicate(len(self.where))),
             self.drops.eq(may_leave & self.denied),
             self.leaves.eq(self.drops | (steered.valid & steered.ready).any()),
