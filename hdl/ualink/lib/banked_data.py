@@ -15,9 +15,9 @@ __all__ = ["BankedData"]
 class BankedData(wiring.Component):
     """Keeps a payload for each entry of a queue of ``depth``, which says when one comes and one leaves.
 
-    What is ``pushed`` and ``popped`` comes late in a cycle and reaches no address: payloads are in two memories in
-    turn, so that the one whose payload has left has a cycle to read its next one. A payload that the memory would have
-    to give in the cycle in which it is written goes round it.
+    What is ``coming``, ``pushed`` and ``popped`` may be late in a cycle and reaches no memory: payloads are in two of them
+    in turn, so that the one whose payload has left has a cycle to read its next one, and are written a cycle later. A
+    payload that the memory would have to give before it has it goes round it, out of one of two registers.
 
     Parameters
     ----------
@@ -40,39 +40,48 @@ class BankedData(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         rows = (self.depth + 1) // 2
-        kept = Signal(Shape.cast(self.shape).width, reset_less=True)
-        m.d.sync += kept.eq(Value.cast(self.coming))
+        # What came in the cycle before, and in the one before that.
+        kept, older = (Signal(Shape.cast(self.shape).width, name=name, reset_less=True) for name in ("kept", "older"))
+        m.d.sync += [kept.eq(Value.cast(self.coming)), older.eq(kept)]
         # In one-hot bits the memory that the next payload goes to, and the one that has the oldest.
         into, turn = Signal(2, init=1), Signal(2, init=1)
         for pointer, moves in ((into, self.pushed), (turn, self.popped)):
             with m.If(moves):
                 m.d.sync += pointer.eq(pointer.rotate_left(1))
-        given, rounds = [], []
+        given, rounds, written = [], [], []
         for n in range(2):
             attrs = NEVER_MEET | (ram_attributes(self.shape, rows) or {})
             m.submodules[f"storage_{n}"] = storage = memory.Memory(shape=len(kept), depth=rows, init=[], attrs=attrs)
             write, read = storage.write_port(), storage.read_port()
+            row, before, moved = _row(m, self.pushed & into[n], rows, f"write_{n}")
+            read_row, _, _ = _row(m, self.popped & turn[n], rows, f"read_{n}")
             m.d.comb += [
-                write.addr.eq(_row(m, self.pushed & into[n], rows, f"write_{n}")),
-                write.data.eq(Value.cast(self.coming)),
-                write.en.eq(self.pushed & into[n]),
-                read.addr.eq(_row(m, self.popped & turn[n], rows, f"read_{n}")),
+                write.addr.eq(before),
+                write.data.eq(kept),
+                write.en.eq(moved),
+                read.addr.eq(read_row),
             ]
             given.append(read.data)
-            # It is the row that is read, and with room in the queue nothing is in it.
-            rounds.append(self.room & into[n] & (write.addr == read.addr))
-        # Where the next cycle's oldest comes from: ``kept`` or a memory.
-        source = Signal(3, reset_less=True)
-        stay, leave = (Cat((Cat(rounds) & whose).any(), ~Cat(rounds) & whose) for whose in (turn, turn.rotate_left(1)))
+            # It is the row that is read, and with room in the queue nothing is in it; the one that is written now.
+            rounds.append(self.room & into[n] & (row == read_row))
+            written.append(moved & (before == read_row))
+        # Where the next cycle's oldest comes from: ``kept``, ``older`` or a memory.
+        source = Signal(4, reset_less=True)
+        new, newer = Cat(rounds), Cat(written)
+        stay, leave = (
+            Cat((new & whose).any(), (newer & whose).any(), ~new & ~newer & whose)
+            for whose in (turn, turn.rotate_left(1))
+        )
         m.d.sync += source.eq(Mux(self.popped, leave, stay))
-        m.d.comb += Value.cast(self.oldest).eq(select_one(source, [kept, *given]))
+        m.d.comb += Value.cast(self.oldest).eq(select_one(source, [kept, older, *given]))
         return m
 
 
 def _row(m, moves, rows, name):
-    """The row of a pointer that moves on in the cycle after ``moves``."""
+    """The row of a pointer that moves on in the cycle after ``moves``; its row in the cycle before, and whether it moves
+    on now."""
     moved, before = Signal(name=f"{name}_moved"), Signal(range(rows), name=f"{name}_before")
     row = Signal(range(rows), name=f"{name}_row")
     m.d.comb += row.eq(Mux(moved, successor(before, rows - 1), before))
     m.d.sync += [moved.eq(moves), before.eq(row)]
-    return row
+    return row, before, moved
