@@ -15,9 +15,9 @@ __all__ = ["BankedData"]
 class BankedData(wiring.Component):
     """Keeps a payload for each entry of a queue of ``depth``, which says when one comes and one leaves.
 
-    What is ``coming``, ``pushed`` and ``popped`` may be late in a cycle and reaches no memory: payloads are in two of them
-    in turn, so that the one whose payload has left has a cycle to read its next one, and are written a cycle later. A
-    payload that the memory would have to give before it has it goes round it, out of one of two registers.
+    What is ``coming``, ``pushed`` and ``popped`` may be late in a cycle and reaches no memory: payloads are in two of
+    them in turn, so that the one whose payload has left has a cycle to read its next one, and are written a cycle
+    later. A payload that the memory would have to give before it has it goes round it, out of one of two registers.
 
     Parameters
     ----------
@@ -78,8 +78,7 @@ class BankedData(wiring.Component):
 
 
 def _row(m, moves, rows, name):
-    """The row of a pointer that moves on in the cycle after ``moves``; its row in the cycle before, and whether it moves
-    on now."""
+    """The row of a pointer that moves on in the cycle after ``moves``; that of the cycle before; whether it moves now."""
     moved, before = Signal(name=f"{name}_moved"), Signal(range(rows), name=f"{name}_before")
     row = Signal(range(rows), name=f"{name}_row")
     m.d.comb += row.eq(Mux(moved, successor(before, rows - 1), before))

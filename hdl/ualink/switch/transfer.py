@@ -42,7 +42,9 @@ class SteeredSignature(wiring.Signature):
     """
 
     def __init__(self, shape, ways: int):
-        super().__init__({"payload": Out(shape), "valid": Out(ways), "toward": Out(ways), "meant": Out(ways), "ready": In(ways)})
+        super().__init__(
+            {"payload": Out(shape), "valid": Out(ways), "toward": Out(ways), "meant": Out(ways), "ready": In(ways)}
+        )
 
 
 def connect_steered(m, steered, ways, part) -> None:

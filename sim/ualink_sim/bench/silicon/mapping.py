@@ -12,7 +12,6 @@ from pathlib import Path
 from ..liberty import LEFT_OUT
 from ..rows import Unavailable
 from ..toolbox import run_tool, tool_there
-from .memories import ADDRESS_BITS
 
 __all__ = ["Instance", "abc_constraints", "abc_script", "instances", "run_yosys", "script", "yosys"]
 
@@ -46,13 +45,13 @@ opt_clean
 rename -wire
 dfflibmap {liberties} {left_out}
 opt_clean
+setparam -unset INIT t:$__RAM*
+techmap -map pins.v
 abc {liberties} {left_out} -script abc.script -constr abc.constr
 setundef -zero
 opt_clean -purge
 splitnets -ports
 opt_clean -purge
-setparam -unset INIT t:$__RAM*
-{memories}
 write_verilog -norename -noattr -noexpr -nohex -nodec top.v
 """
 
@@ -111,7 +110,6 @@ def script(liberties: Sequence[str]) -> str:
     return _SCRIPT.format(
         liberties=" ".join(f"-liberty {file}" for file in liberties),
         left_out=" ".join(f"-dont_use {pattern}" for pattern in LEFT_OUT),
-        memories="\n".join(f"chtype -set __RAM{bits} t:$__RAM{bits}" for bits in ADDRESS_BITS),
     )
 
 

@@ -14,7 +14,7 @@ from ..rows import Unavailable
 from ..toolbox import kept
 from .edges import Edges
 from .mapping import abc_constraints, abc_script, instances, run_yosys, script, yosys
-from .memories import ADDRESS_BITS, macro_timing, macros_for_yosys
+from .memories import ADDRESS_BITS, macro_pins, macro_timing, macros_for_yosys
 from .story import is_edge, tell_path
 from .timing import run_sta, sta_script, sta_version
 
@@ -45,6 +45,7 @@ def figures(make: Callable[[], wiring.Component], name: str, liberties: Sequence
         **files,
         _MEMORIES: macro_timing(),
         "macros.txt": macros_for_yosys(),
+        "pins.v": macro_pins(),
         "top.il": free_collisions(to_rtlil(Edges(make()), "top")),
         "silicon.ys": script([*files]),
         "abc.script": abc_script(period_ps),

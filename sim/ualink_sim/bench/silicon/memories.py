@@ -4,7 +4,7 @@ One write and one read port, 64 bits wide, 16 to 1,024 words, without write-thro
 they are what a compiler of memories gives in a process of 7 nm, roughly.
 """
 
-__all__ = ["ADDRESS_BITS", "CLOCK_TO_OUTPUT_PS", "SET_UP_PS", "macro_timing", "macros_for_yosys"]
+__all__ = ["ADDRESS_BITS", "CLOCK_TO_OUTPUT_PS", "SET_UP_PS", "macro_pins", "macro_timing", "macros_for_yosys"]
 
 WIDTH = 64
 ADDRESS_BITS = range(4, 11)
@@ -25,6 +25,30 @@ _MACRO = """ram block $__RAM{abits} {{
     clock posedge;
   }}
 }}
+"""
+
+_PINS = """(* techmap_celltype = "$__RAM{abits}" *)
+module pins{abits} (
+  PORT_R_CLK, PORT_R_ADDR, PORT_R_RD_EN, PORT_R_RD_DATA, PORT_W_CLK, PORT_W_ADDR, PORT_W_WR_EN, PORT_W_WR_DATA
+);
+  input PORT_R_CLK, PORT_R_RD_EN, PORT_W_CLK, PORT_W_WR_EN;
+  input [{abits}-1:0] PORT_R_ADDR, PORT_W_ADDR;
+  input [{width}-1:0] PORT_W_WR_DATA;
+  output [{width}-1:0] PORT_R_RD_DATA;
+  wire r_en, w_en;
+  wire [{abits}-1:0] r_addr, w_addr;
+  \\$_BUF_ r (.A(PORT_R_RD_EN), .Y(r_en));
+  \\$_BUF_ w (.A(PORT_W_WR_EN), .Y(w_en));
+  genvar i;
+  generate for (i = 0; i < {abits}; i = i + 1) begin
+    \\$_BUF_ r (.A(PORT_R_ADDR[i]), .Y(r_addr[i]));
+    \\$_BUF_ w (.A(PORT_W_ADDR[i]), .Y(w_addr[i]));
+  end endgenerate
+  __RAM{abits} _TECHMAP_REPLACE_ (
+    .PORT_R_CLK(PORT_R_CLK), .PORT_R_ADDR(r_addr), .PORT_R_RD_EN(r_en), .PORT_R_RD_DATA(PORT_R_RD_DATA),
+    .PORT_W_CLK(PORT_W_CLK), .PORT_W_ADDR(w_addr), .PORT_W_WR_EN(w_en), .PORT_W_WR_DATA(PORT_W_WR_DATA)
+  );
+endmodule
 """
 
 _HEAD = """library (ram) {
@@ -52,6 +76,15 @@ _HEAD = """library (ram) {
 def macros_for_yosys() -> str:
     """A file for ``memory_libmap``."""
     return "".join(_MACRO.format(abits=abits, width=WIDTH, cost=100 + abits) for abits in ADDRESS_BITS)
+
+
+def macro_pins() -> str:
+    """A file for ``techmap`` that gives each pin of a macro a net of its own.
+
+    ABC takes a net to be one pin, whatever it drives; with these it knows how many macros share an address, and puts
+    buffers before them. The cells are then those of ``macro_timing``.
+    """
+    return "".join(_PINS.format(abits=abits, width=WIDTH) for abits in ADDRESS_BITS)
 
 
 def macro_timing() -> str:
