@@ -78,7 +78,7 @@ class BankedData(wiring.Component):
 
 
 def _row(m, moves, rows, name):
-    """The row of a pointer that moves on in the cycle after ``moves``; that of the cycle before; whether it moves now."""
+    """The row of a pointer that moves on in the cycle after ``moves``; that of the cycle before; if it moves now."""
     moved, before = Signal(name=f"{name}_moved"), Signal(range(rows), name=f"{name}_before")
     row = Signal(range(rows), name=f"{name}_row")
     m.d.comb += row.eq(Mux(moved, successor(before, rows - 1), before))

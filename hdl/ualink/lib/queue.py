@@ -72,6 +72,7 @@ class Queue(wiring.Component):
         write_index = Signal(range(self.depth))
         read_index = Signal(range(self.depth))
         next_read_index = Signal(range(self.depth))
+        after = successor(read_index, last)
         inside = self.inside
         pushed, popped = Signal(), Signal()
         m.d.comb += [pushed.eq(self.input.valid & ~inside.full), popped.eq(self.output.valid & self.output.ready)]
@@ -80,6 +81,12 @@ class Queue(wiring.Component):
             payload, shown, writes = self._later(m, pushed, popped)
         elif not through:
             data = self._around(m, pushed & (~inside.some | (popped & (self.level == 1))), read.data)
+
+        if not (through or self._lean):
+            # Of many rows the next but one is in a register, because it is late known if any leaves.
+            following = Signal(range(self.depth), init=1 % self.depth)
+            m.d.sync += following.eq(Mux(popped, successor(following, last), following))
+            after = following
 
         inside.count(m, pushed, popped)
         m.d.comb += [
@@ -90,7 +97,7 @@ class Queue(wiring.Component):
             write.data.eq(payload),
             write.en.eq(writes),
             # Reading one cycle ahead of the pointer is what makes the output show-ahead.
-            next_read_index.eq(Mux(popped, successor(read_index, last), read_index)),
+            next_read_index.eq(Mux(popped, after, read_index)),
             read.addr.eq(next_read_index),
         ]
         m.d.sync += read_index.eq(next_read_index)

@@ -100,8 +100,11 @@ ORIG_DATA_BEAT_LAYOUT = data.StructLayout(
 """What the link carries of an OrigData beat, ``data`` of one in ``error`` as ``carried_data`` makes them. ``code`` is
 even parity: ``data`` (2 bits), one over each half of ``data`` and ``error``; ``byte_en`` (1 bit)."""
 
-READ_DATA_BEAT_LAYOUT = data.StructLayout({"data": 512, "error": 1, "code": data.StructLayout({"data": 2})})
-"""What the link carries of the data of a Read Response beat; as above."""
+READ_DATA_BEAT_LAYOUT = data.StructLayout(
+    {"data": 512, "error": 1, "code": data.StructLayout({"data": 2}), "spoilt": 1}
+)
+"""What the link carries of the data of a Read Response beat; as above, but with ``spoilt`` all of ``code`` is inverted:
+the beat was not what its control said, which is known late."""
 
 
 def carried_data(bits, error) -> Value:

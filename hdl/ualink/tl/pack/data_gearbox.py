@@ -1,6 +1,6 @@
 """Beats in, half-flits out: the data that the fields of a Control half-flit owe, in the order of their sectors."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -72,10 +72,13 @@ class DataGearbox(wiring.Component):
         m.d.sync += beat.eq(Mux(pop, Mux(last, 0, beat + 1), beat))
 
         head, error, code, beat_valid = Signal(512), Signal(), Signal(2), Signal()
-        for chosen, beats in ((from_rd_rsp, self.rd_data), (~from_rd_rsp, self.orig_data)):
+        for chosen, beats, spoilt in (
+            (from_rd_rsp, self.rd_data, self.rd_data.p.spoilt),
+            (~from_rd_rsp, self.orig_data, Const(0)),
+        ):
             with m.If(chosen):
-                m.d.comb += [head.eq(beats.p.data), error.eq(beats.p.error), code.eq(beats.p.code.data)]
-                m.d.comb += beat_valid.eq(beats.valid)
+                m.d.comb += [head.eq(beats.p.data), error.eq(beats.p.error), beat_valid.eq(beats.valid)]
+                m.d.comb += code.eq(beats.p.code.data ^ spoilt.replicate(2))
         m.d.comb += [self.rd_data.ready.eq(pop & from_rd_rsp), self.orig_data.ready.eq(pop & ~from_rd_rsp)]
 
         lower, upper, enables = (Signal(HALF_FLIT_LAYOUT, name=name) for name in ("lower", "upper", "enables"))

@@ -38,6 +38,7 @@ class RequestCompression(wiring.Component):
     Attributes
     ----------
     i : Uncompressed Requests.
+    spoilt : 1 bit, with ``i``: the code that it goes on with shall be wrong.
     o : the same, each compressed or not; its code is wrong if that of the Uncompressed Request was.
     is_switch : as in ``TLControlSignature``.
     disable : level, compress and load nothing (UALink_200 §5.10). What the cache holds stays.
@@ -51,6 +52,7 @@ class RequestCompression(wiring.Component):
         super().__init__(
             {
                 "i": In(stream.Signature(REQUEST_FIELD_LAYOUT)),
+                "spoilt": In(1),
                 "o": Out(stream.Signature(REQUEST_FIELD_LAYOUT)),
                 "is_switch": In(1),
                 "disable": In(1),
@@ -67,7 +69,7 @@ class RequestCompression(wiring.Component):
         rows, ways = self.config.tx_cache.rows, self.config.tx_cache.ways
         if rows == 0:
             m.d.comb += [self.o.valid.eq(self.i.valid), self.i.ready.eq(self.o.ready)]
-            self._send(m, self.i.p, None)
+            self._send(m, _spoilt(m, self.i.p, self.spoilt), None)
             return m
         m.submodules.cache = cache = TxAddressCache(rows, ways)
         coming, held = (Signal(REQUEST_FIELD_LAYOUT, name=name, reset_less=True) for name in ("coming", "held"))
@@ -87,11 +89,12 @@ class RequestCompression(wiring.Component):
             cache.invalidate_row.eq(self.invalidate_row),
             cache.invalidate_way.eq(self.invalidate_way),
         ]
-        # Beside the two cycles of a lookup; whether there is a Request is known late.
+        # Beside the two cycles of a lookup; whether there is a Request, and a spoilt one, is known late.
+        spoils = Signal(reset_less=True)
         with m.If(self.i.ready):
-            m.d.sync += coming.eq(self.i.p)
+            m.d.sync += [coming.eq(self.i.p), spoils.eq(self.spoilt)]
         with m.If(~self.o.valid | self.o.ready):
-            m.d.sync += held.eq(coming)
+            m.d.sync += held.eq(_spoilt(m, coming, spoils))
         with m.If(cache.error):
             m.d.sync += self.error.eq(1)
         self._send(m, held, cache.answer.p)
@@ -144,6 +147,13 @@ class RequestCompression(wiring.Component):
                 self.o.p.field[:64].eq(compressed),
                 self.o.p.code.low.eq(code_of(short, way)),
             ]
+
+
+def _spoilt(m, request, spoilt) -> Signal:
+    """``request``, with a wrong code if ``spoilt``."""
+    changed = Signal(REQUEST_FIELD_LAYOUT)
+    m.d.comb += [changed.eq(request), changed.code.low.eq(code_of(request.code.low, spoilt))]
+    return changed
 
 
 def _is_compressible(m, field) -> Signal:

@@ -38,6 +38,7 @@ class RequestIntake(wiring.Component):
     req : beats in.
     claim : the credits of the Request in sight.
     room, push, field : ``field`` goes out in a cycle with ``push``; only with ``room``.
+    spoilt : 1 bit, with ``field``: control of the beat was wrong, and so its code must be.
     """
 
     def __init__(self, config: TLConfig, *, coded: bool = False):
@@ -50,6 +51,7 @@ class RequestIntake(wiring.Component):
                 "room": In(1),
                 "push": Out(1),
                 "field": Out(REQUEST_FIELD_LAYOUT),
+                "spoilt": Out(1),
             }
         )
 
@@ -86,9 +88,10 @@ class RequestIntake(wiring.Component):
             self.field.auth_tag.eq(req.auth_tag),
         ]
         _, upset = code_of_beat("req", req, coded=self.coded)
+        m.d.comb += self.spoilt.eq(upset)
         bits, pool = Value.cast(field), UNCOMPRESSED_REQUEST["pool"].offset
         m.d.comb += [
-            self.field.code.low.eq(code_of(bits[:64], upset)),
+            self.field.code.low.eq(code_of(bits[:64])),
             # Which credits it takes is known later than the rest.
             self.field.code.high.eq(code_of(code_of(bits[64:pool], bits[pool + 1 :]), field.pool)),
             self.field.code.auth_tag.eq(code_of(req.auth_tag)),

@@ -1,6 +1,6 @@
 """Read and Write Responses on their way to the link: credits are claimed, fields are formed, read data split off."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Const, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -101,7 +101,8 @@ class ResponseIntake(wiring.Component):
             self.rd_start.eq(self.read.take),
             self.rd_data.data.eq(carried_data(rd.data, rd.data_error)),
             self.rd_data.error.eq(rd.data_error),
-            self.rd_data.code.data.eq(carried_code(code.data, rd.data_error, rd_upset)),
+            self.rd_data.code.data.eq(carried_code(code.data, rd.data_error, Const(0))),
+            self.rd_data.spoilt.eq(rd_upset),
         ]
         # Whoever of the two was in sight, with credits or without, comes after the other next time.
         with m.If(rd_waits & wr_waits):
@@ -116,14 +117,17 @@ class ResponseIntake(wiring.Component):
         # Both are formed whole; the register takes what it would be as long as there is room. That it is one is known
         # late.
         of_read, of_write = Signal(RESPONSE_FIELD_LAYOUT), Signal(RESPONSE_FIELD_LAYOUT)
-        self._form_field(m, of_read, rd, self.read.pool, rd_upset)
-        self._form_field(m, of_write, wr, self.write.pool, wr_upset)
+        self._form_field(m, of_read, rd, self.read.pool)
+        self._form_field(m, of_write, wr, self.write.pool)
+        # That control was wrong is known later than the field: its code is spoilt a cycle later.
+        spoilt = Signal(reset_less=True)
         with m.If(room):
             m.d.sync += [self.o.valid.eq(self.read.take | self.write.take), stored.eq(Mux(shows_rd, of_read, of_write))]
-        m.d.comb += self.o.p.eq(stored)
+            m.d.sync += spoilt.eq(Mux(shows_rd, rd_upset, wr_upset))
+        m.d.comb += [self.o.p.eq(stored), self.o.p.code.low.eq(code_of(stored.code.low, spoilt))]
         return m
 
-    def _form_field(self, m, formed, response, pool, upset):
+    def _form_field(self, m, formed, response, pool):
         """``formed`` is the field of ``response``, a beat of RdRsp, or of WrRsp, which has no ``num_beats``."""
         reads = "num_beats" in response.shape().members
         field = Signal(UNCOMPRESSED_RESPONSE)
@@ -165,7 +169,7 @@ class ResponseIntake(wiring.Component):
             formed.field.eq(bits),
             formed.compressed.eq(compressed),
             formed.auth_tag.eq(response.auth_tag),
-            formed.code.low.eq(code_of(bits[:32], compressed, upset)),
+            formed.code.low.eq(code_of(bits[:32], compressed)),
             formed.code.high.eq(code_of(bits[32:])),
             formed.code.auth_tag.eq(code_of(response.auth_tag)),
             formed.job.source.eq(DataSource.RD_RSP),

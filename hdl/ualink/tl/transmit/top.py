@@ -164,6 +164,7 @@ class Transmit(wiring.Component):
             request_intake.room.eq(compression.i.ready),
             compression.i.valid.eq(request_intake.push),
             compression.i.p.eq(request_intake.field),
+            compression.spoilt.eq(request_intake.spoilt),
             compression.is_switch.eq(self.control.is_switch),
             compression.disable.eq(self.control.disable_tx_cache),
             compression.clear.eq(self.control.clear_tx_cache),
