@@ -13,7 +13,7 @@ WHOLE = bool(os.environ.get("UALINK_SOAK"))
 
 SOME = (
     "requests.bank__.requests_.following",
-    "requests.bank__.data_.free_rows.storage",
+    "requests.bank__.data_.free_rows.head_",
     "requests.bank__.kinds__.head_",
     "requests.ingress_.steered_where",
     "requests.ingress_.kept_where",
