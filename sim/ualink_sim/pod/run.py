@@ -167,7 +167,8 @@ def _compiling(scenario: Scenario) -> str:
     """What goes on while there is no model yet."""
     count = scenario.pod.accelerators
     with_links = scenario.pod.fidelity == "links"
-    minutes = compile_minutes(count * scenario.pod.ports) if with_links else upli_compile_minutes(count)
+    switch_ports = scenario.switch.stations * scenario.station.ports
+    minutes = compile_minutes(switch_ports) if with_links else upli_compile_minutes(count)
     return f"compiling the pod (once per configuration, about {minutes} min and 1 GB on two cores)"
 
 
