@@ -93,23 +93,25 @@ class Journey:
 
 @dataclass(frozen=True)
 class Services:
-    """What an accelerator asks of its pod.
+    """What an accelerator asks of its pod, and of its station beside UPLI.
 
     ``find`` gives the journey of an outstanding Request by (source, port, tag); ``perform`` executes one on the
     destination's memory and gives the response beats of the executable model. ``draw_tag`` gives the authentication
-    tag of each Request and of each Response; every beat of a Response has the same.
+    tag of each Request and of each Response; every beat of a Response has the same. ``choice`` is there where the ports
+    of its station are chosen.
     """
 
     perform: Callable[[Journey, Beat, list[Beat]], list]
     find: Callable[[tuple[int, int, int]], Journey | None]
     draw_tag: Callable[[], int] = lambda: 0
+    choice: UPLIChoice | None = None
 
 
 class Accelerator:
     """Accelerator ``number``: two bus models, one per UPLI interface of its station, called once per cycle.
 
-    With ``choice`` its station is built for more ports than it is to use: whenever that is reset for another number,
-    both bus models begin anew, with the ports of the pod.
+    With ``services.choice`` its station is built for more ports than it may use: whenever that is reset for another
+    number, both bus models begin anew, with the ports of the pod.
 
     Attributes
     ----------
@@ -123,7 +125,6 @@ class Accelerator:
         originator_bus: UPLIBus,
         completer_bus: UPLIBus,
         services: Services,
-        choice: UPLIChoice | None = None,
     ):
         self.number = number
         self.topology = topology
@@ -134,7 +135,7 @@ class Accelerator:
         self._perform = services.perform
         self._find = services.find
         self._draw_tag = services.draw_tag
-        self._choice = choice
+        self._choice = services.choice
         self.held: set[Way] = set()
         self._waiting: dict[Way, deque[Request]] = {}
         self._in_flight: dict[Transaction, Journey] = {}

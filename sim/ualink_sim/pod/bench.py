@@ -80,8 +80,7 @@ class PodBench:
                 self.topology,
                 UPLIBus.from_prefix(dut, f"acc__{number}__upli_completer"),
                 UPLIBus.from_prefix(dut, f"acc__{number}__upli_originator"),
-                Services(self._perform, self._find, self._tags_of(number)),
-                UPLIChoice(dut, number) if scenario.pod.choosable_ports else None,
+                self._services(number),
             )
             for number in range(scenario.pod.accelerators)
         ]
@@ -93,6 +92,10 @@ class PodBench:
         self.firmware = PodFirmware(dut, scenario, self.topology, set(self.ends))
         controller = self.firmware.pod_controller
         self.changes = VPodChanges(scenario, controller, self.accelerators, lambda n: ClockCycles(dut.clk, n))
+
+    def _services(self, accelerator: int) -> Services:
+        choice = UPLIChoice(self.dut, accelerator) if self.job.scenario.pod.choosable_ports else None
+        return Services(self._perform, self._find, self._tags_of(accelerator), choice)
 
     def _station(self, kind: str, device: int) -> PodStation:
         mine = (pair for end, pair in self.ends.items() if end[:2] == (kind, device))
@@ -180,9 +183,12 @@ class PodBench:
     def _find_faults(self) -> None:
         """Name what keeps the links down that are not online at both ends."""
         firmware = self.firmware
-        state = {end: LinkEndState(firmware.online[end], firmware.link_state[end]) for end in self.ends}
+        state = {}
         for acc, switch in self.topology.links():
             ends = ("acc", acc.device, acc.port), ("sw", switch.device, switch.port)
+            chosen = not any(self.stations[end[:2]].chooses for end in ends)
+            for end in ends:
+                state[end] = LinkEndState(firmware.online[end], firmware.link_state[end], chosen)
             if not all(state[end].online for end in ends):
                 for sender, receiver in (ends, ends[::-1]):
                     direction = self.ends[sender][0]

@@ -23,6 +23,7 @@ class PodStation:
     ----------
     kind, device : which one it is.
     below : what it sends and receives.
+    chooses : it has not been seen to use the ports of the pod yet.
     """
 
     def __init__(self, dut: Any, scenario: Scenario, kind: str, device: int, wires: Iterable[Wire]):
@@ -33,8 +34,8 @@ class PodStation:
         self.below: BeatPort | BlockPort = make_port(dut, scenario, kind, device)
         self._ports = scenario.pod.ports
         self._slot = reader(handle("slot"), "slot")
-        self._chooses = scenario.pod.choosable_ports
-        if self._chooses:
+        self.chooses = scenario.pod.choosable_ports
+        if self.chooses:
             self._used = reader(handle("used"), "used")
             self._wires = list(wires)
             for wire in self._wires:
@@ -42,11 +43,11 @@ class PodStation:
 
     def slot(self) -> int | None:
         """The port that this cycle belongs to; None while the station does not use the ports of the pod."""
-        if self._chooses:
+        if self.chooses:
             # One-hot, as many as are used.
             if self._used() != self._ports:
                 return None
-            self._chooses = False
+            self.chooses = False
             for wire in self._wires:
                 wire.cut -= 1
         return self._slot() if self._ports > 1 else 0

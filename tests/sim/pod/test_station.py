@@ -30,13 +30,13 @@ def test_a_station_of_chosen_ports_carries_nothing_before_they_are_chosen(kind):
     assert [wire.cut for wire in wires] == [1, 1]
     for used, slot in ((4, 3), (1, 0)):
         pins.pins["used"].value, pins.pins["slot"].value = used, slot
-        assert station.slot() is None
+        assert station.slot() is None and station.chooses
     assert [wire.cut for wire in wires] == [1, 1]
     pins.pins["used"].value = 2
     for slot in (0, 1, 0):
         pins.pins["slot"].value = slot
         assert station.slot() == slot
-    assert [wire.cut for wire in wires] == [0, 0]
+    assert [wire.cut for wire in wires] == [0, 0] and not station.chooses
 
 
 @pytest.mark.parametrize("kind", ["acc", "sw"])
