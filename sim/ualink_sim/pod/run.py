@@ -34,8 +34,8 @@ def compile_minutes(ports: int) -> int:
     """About how long a pod with ``ports`` switch ports compiles on two idle cores, rounded up.
 
     The stations take three minutes, the core grows with the pairs of its ports. With 4 ports 217 s were measured, with
-    16, those of two accelerators of chosen ports, 381 s beside other work; an earlier, smaller station with 8 took 272 s
-    (``docs/switch.md``).
+    16, of two accelerators whose ports are chosen, 381 s beside other work; an earlier, smaller station with 8 took
+    272 s (``docs/switch.md``).
     """
     return 3 + -(-ports * ports // 50)
 
