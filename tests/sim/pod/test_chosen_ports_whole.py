@@ -65,6 +65,6 @@ def test_requests_do_the_same(tmp_path, mode, more):
 @pytest.mark.parametrize("mode", MODES)
 def test_links_are_as_fast(tmp_path, mode):
     """Saturated in both directions."""
-    rates = [run.summary["steady_state"]["gbps"] for run in both(tmp_path, mode, SATURATED.format(10_000))]
+    rates = [run.summary["steady_state"]["gbps"] for run in both(tmp_path, mode, SATURATED.format(4_000))]
     assert rates[0] == pytest.approx(rates[1], rel=0.01)
-    assert rates[0] > 1400
+    assert rates[0] > 1100
