@@ -22,6 +22,9 @@ TOPS = {
     "chosen ports": lambda: Station(CHOSEN),
     "controller of chosen ports": lambda: Controller(ControllerConfig(station=CHOSEN)),
     "switch of chosen ports": lambda: Switch(SwitchConfig(stations=2, route_entries=8, station=CHOSEN)),
+    "switch of chosen ports on its bus": lambda: SwitchDevice(
+        SwitchDeviceConfig(switch=SwitchConfig(stations=2, route_entries=8, station=CHOSEN))
+    ),
     "two clocks": lambda: Station(StationConfig(ports=2, separate_upli_clock=True)),
     "with reconciliation": lambda: Station(StationConfig(ports=2, separate_upli_clock=True, phy=PhyConfig())),
     "controller": lambda: Controller(ControllerConfig(station=StationConfig(ports=2, separate_upli_clock=True))),

@@ -22,10 +22,21 @@ from ualink.wording import shown
 from .presets import PRESET_NAMES, over_preset
 from .table import Table
 
-__all__ = ["BIFURCATIONS", "FIDELITIES", "TABLES", "Hardware", "check_simulated", "read_hardware", "switch_stations"]
+__all__ = [
+    "BIFURCATIONS",
+    "BUILT_CHOOSABLE",
+    "FIDELITIES",
+    "TABLES",
+    "Hardware",
+    "check_simulated",
+    "read_hardware",
+    "switch_stations",
+]
 
 BIFURCATIONS = {"x4": 1, "2x2": 2, "4x1": 4}
 """Ports of a station by the name of its bifurcation."""
+BUILT_CHOOSABLE = "4x1"
+"""What stations are built as whose ports are chosen, and what they are after reset."""
 FIDELITIES = ("links", "upli")
 """How much of a pod is simulated: whole links, or UPLI-level accelerators around a switch core."""
 MAX_ACCELERATORS = MAX_PORTS = 64
@@ -80,7 +91,7 @@ class Hardware:
     controller : that station with its registers on a bus.
     switch : the switch; its stations are configured like those of the accelerators, but for their one clock.
     switch_device : that switch with its registers on a bus.
-    upli_checker : a checker of the UPLI interfaces of such stations.
+    upli_checker : a checker of the UPLI interfaces of such stations, with the ports of ``pod.bifurcation``.
     """
 
     accelerators: int | None
@@ -98,7 +109,8 @@ def read_hardware(
 
     With ``pod.accelerators`` it is that of the simulated pod: stations that can stand at either end of a link, Address
     Caches with a row for each accelerator, a switch with a station for each. Without, what is not said is as in
-    ``ualink.config``. In both, sizes that are not said are those of the preset. Raises ``ScenarioError``;
+    ``ualink.config``. In both, sizes that are not said are those of the preset; with ``pod.choosable_ports`` stations
+    are the same whatever ``pod.bifurcation`` says, which firmware chooses then. Raises ``ScenarioError``;
     ``ConfigError`` when only ``ports``, ``stations`` and ``preset`` are at fault.
     """
     root.known(*TABLES)
@@ -108,18 +120,18 @@ def read_hardware(
     pod, upli, tl, dl, switch = (root.table(name) for name in ("pod", "upli", "tl", "dl", "switch"))
     pod.known(*POD)
     choosable, separate = pod.boolean("choosable_ports", False), pod.boolean("separate_upli_clock", False)
-    bifurcation = pod.choice("bifurcation", "4x1" if choosable else "x4", tuple(BIFURCATIONS))
-    if choosable and bifurcation != "4x1":
-        raise pod.fail("bifurcation", f"is {shown(bifurcation)}; with choosable_ports it is '4x1', until it is chosen")
+    wanted = pod.choice("bifurcation", BUILT_CHOOSABLE if choosable else "x4", tuple(BIFURCATIONS))
     if choosable and separate:
         raise pod.fail("choosable_ports", "is true, and separate_upli_clock too; one of them can be")
+    bifurcation = BUILT_CHOOSABLE if choosable else wanted
     said = BIFURCATIONS[bifurcation]
     accelerators = None
     if "accelerators" in pod.values:
         fidelity = pod.choice("fidelity", FIDELITIES[0], FIDELITIES)
         accelerators = pod.integer("accelerators", None, 2, MAX_ACCELERATORS)
         if fidelity == "links" and accelerators * said > MAX_PORTS:
-            reason = f"is {accelerators}; with bifurcation {bifurcation} at most {MAX_PORTS // said}"
+            why = "choosable_ports" if choosable else f"bifurcation {bifurcation}"
+            reason = f"is {accelerators}; with {why} at most {MAX_PORTS // said}"
             raise pod.fail("accelerators", reason)
     station = StationConfig(
         ports=said if ports is None else ports,
@@ -137,7 +149,7 @@ def read_hardware(
         controller=_controller(root.table("controller"), own),
         switch=built,
         switch_device=SwitchDeviceConfig(**_bus(switch), switch=built),
-        upli_checker=_upli_checker(root.table("upli_checker"), station.ports),
+        upli_checker=_upli_checker(root.table("upli_checker"), BIFURCATIONS[wanted] if ports is None else ports),
     )
 
 
@@ -240,8 +252,6 @@ def _switch(table: Table, station: StationConfig, accelerators: int | None, stat
 
 def check_simulated(root: Table, hardware: Hardware) -> None:
     """Complain about hardware that no pod is simulated of."""
-    if hardware.station.choosable_ports:
-        raise root.table("pod").fail("choosable_ports", "is true; a simulated pod has the ports of its bifurcation")
     if hardware.station.separate_upli_clock:
         raise root.table("pod").fail("separate_upli_clock", "is true; a simulated pod has one clock")
     if hardware.station.tl.device == "switch":

@@ -47,6 +47,8 @@ class SwitchDevice(wiring.Component):
     bus : to firmware: ``AXI4LiteSignature``, ``APBSignature`` or ``BusSignature``.
     irq : 1 bit, reset value 0: an event is set that firmware has enabled.
     rs, pcs, slot : as of ``Station``, one each per station.
+    used : as of ``Station``, one per station; only where the number of ports is chosen. The PCS of a station begins
+        anew when it changes.
     injection_allowed : 1 bit: injection may be enabled by registers. For the secure firmware alone: a register that
         only it reaches, or a fuse; 0 in mission mode. Exists with ``config.switch.injection``.
 
@@ -82,7 +84,7 @@ class SwitchDevice(wiring.Component):
         words = (len(self.registers.windows) + 1) << bits
         self._bridge = BusBridge(config.bus, len(self._banks.bus.address), words)
         members = self._switch.signature.members
-        self._kept = [name for name in ("rs", "pcs", "slot", "injection_allowed") if name in members]
+        self._kept = [name for name in ("rs", "pcs", "slot", "used", "injection_allowed") if name in members]
         super().__init__({"bus": self._bridge.member, "irq": Out(1), **{name: members[name] for name in self._kept}})
 
     def elaborate(self, platform):

@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..beats import orig_data_beats, response_data, upli_request
 from ..bfm.upli.bus import UPLIBus
@@ -14,6 +14,7 @@ from ..bfm.upli.originator import Transaction, UPLIOriginator
 from ..model.upli import transactions as upli
 from ..request import Request
 from .predict import Outcome, difference
+from .station import UPLIChoice
 from .topology import Topology
 
 __all__ = ["Accelerator", "Journey", "Services", "Way"]
@@ -92,20 +93,25 @@ class Journey:
 
 @dataclass(frozen=True)
 class Services:
-    """What an accelerator asks of its pod.
+    """What an accelerator asks of its pod, and of its station beside UPLI.
 
     ``find`` gives the journey of an outstanding Request by (source, port, tag); ``perform`` executes one on the
     destination's memory and gives the response beats of the executable model. ``draw_tag`` gives the authentication
-    tag of each Request and of each Response; every beat of a Response has the same.
+    tag of each Request and of each Response; every beat of a Response has the same. ``choice`` is there where the ports
+    of its station are chosen.
     """
 
     perform: Callable[[Journey, Beat, list[Beat]], list]
     find: Callable[[tuple[int, int, int]], Journey | None]
     draw_tag: Callable[[], int] = lambda: 0
+    choice: UPLIChoice | None = None
 
 
 class Accelerator:
     """Accelerator ``number``: two bus models, one per UPLI interface of its station, called once per cycle.
+
+    With ``services.choice`` its station is built for more ports than it may use: whenever that is reset for another
+    number, both bus models begin anew, with the ports of the pod.
 
     Attributes
     ----------
@@ -122,12 +128,14 @@ class Accelerator:
     ):
         self.number = number
         self.topology = topology
-        self.originator = UPLIOriginator(originator_bus, OriginatorOptions(ports=topology.ports, time_out=0))
-        self.completer = UPLICompleter(completer_bus, self._answer, CompleterOptions(ports=topology.ports))
+        ports = topology.built_ports or topology.ports
+        self.originator = UPLIOriginator(originator_bus, OriginatorOptions(ports=ports, time_out=0))
+        self.completer = UPLICompleter(completer_bus, self._answer, CompleterOptions(ports=ports))
         self.outstanding: dict[tuple[int, int, int], Journey] = {}
         self._perform = services.perform
         self._find = services.find
         self._draw_tag = services.draw_tag
+        self._choice = services.choice
         self.held: set[Way] = set()
         self._waiting: dict[Way, deque[Request]] = {}
         self._in_flight: dict[Transaction, Journey] = {}
@@ -179,6 +187,8 @@ class Accelerator:
 
     def tick(self, cycle: int, completed: set[int]) -> list[Journey]:
         """One cycle; ``completed`` are the lines that have. Returns the journeys that end now."""
+        if self._choice is not None and self._begins_anew(self._choice):
+            return []
         self._issue(cycle, completed)
         ended = [self._in_flight.pop(transaction) for transaction in self.originator.tick()]
         self._given_up.difference_update(journey.transaction for journey in ended)
@@ -193,6 +203,16 @@ class Accelerator:
             journey = self.outstanding[key] = self._in_flight[transaction]
             journey.issued = cycle
         return ended
+
+    def _begins_anew(self, choice: UPLIChoice) -> bool:
+        """Whether the station is in reset in this cycle; no request was handed on by then."""
+        choice.tell(not (self.originator.idle and self.completer.idle))
+        restarts = choice.restarts()
+        if restarts:
+            for model in (self.originator, self.completer):
+                model.options = replace(model.options, ports=self.topology.ports)
+                model.reset()
+        return restarts
 
     def _newly_issued(self) -> list[Transaction]:
         issued, self.originator.issued = self.originator.issued, []

@@ -32,12 +32,11 @@ from .block_port import BlockPort
 from .cable_cuts import CableCuts
 from .firmware import PodFirmware
 from .job import Job
-from .link import BeatPort
 from .link_fault import LinkEndState, fault_of
 from .predict import Reference
-from .topology import Topology
+from .station import PodStation, UPLIChoice
 from .vpod_changes import VPodChanges
-from .wiring import make_links, make_port
+from .wiring import make_links
 
 __all__ = ["PodBench", "bring_up", "meanwhile"]
 
@@ -68,7 +67,7 @@ class PodBench:
         self.skipped_cycles = 0
         self.dut = dut
         self.job = job
-        self.topology = Topology(scenario.pod.accelerators, scenario.pod.ports)
+        self.topology = scenario.pod.topology
         self.reference = Reference(scenario.pod.accelerators)
         self.cycle = 0
         self.links_up: int | None = None
@@ -81,18 +80,27 @@ class PodBench:
                 self.topology,
                 UPLIBus.from_prefix(dut, f"acc__{number}__upli_completer"),
                 UPLIBus.from_prefix(dut, f"acc__{number}__upli_originator"),
-                Services(self._perform, self._find, self._tags_of(number)),
+                self._services(number),
             )
             for number in range(scenario.pod.accelerators)
         ]
-        self.acc_ports = [make_port(dut, scenario, "acc", n) for n in range(scenario.pod.accelerators)]
-        self.sw_ports = [make_port(dut, scenario, "sw", n) for n in range(self.topology.stations)]
         self.ends = make_links(scenario, self.topology, capture)
+        counts = {"acc": scenario.pod.accelerators, "sw": self.topology.stations}
+        self.stations = {(kind, n): self._station(kind, n) for kind, count in counts.items() for n in range(count)}
         self.directions = [direction for end, pair in self.ends.items() if end[0] == "acc" for direction in pair]
         self.cuts = CableCuts(scenario.cuts, {direction.name: direction.wire for direction in self.directions})
         self.firmware = PodFirmware(dut, scenario, self.topology, set(self.ends))
         controller = self.firmware.pod_controller
         self.changes = VPodChanges(scenario, controller, self.accelerators, lambda n: ClockCycles(dut.clk, n))
+
+    def _services(self, accelerator: int) -> Services:
+        choice = UPLIChoice(self.dut, accelerator) if self.job.scenario.pod.choosable_ports else None
+        return Services(self._perform, self._find, self._tags_of(accelerator), choice)
+
+    def _station(self, kind: str, device: int) -> PodStation:
+        mine = (pair for end, pair in self.ends.items() if end[:2] == (kind, device))
+        wires = [direction.wire for pair in mine for direction in pair]
+        return PodStation(self.dut, self.job.scenario, kind, device, wires)
 
     def _tags_of(self, accelerator: int) -> Callable[[], int]:
         """Draws the authentication tags of ``accelerator``, which are 0 where nothing is authenticated."""
@@ -131,19 +139,20 @@ class PodBench:
         self.cuts.tick(self.cycle)
         if self.links_up is not None:
             self.changes.tick(self.cycle)
-        slot = int(self.dut.acc__0__slot.value) if self.topology.ports > 1 else 0
-        for kind, ports in (("acc", self.acc_ports), ("sw", self.sw_ports)):
-            for device, port in enumerate(ports):
-                self._carry(kind, device, port, slot)
+        for station in self.stations.values():
+            self._carry(station)
         for accelerator in self.accelerators:
             for journey in accelerator.tick(self.cycle, self.completed):
                 self.finished[journey.request.line] = journey
                 self.completed.add(journey.request.line)
         self._count_data()
 
-    def _carry(self, kind: str, device: int, beats: BeatPort | BlockPort, slot: int) -> None:
-        """Take the beat that a station sends in this cycle, and give it the one that has arrived for the same port."""
-        out = self.ends.get((kind, device, slot))
+    def _carry(self, station: PodStation) -> None:
+        """Take the beat that ``station`` sends in this cycle, and give it the one that has come for the same port."""
+        slot, beats = station.slot(), station.below
+        if slot is None:
+            return
+        out = self.ends.get((station.kind, station.device, slot))
         if out is not None:
             sent = beats.transmitted()
             if sent is None:
@@ -168,15 +177,18 @@ class PodBench:
     @property
     def marker_cycles(self) -> int:
         """From one alignment marker of a link to the next; 0 without any."""
-        phy = self.job.scenario.station.phy
+        phy = self.job.scenario.port_phy
         return 0 if phy is None else phy.marker_slots * BEATS_PER_FLIT * self.topology.ports
 
     def _find_faults(self) -> None:
         """Name what keeps the links down that are not online at both ends."""
         firmware = self.firmware
-        state = {end: LinkEndState(firmware.online[end], firmware.link_state[end]) for end in self.ends}
+        state = {}
         for acc, switch in self.topology.links():
             ends = ("acc", acc.device, acc.port), ("sw", switch.device, switch.port)
+            chosen = not any(self.stations[end[:2]].chooses for end in ends)
+            for end in ends:
+                state[end] = LinkEndState(firmware.online[end], firmware.link_state[end], chosen)
             if not all(state[end].online for end in ends):
                 for sender, receiver in (ends, ends[::-1]):
                     direction = self.ends[sender][0]
@@ -216,8 +228,8 @@ class PodBench:
 
     async def take_stock(self) -> None:
         """Have firmware read what ``results`` tells of links and switch; nothing comes over the wires meanwhile."""
-        for port in (*self.acc_ports, *self.sw_ports):
-            port.receive(0, None)
+        for station in self.stations.values():
+            station.below.receive(0, None)
         await self.changes.stop()
         await self.firmware.take_stock()
 
@@ -228,7 +240,7 @@ class PodBench:
             result = received.result
             counters = self.firmware.counters[end]
             result.crc_errors, result.link_downs = counters["crc_errors"], counters["link_downs"]
-            port = (self.acc_ports if kind == "acc" else self.sw_ports)[device]
+            port = self.stations[kind, device].below
             if isinstance(port, BlockPort):
                 result.inserted_blocks, result.deleted_blocks = port.matched(number)
         if len(self.completed) + len(self.changes.withdrawn) < len(self.job.requests):
@@ -334,7 +346,7 @@ async def pod(dut):
     path = Path(os.environ["UALINK_JOB"])
     job: Job = pickle.loads(path.read_bytes())
     started = time.monotonic()
-    topology = Topology(job.scenario.pod.accelerators, job.scenario.pod.ports)
+    topology = job.scenario.pod.topology
     names = [
         f"{a}>{b}/{tap}" for acc, sw in topology.links() for a, b in ((acc, sw), (sw, acc)) for tap in ("tx", "rx")
     ]

@@ -63,7 +63,8 @@ class PodFirmware:
         self.flows: dict[str | None, FlowCounts] = {}
 
     async def bring_up(self) -> None:
-        """All that comes before traffic: identify, configure, write the routes, enable links; each is online then.
+        """All that comes before traffic: identify, choose ports, configure, write the routes, enable links; each is
+        online then.
 
         From then on each processor waits for the interrupt of its device, to clear Drop Mode.
         """
@@ -74,6 +75,7 @@ class PodFirmware:
         controller = self.controllers[number]
         await controller.identify()
         stations = {("acc", number)}
+        await self._choose_ports(stations)
         await self._enable(stations)
         await self._wait_for_links(stations)
         cocotb.start_soon(self._keep_up(getattr(self._dut, f"acc__{number}__irq"), stations))
@@ -81,6 +83,7 @@ class PodFirmware:
     async def _bring_up_switch(self) -> None:
         await self.switch.identify()
         stations = {("sw", number) for number in range(len(self.switch.stations))}
+        await self._choose_ports(stations)
         await self._enable(stations)
         # The links come up while the switch still writes Deny everywhere, as it does after reset.
         await self.create_virtual_pods()
@@ -91,6 +94,14 @@ class PodFirmware:
         """Let members of each virtual pod that there is at first reach one another, and nobody else."""
         for name, members in zip(self._scenario.vpod_names, self._scenario.vpods):
             await self.pod_controller.create(name, members)
+
+    async def _choose_ports(self, stations: Set[tuple[str, int]]) -> None:
+        """Have ``stations`` use the ports of the pod, where they are built for more; no link is enabled yet."""
+        pod = self._scenario.pod
+        for number in sorted(stations) if pod.choosable_ports else ():
+            station = self._stations[number]
+            if len(station.ports) != pod.ports:
+                await station.bifurcate(pod.ports)
 
     async def _enable(self, stations: Set[tuple[str, int]]) -> None:
         """Configure ``stations``, and let their wired links come up."""

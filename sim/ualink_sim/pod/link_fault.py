@@ -14,10 +14,12 @@ TELLING_SHARE = 0.1
 
 
 class LinkEndState(NamedTuple):
-    """What one end of a link shows: channel 0 is online, and the code of its ``LinkState``."""
+    """What one end of a link shows: channel 0 is online, the code of its ``LinkState``, and ``chosen``: the stations of
+    both ends use the ports of the pod."""
 
     online: bool
     state: int
+    chosen: bool = True
 
 
 def fault_of(wire: Wire, link: Link, cycle: int, receiver: LinkEndState, links_up: int | None) -> str:
@@ -30,7 +32,9 @@ def fault_of(wire: Wire, link: Link, cycle: int, receiver: LinkEndState, links_u
         head = f"never came up in {cycle:,} cycles"
     else:
         head = f"went down after cycle {links_up:,} and is not up in cycle {cycle:,}"
-    if wire.cut:
+    if not receiver.chosen:
+        cause = "firmware has not chosen the ports of its stations"
+    elif wire.cut:
         cause = "its cable is cut"
     elif wire.lost_slots > TELLING_SHARE * wire.slots:
         burst = f", burst {link.burst}" if link.burst > 1 else ""

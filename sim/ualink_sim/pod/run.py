@@ -33,10 +33,11 @@ __all__ = ["build_pod", "compile_minutes", "run_pod", "simulate"]
 def compile_minutes(ports: int) -> int:
     """About how long a pod with ``ports`` switch ports compiles on two idle cores, rounded up.
 
-    The stations take three minutes, the core grows with the pairs of its ports. With 4 ports 217 s were measured; an
-    earlier, smaller station with 8 took 272 s (``docs/switch.md``).
+    The stations take three minutes, the core grows with the pairs of its ports. With 4 ports 217 s were measured, with
+    16, of two accelerators whose ports are chosen, 381 s beside other work; an earlier, smaller station with 8 took
+    272 s (``docs/switch.md``).
     """
-    return 3 + -(-ports * ports // 30)
+    return 3 + -(-ports * ports // 50)
 
 
 FILES = ("capture.pcapng", "summary.json", "responses.jsonl", "memory.json", "report.html")
@@ -167,7 +168,8 @@ def _compiling(scenario: Scenario) -> str:
     """What goes on while there is no model yet."""
     count = scenario.pod.accelerators
     with_links = scenario.pod.fidelity == "links"
-    minutes = compile_minutes(count * scenario.pod.ports) if with_links else upli_compile_minutes(count)
+    switch_ports = scenario.switch.stations * scenario.station.ports
+    minutes = compile_minutes(switch_ports) if with_links else upli_compile_minutes(count)
     return f"compiling the pod (once per configuration, about {minutes} min and 1 GB on two cores)"
 
 

@@ -7,7 +7,14 @@ from pathlib import Path
 from ualink.config import PhyConfig, StationConfig, SwitchConfig
 from ualink.description.error import ScenarioError
 from ualink.description.file import load_description, parse_description
-from ualink.description.hardware import BIFURCATIONS, FIDELITIES, TABLES, check_simulated, read_hardware
+from ualink.description.hardware import (
+    BIFURCATIONS,
+    BUILT_CHOOSABLE,
+    FIDELITIES,
+    TABLES,
+    check_simulated,
+    read_hardware,
+)
 from ualink.description.table import Table
 from ualink.wording import shown
 
@@ -40,18 +47,26 @@ MOST_PPM = 10_000
 class Pod:
     """Accelerators around one switch; ``bifurcation`` is that of every station, ``clock_mhz`` the rate of one beat.
 
+    With ``choosable_ports`` stations are built for four ports, and ``bifurcation`` is what firmware chooses.
     ``fidelity`` is what is simulated: "links", or "upli" for UPLI-level accelerators around the core of the switch.
     """
 
     accelerators: int
     bifurcation: str = "x4"
+    choosable_ports: bool = False
     clock_mhz: float = 1562.5
     fidelity: str = FIDELITIES[0]
 
     @property
     def ports(self) -> int:
-        """Ports of a station."""
+        """Ports of a station that are used."""
         return BIFURCATIONS[self.bifurcation]
+
+    @property
+    def topology(self) -> Topology:
+        """Who is wired to whom."""
+        built = BIFURCATIONS[BUILT_CHOOSABLE] if self.choosable_ports else self.ports
+        return Topology(self.accelerators, self.ports, built)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,6 +129,11 @@ class Scenario:
         """The stations of accelerators and switch, which are configured alike."""
         return self.switch.station
 
+    @property
+    def port_phy(self) -> PhyConfig | None:
+        """The reconciliation sublayer of each port that is used, if there is one."""
+        return _port_phy(self.pod, self.station)
+
     def reseed(self, seed: int) -> "Scenario":
         """The same scenario with every random choice derived from ``seed``."""
         workloads = tuple(replace(w, seed=seed + index) for index, w in enumerate(self.workloads))
@@ -148,16 +168,17 @@ def _scenario(root: Table) -> Scenario:
     members = memberships(dict(zip(names, vpods)), changes)
     tl, run = root.table("tl"), root.table("run")
     run.known("max_cycles")
+    described = _pod(pod)
     scenario = Scenario(
         path=root.places.path,
-        pod=_pod(pod),
+        pod=described,
         link=_link(root.table("link")),
         run=Run(max_cycles=run.integer("max_cycles", Run.max_cycles, 1, MOST_CYCLES)),
         switch=hardware.switch,
         compression=tl.boolean("compression", True),
         authentication=tl.boolean("authentication", False),
-        ppm=_ppm(root.table("phy"), hardware.station.phy),
-        cuts=tuple(_cut(table, accelerators, hardware.station.ports) for table in root.tables("cut")),
+        ppm=_ppm(root.table("phy"), _port_phy(described, hardware.station)),
+        cuts=tuple(_cut(table, described.topology) for table in root.tables("cut")),
         vpods=vpods,
         vpod_names=names,
         vpod_changes=changes,
@@ -169,9 +190,11 @@ def _scenario(root: Table) -> Scenario:
 
 
 def _pod(table: Table) -> Pod:
+    choosable = table.boolean("choosable_ports", False)
     return Pod(
         accelerators=table.values["accelerators"],
-        bifurcation=table.values.get("bifurcation", Pod.bifurcation),
+        bifurcation=table.values.get("bifurcation", BUILT_CHOOSABLE if choosable else Pod.bifurcation),
+        choosable_ports=choosable,
         clock_mhz=table.number("clock_mhz", Pod.clock_mhz, 1, 10_000),
         fidelity=table.choice("fidelity", FIDELITIES[0], FIDELITIES),
     )
@@ -188,6 +211,12 @@ def _link(table: Table) -> Link:
     )
 
 
+def _port_phy(pod: Pod, station: StationConfig) -> PhyConfig | None:
+    """What one of the ports has by itself; where their number is chosen they share the rate of one alone."""
+    phy = station.phy
+    return phy.replace(rate=phy.rate // pod.ports) if phy is not None and pod.choosable_ports else phy
+
+
 def _ppm(table: Table, phy: PhyConfig | None) -> float:
     ppm = table.number("ppm", 0.0, -MOST_PPM, MOST_PPM)
     if phy is not None and abs(ppm) > most_ppm(phy):
@@ -196,10 +225,10 @@ def _ppm(table: Table, phy: PhyConfig | None) -> float:
     return ppm
 
 
-def _cut(table: Table, accelerators: int, ports: int) -> Cut:
+def _cut(table: Table, topology: Topology) -> Cut:
     table.known("link", "at", "cycles")
     directions: dict[str, tuple[str, ...]] = {}
-    for acc, switch in Topology(accelerators, ports).links():
+    for acc, switch in topology.links():
         up, down = f"{acc}>{switch}", f"{switch}>{acc}"
         directions |= {str(acc): (up, down), str(switch): (up, down), up: (up,), down: (down,)}
     link = table.values.get("link")

@@ -21,7 +21,8 @@ class LinkEnd:
 
 @dataclass(frozen=True)
 class Topology:
-    """``accelerators`` accelerators with one station of ``ports`` ports each.
+    """``accelerators`` accelerators with one station of ``ports`` ports each. A station is built with ``built_ports``,
+    if those are more.
 
     Port p of every accelerator belongs to logical switch p: all of the physical switch with x4 links, half of its
     stations with 2 x x2 and a quarter with 4 x x1. Within a logical switch each port faces a different accelerator.
@@ -29,11 +30,12 @@ class Topology:
 
     accelerators: int
     ports: int
+    built_ports: int | None = None
 
     @property
     def stations(self) -> int:
         """Stations of the physical switch."""
-        return switch_stations(self.accelerators, self.ports)
+        return switch_stations(self.accelerators, self.built_ports or self.ports)
 
     def switch_end(self, accelerator: int, port: int) -> LinkEnd:
         """The switch port that port ``port`` of ``accelerator`` is wired to."""

@@ -13,7 +13,7 @@ __all__ = ["make_links", "make_port"]
 def make_port(dut, scenario: Scenario, kind: str, device: int) -> BeatPort | BlockPort:
     """What a station of the pod ``dut`` sends and receives: slots of its data links, or blocks of its reconciliation
     sublayers if it has any."""
-    phy = scenario.station.phy
+    phy = scenario.port_phy
     below = "rs" if phy is None else "pcs"
     prefix = f"acc__{device}__{below}" if kind == "acc" else f"sw__{below}__{device}"
     if phy is None:

@@ -48,3 +48,10 @@ def test_a_link_that_fell_later_did_come_up():
     assert fault_of(used(link), link, 40_000, NOP, 1041).startswith(
         "went down after cycle 1,041 and is not up in cycle 40,000"
     )
+
+
+def test_that_no_ports_are_chosen_yet_is_told():
+    wire = used(Link())
+    wire.cut = 2
+    told = fault_of(wire, Link(), 90, NOP._replace(chosen=False), None)
+    assert told == "never came up in 90 cycles: firmware has not chosen the ports of its stations"

@@ -93,6 +93,21 @@ def test_bifurcation_gives_the_ports_of_every_station(name, ports):
 
 
 @pytest.mark.parametrize(
+    ("name", "ports", "rate", "markers"), [("x4", 1, 800, 16384), ("2x2", 2, 400, 8192), ("4x1", 4, 200, 4096)]
+)
+def test_chosen_ports_change_no_hardware(name, ports, rate, markers):
+    """It is that of four ports, whatever ``bifurcation`` says: what firmware chooses, all of them if it does not."""
+    text = LEAST.replace("= 2\n", "= 2\nchoosable_ports = true\n") + "[phy]\nreconciliation = true\n"
+    four, chosen = (parse_scenario(text, "chosen.toml", more) for more in ([], [f'pod.bifurcation="{name}"']))
+    assert (four.pod.bifurcation, chosen.pod.bifurcation) == ("4x1", name)
+    assert four.switch == chosen.switch
+    assert chosen.station.choosable_ports and (chosen.station.ports, chosen.pod.ports) == (4, ports)
+    assert (chosen.port_phy.rate, chosen.port_phy.marker_slots) == (rate, markers)
+    said = parse_scenario(text, "said.toml", [f'pod.bifurcation="{name}"', "phy.rate=400", "phy.marker_interval=64"])
+    assert (said.port_phy.rate, said.port_phy.marker_slots) == (rate // 2, 64)
+
+
+@pytest.mark.parametrize(
     ("accelerators", "name", "stations"),
     [(2, "x4", 2), (64, "x4", 64), (5, "2x2", 6), (8, "2x2", 8), (3, "4x1", 4), (16, "4x1", 16)],
 )
@@ -155,8 +170,14 @@ CASES = [
     ("compression = false", "uncompressed = true", 14, "tl.uncompressed: unknown key; known are compression, "),
     ("compression = false", "build_authentication = false", 15, "tl.authentication: is true; tl.build_authentication"),
     ('"x4"', '"x4"\nseparate_upli_clock = true', 4, "pod.separate_upli_clock: is true; a simulated pod has one clock"),
-    ('"x4"', '"x4"\nchoosable_ports = true', 3, "pod.bifurcation: is 'x4'; with choosable_ports it is '4x1'"),
-    ('"x4"', '"4x1"\nchoosable_ports = true', 4, "pod.choosable_ports: is true; a simulated pod has the ports of its"),
+    (
+        "= 3\nbifurc",
+        "= 17\nchoosable_ports = true\nbifurc",
+        2,
+        "pod.accelerators: is 17; with choosable_ports at most 16",
+    ),
+    ('"x4"', '"x1"\nchoosable_ports = true', 3, "pod.bifurcation: is 'x1'; it must be one of x4, 2x2, 4x1"),
+    ('"x4"', '"x4"\nchoosable_ports = 1', 4, "pod.choosable_ports: is 1; it must be true or false"),
     (
         "[link]",
         "[run]\nmax_cycles = 0\n[link]",

@@ -129,7 +129,6 @@ def test_choices_are_those_of_the_page(parse):
     for table, key, _, span, _ in rows():
         if not re.fullmatch(r"(`[^`]*`(, )?)+", span) or key in (
             "kind",
-            "choosable_ports",
             "separate_upli_clock",
             "bus",
             "action",
@@ -156,7 +155,6 @@ def test_the_page_says_what_builds_anew(parse):
         "stations": None,
     }
     others |= {"data_counter_bits": "12", "separate_upli_clock": None, "kind": None}
-    others |= {"choosable_ports": None}
     # Another one is refused for a pod.
     others |= {"cycles_per_beat": None}
     others |= {"name": '"0"', "vpod": '"0"', "action": None, "drain": "false"}

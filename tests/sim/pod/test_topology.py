@@ -36,6 +36,20 @@ def test_ports_of_an_accelerator_are_on_different_logical_switches(accelerators,
         assert [station // (topology.stations // ports) for station, _ in places] == list(range(ports))
 
 
+@pytest.mark.parametrize("ports", [1, 2, 4])
+@pytest.mark.parametrize("accelerators", [2, 3, 4, 9, 16])
+def test_fewer_ports_than_are_built_have_room_in_the_same_switch(accelerators, ports):
+    """Each switch port faces another accelerator, and a station ports of one number alone, as its table has to."""
+    topology = Topology(accelerators, ports, 4)
+    assert topology.stations == Topology(accelerators, 4).stations
+    links = topology.links()
+    assert len({switch for _, switch in links}) == len(links) == accelerators * ports
+    numbers = {}
+    for acc, switch in links:
+        assert switch.port < ports and switch.device < topology.stations
+        assert numbers.setdefault(switch.device, acc.port) == acc.port
+
+
 @pytest.mark.req("UPLI-325")
 @pytest.mark.parametrize("ports", [1, 2, 4])
 def test_a_block_of_256_bytes_has_one_port(ports):

@@ -248,6 +248,11 @@ def test_the_command_tells_the_fidelity_and_leaves_out_what_links_would_have(tmp
         ('[pod]\naccelerators = 65\nfidelity = "links"', 2, "pod.accelerators: is 65"),
         (POD.replace('"upli"', '"flits"'), 3, "pod.fidelity: is 'flits'"),
         (f'{POD}bifurcation = "2x2"', 4, "pod.bifurcation: is '2x2'"),
+        (
+            f"{POD}choosable_ports = true",
+            4,
+            "pod.choosable_ports: is true; with pod.fidelity 'upli' each accelerator has",
+        ),
         (f"{POD}[link]\nbit_error_rate = 1e-9", 5, "link.bit_error_rate: is 1e-09"),
         (f"{POD}[link]\ndrop_rate = 0.1", 5, "link.drop_rate: is 0.1"),
         (f"{POD}[link]\nlatency_cycles = 1793", 5, "link.latency_cycles: is 1793"),

@@ -23,6 +23,8 @@ SPAN = LINES * LINE_BYTES
 def check_upli(root: Table, workloads: Sequence["Workload"]) -> None:
     """Raise ``ScenarioError`` for what the links, traces or atomics of the scenario ``root`` would be needed for."""
     pod, link, run, switch = (root.table(name) for name in ("pod", "link", "run", "switch"))
+    if pod.values.get("choosable_ports"):
+        raise pod.fail("choosable_ports", f"is true; {WITH} each accelerator has one port, and nothing to choose")
     if pod.values.get("bifurcation", "x4") != "x4":
         raise pod.fail("bifurcation", f"is {pod.values['bifurcation']!r}; {WITH} each accelerator has one port, 'x4'")
     for name in ("tl", "dl", "phy"):
