@@ -49,9 +49,11 @@ class RequestEgress(wiring.Component):
         m = Module()
         m.submodules.line = line = RequestLine()
         # Beats are to come of a transfer whose Request or first beat has gone; the first beat of the oldest has.
-        within, ahead = Signal(), Signal()
+        within = Signal()
+        ahead = Signal()
         begins, waits, goes, data_goes = Signal(), Signal(), Signal(), Signal()
-        drops, dropping, data_drops, fill = Signal(), Signal(), Signal(), Signal()
+        dropping = Signal()
+        drops, data_drops, fill = Signal(), Signal(), Signal()
         with_data, bad = line.has_data, line.request.bad
         beat, found = line.beat.transfer, line.beat.found
         wiring.connect(m, wiring.flipped(self.arrival), line.arrival)
