@@ -22,8 +22,14 @@ __all__ = ["RequestBank"]
 
 
 def _row_layout(numbers: Shape) -> data.StructLayout:
-    """A Request in its buffer: coded; it has data; which beat of its queue, as of ``SharedBuffer``, is its first."""
-    return data.StructLayout({"item": CODED_LAYOUTS["req"], "with_data": 1, "first": numbers})
+    """A Request in its buffer: coded; it has data; which beat of its queue, as of ``SharedBuffer``, is its first; if it
+    has data, whether it is an odd one of those in its queue that have."""
+    return data.StructLayout({"item": CODED_LAYOUTS["req"], "with_data": 1, "first": numbers, "odd": 1})
+
+
+def _beat_layout() -> data.StructLayout:
+    """A beat in its buffer, ``end``, and ``odd`` of its Request."""
+    return data.StructLayout({"beat": CODED_LAYOUTS["orig_data"], "end": 1, "odd": 1})
 
 
 class RequestBank(wiring.Component):
@@ -35,7 +41,8 @@ class RequestBank(wiring.Component):
     ``steered_req`` to ``arrivals`` when nothing else waits.
 
     A Request says whether it has data and which they are, a beat whether it ends its transfer. Where that is not what
-    was read the Request or the beat is as one whose code is wrong (UALink_200 §3.1.2).
+    was read the Request or the beat is as one whose code is wrong (UALink_200 §3.1.2). Both say whether the Request is
+    an odd one: beats of the next one do not complete a transfer of which some went elsewhere.
 
     Parameters
     ----------
@@ -82,13 +89,14 @@ class RequestBank(wiring.Component):
         for n in range(self.ingresses):
             req, orig_data = self.steered_req[n], self.steered_orig_data[n]
             m.submodules[f"data_{n}"] = transfers = SharedBuffer(
-                transfer_layout("orig_data"), self.egresses, depths.orig_data, depths.shared
+                _beat_layout(), self.egresses, depths.orig_data, depths.shared
             )
             m.submodules[f"requests_{n}"] = waiting = SharedBuffer(
                 _row_layout(transfers.numbers), self.egresses, depths.req, depths.shared
             )
             m.d.comb += [
-                transfers.input.payload.eq(orig_data.payload),
+                transfers.input.payload.beat.eq(orig_data.payload.beat),
+                transfers.input.payload.end.eq(orig_data.payload.end),
                 transfers.input.valid.eq(orig_data.valid),
                 transfers.input.meant.eq(orig_data.meant),
                 orig_data.ready.eq(transfers.input.ready),
@@ -111,13 +119,21 @@ class RequestBank(wiring.Component):
                 following = Signal.like(now)
                 m.d.sync += following.eq(now)
                 moved.append(following)
+            self._mark(m, n, waiting.input.payload, transfers.input.payload)
             request, beat = waiting.beat, transfers.beat
             requests.append(request)
             beats.append(beat.beat)
-            others = request.with_data & (request.first != transfers.number) if protects_data() else Const(0)
-            wrong.append(control_wrong("req", request.item, request.item.code) | waiting.astray | others)
+            others = (request.first != transfers.number) | (request.odd ^ beat.odd)
+            wrong.append(
+                control_wrong("req", request.item, request.item.code)
+                | waiting.astray
+                | (request.with_data & others if protects_data() else Const(0))
+            )
             beat_wrong.append(
-                control_wrong("orig_data", beat.beat, beat.beat.code) | transfers.astray | (beat.end ^ ends[n])
+                control_wrong("orig_data", beat.beat, beat.beat.code)
+                | transfers.astray
+                | (beat.end ^ ends[n])
+                | self._mixed(m, n, beat, ends[n])
             )
             poison.append(data_wrong("orig_data", beat.beat, beat.beat.code))
         for k in range(self.egresses):
@@ -149,6 +165,36 @@ class RequestBank(wiring.Component):
                 matcher.data_room[k].eq(arrival.data_room),
             ]
         return m
+
+    def _mark(self, m, n, request, beat):
+        """Say of what comes from ingress port ``n`` whether its Request is an odd one."""
+        if not protects_data():
+            return
+        req, orig_data = self.steered_req[n], self.steered_orig_data[n]
+        odd = Signal(self.egresses, name=f"odd_{n}")  # of each queue: the last Request with data that came is
+        now = Signal(self.egresses, name=f"odd_now_{n}")
+        comes = (req.valid & req.ready) & req.payload.kind.with_data.replicate(self.egresses)
+        m.d.comb += [
+            now.eq(odd ^ comes),
+            request.odd.eq((req.valid & now).any()),
+            beat.odd.eq((orig_data.valid & now).any()),
+        ]
+        m.d.sync += odd.eq(now)
+
+    def _mixed(self, m, n, beat, ends):
+        """1 bit: ``beat``, read from the buffer of ingress port ``n``, or one before it in its transfer is not of the
+        Request of the first."""
+        if not protects_data():
+            return Const(0)
+        first = Signal(name=f"first_{n}", init=1)
+        odd = Signal(name=f"first_odd_{n}", reset_less=True)
+        before = Signal(name=f"mixed_before_{n}", reset_less=True)
+        mixed = Signal(name=f"mixed_{n}")
+        m.d.comb += mixed.eq(~first & (before | (beat.odd ^ odd)))
+        m.d.sync += [first.eq(ends), before.eq(mixed)]
+        with m.If(first):
+            m.d.sync += odd.eq(beat.odd)
+        return mixed
 
     def _waiting(self, m, n, matcher):
         """Requests of ingress port ``n`` that are there and not accepted, in order, and transfers that are whole."""
