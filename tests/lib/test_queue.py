@@ -63,6 +63,40 @@ def test_random(kind, cycles, depth, push, pop):
     _run(dut, bench)
 
 
+@pytest.mark.parametrize("push", [1.0, 0.5, 0.2])
+def test_who_looks_later_needs_no_way_round(push):
+    """What leaves in the second cycle after it was written, or later, is what was written; sooner nothing may leave."""
+    dut = Queue(16, 17, settles=True)
+    rng = random.Random(push)
+    late = 0
+
+    async def bench(ctx):
+        nonlocal late
+        inside = []
+        for cycle in range(150):
+            ctx.set(dut.input.valid, rng.random() < push and len(inside) < dut.depth)
+            ctx.set(dut.input.payload, cycle)
+            pops = bool(inside) and cycle - inside[0] >= 2
+            ctx.set(dut.output.ready, pops)
+            if pops:
+                assert ctx.get(dut.output.payload) == inside[0]
+                late += cycle - inside.pop(0) == 2
+            if ctx.get(dut.input.valid):
+                inside.append(cycle)
+            await ctx.tick()
+        assert late
+        while ctx.get(dut.level):
+            ctx.set(dut.input.valid, 0)
+            ctx.set(dut.output.ready, 1)
+            await ctx.tick()
+        ctx.set(dut.input.valid, 1)
+        for _ in range(3):
+            await ctx.tick()
+
+    with pytest.raises(AssertionError, match="no payload leaves in the cycle after it was written"):
+        _run(dut, bench)
+
+
 @KINDS
 def test_reset_empties(kind):
     clear = Signal()

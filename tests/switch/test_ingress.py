@@ -50,6 +50,9 @@ class Port:
         self.rng, self.stream, self.beats, self.steered = rng, stream, list(beats), steered
         self.rate, self.room = rate, room
         self.offering, self.index, self.got = False, 0, [[] for _ in range(WAYS)]
+        self.moved = 0
+        payload = steered.payload
+        self.payload = (payload.transfer if "transfer" in payload.shape().members else payload).as_value()
 
     def drive(self, ctx):
         self.offering = self.index < len(self.beats) and (self.offering or self.rng.random() < self.rate)
@@ -59,11 +62,12 @@ class Port:
         ctx.set(self.steered.ready, self.ready)
 
     def sample(self, ctx):
-        moved = ctx.get(self.steered.valid) & self.ready
+        moved = self.moved = ctx.get(self.steered.valid) & self.ready
         assert moved & (moved - 1) == 0
+        # It is known before whether it goes that it would go there.
+        assert moved in (0, ctx.get(self.steered.toward))
         if moved:
-            value = ctx.get(self.steered.payload.as_value())
-            self.got[moved.bit_length() - 1].append(value)
+            self.got[moved.bit_length() - 1].append(ctx.get(self.payload))
         if self.offering and ctx.get(self.stream.ready):
             self.index += 1
             self.offering = False
@@ -110,7 +114,7 @@ def test_responses(channel, rate, room):
 def test_requests(rate, room):
     ingress = RequestIngress(WAYS)
     rng = random.Random(f"requests {rate}")
-    end = len(ingress.steered_orig_data.payload.as_value()) - 1
+    end = len(ingress.steered_orig_data.payload.transfer.as_value()) - 1
     requests, data, denied = [], [], []
     expected, expected_data = [[] for _ in range(WAYS)], [[] for _ in range(WAYS)]
     for _ in range(80):
@@ -126,7 +130,7 @@ def test_requests(rate, room):
             expected_data[dst % WAYS] += [beat | (n == len(beats) - 1) << end for n, beat in enumerate(beats)]
     port = Port(rng, ingress.req, requests, ingress.steered_req, rate, room)
     data_port = Port(rng, ingress.orig_data, data, ingress.steered_orig_data, rate, room)
-    seen_denied = []
+    seen_denied, joined = [], []
 
     async def bench(ctx):
         for _ in range(900):
@@ -136,10 +140,15 @@ def test_requests(rate, room):
                 seen_denied.append((ctx.get(ingress.denied.src_phys_acc_id), ctx.get(ingress.denied.dst_phys_acc_id)))
             port.sample(ctx)
             data_port.sample(ctx)
+            if data_port.moved:
+                joins = ctx.get(ingress.steered_orig_data.payload.joins)
+                assert joins == (port.moved and ctx.get(ingress.steered_req.payload.kind.with_data))
+                joined.append(joins)
             await ctx.tick()
 
     simulate(ingress, bench)
     assert port.index == len(requests) and data_port.index == len(data)
+    assert {0, 1} == set(joined)
     assert port.got == expected
     assert data_port.got == expected_data
     assert seen_denied == denied

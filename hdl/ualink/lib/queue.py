@@ -5,6 +5,7 @@ from amaranth.lib import memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.checks import check_integer
+from ualink.lib.contract import contract
 from ualink.lib.memory_marks import BLOCK_RAM, NEVER_MEET
 from ualink.lib.occupancy import Occupancy
 
@@ -38,6 +39,7 @@ class Queue(wiring.Component):
     depth : int, 1 or more, not only powers of two: payloads that fit.
     prompt : what is written is offered in the next cycle.
     lean : for slow clocks: what is not ``prompt`` comes out of a LUT RAM without a register behind it, if it fits.
+    settles : who reads looks at no payload before the second cycle after it was written: none goes round the memory.
 
     Attributes
     ----------
@@ -45,10 +47,10 @@ class Queue(wiring.Component):
     level : payloads inside, those offered on ``output`` included; 0 after reset.
     """
 
-    def __init__(self, shape, depth: int, *, prompt: bool = True, lean: bool = False):
+    def __init__(self, shape, depth: int, *, prompt: bool = True, lean: bool = False, settles: bool = False):
         check_integer("queue.depth", depth, 1)
         self.shape = shape
-        self._prompt, self._lean = prompt, lean
+        self._prompt, self._lean, self._settles = prompt, lean, settles
         self.depth = depth
         super().__init__(
             {
@@ -80,7 +82,11 @@ class Queue(wiring.Component):
         if not self._prompt:
             payload, shown, writes = self._later(m, pushed, popped)
         elif not through:
-            data = self._around(m, pushed & (~inside.some | (popped & (self.level == 1))), read.data)
+            alone = pushed & (~inside.some | (popped & (self.level == 1)))
+            if self._settles:
+                contract(m, _stays_after(alone, popped), "no payload leaves in the cycle after it was written")
+            else:
+                data = self._around(m, alone, read.data)
 
         if not (through or self._lean):
             # Of many rows the next but one is in a register, because it is late known if any leaves.
@@ -119,6 +125,17 @@ class Queue(wiring.Component):
         m.d.sync += [payload.eq(self.input.p), writes.eq(pushed), written.eq(writes)]
         readable.count(m, written, popped)
         return payload, readable.some, writes
+
+
+def _stays_after(alone, popped):
+    """No payload leaves in the cycle after the one in which it was written ``alone``: for ``contract``."""
+
+    def holds(m):
+        fresh = Signal()
+        m.d.sync += fresh.eq(alone)
+        return ~fresh | ~popped
+
+    return holds
 
 
 def successor(index, last: int):

@@ -40,7 +40,9 @@ class Closing(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        quiet, rested, stays = Signal(range(QUIET)), Signal(), Signal()
+        quiet = Signal(range(QUIET))
+        rested = Signal()
+        stays = Signal()
         m.d.comb += stays.eq(self.close | (self.closed & ~(rested & ~self.dropping & ~self.waits)))
         m.d.sync += [
             rested.eq(quiet == QUIET - 1),

@@ -14,7 +14,7 @@ from ualink.switch.high_water import HighWater
 from ualink.switch.matching.matcher import Matcher
 from ualink.switch.queue_depths import QueueDepths
 from ualink.switch.shared_buffer import SharedBuffer
-from ualink.switch.transfer import KIND_LAYOUT, REQUEST_LAYOUT, SteeredSignature, transfer_layout
+from ualink.switch.transfer import DATA_LAYOUT, KIND_LAYOUT, REQUEST_LAYOUT, SteeredSignature
 from ualink.upli.channels import CODED_LAYOUTS
 from ualink.upli.code import control_wrong, data_wrong
 
@@ -22,8 +22,14 @@ __all__ = ["RequestBank"]
 
 
 def _row_layout(numbers: Shape) -> data.StructLayout:
-    """A Request in its buffer: coded; it has data; which beat of its queue, as of ``SharedBuffer``, is its first."""
-    return data.StructLayout({"item": CODED_LAYOUTS["req"], "with_data": 1, "first": numbers})
+    """A Request in its buffer: coded; it has data; which beat of its queue, as of ``SharedBuffer``, is its first; if it
+    has data, whether it is an odd one of those in its queue that have."""
+    return data.StructLayout({"item": CODED_LAYOUTS["req"], "with_data": 1, "first": numbers, "odd": 1})
+
+
+def _beat_layout() -> data.StructLayout:
+    """A beat in its buffer, ``end``, and ``odd`` of its Request."""
+    return data.StructLayout({"beat": CODED_LAYOUTS["orig_data"], "end": 1, "odd": 1})
 
 
 class RequestBank(wiring.Component):
@@ -35,7 +41,8 @@ class RequestBank(wiring.Component):
     ``steered_req`` to ``arrivals`` when nothing else waits.
 
     A Request says whether it has data and which they are, a beat whether it ends its transfer. Where that is not what
-    was read the Request or the beat is as one whose code is wrong (UALink_200 §3.1.2).
+    was read the Request or the beat is as one whose code is wrong (UALink_200 §3.1.2). Both say whether the Request is
+    an odd one: beats of the next one do not complete a transfer of which some went elsewhere.
 
     Parameters
     ----------
@@ -44,8 +51,8 @@ class RequestBank(wiring.Component):
 
     Attributes
     ----------
-    steered_req, steered_orig_data : ``SteeredSignature`` of each ingress port, seen from the bank: ``REQUEST_LAYOUT``;
-        coded beats and ``end``.
+    steered_req, steered_orig_data : ``SteeredSignature`` of each ingress port, seen from the bank: ``REQUEST_LAYOUT``,
+        ``DATA_LAYOUT``.
     req_most, orig_data_most : for each ingress port, Requests and beats in the fullest of its queues since reset, as of
         ``HighWater``.
     under_way : ``egresses`` bit, from registers: where something goes that waits in buffers.
@@ -58,7 +65,7 @@ class RequestBank(wiring.Component):
         super().__init__(
             {
                 "steered_req": In(SteeredSignature(REQUEST_LAYOUT, egresses)).array(ingresses),
-                "steered_orig_data": In(SteeredSignature(transfer_layout("orig_data"), egresses)).array(ingresses),
+                "steered_orig_data": In(SteeredSignature(DATA_LAYOUT, egresses)).array(ingresses),
                 "req_most": Out(range(depths.req + 1)).array(ingresses),
                 "orig_data_most": Out(range(depths.orig_data + 1)).array(ingresses),
                 "under_way": Out(egresses),
@@ -82,13 +89,14 @@ class RequestBank(wiring.Component):
         for n in range(self.ingresses):
             req, orig_data = self.steered_req[n], self.steered_orig_data[n]
             m.submodules[f"data_{n}"] = transfers = SharedBuffer(
-                transfer_layout("orig_data"), self.egresses, depths.orig_data, depths.shared
+                _beat_layout(), self.egresses, depths.orig_data, depths.shared
             )
             m.submodules[f"requests_{n}"] = waiting = SharedBuffer(
                 _row_layout(transfers.numbers), self.egresses, depths.req, depths.shared
             )
             m.d.comb += [
-                transfers.input.payload.eq(orig_data.payload),
+                transfers.input.payload.beat.eq(orig_data.payload.transfer.beat),
+                transfers.input.payload.end.eq(orig_data.payload.transfer.end),
                 transfers.input.valid.eq(orig_data.valid),
                 transfers.input.toward.eq(orig_data.toward),
                 transfers.input.meant.eq(orig_data.meant),
@@ -113,13 +121,21 @@ class RequestBank(wiring.Component):
                 following = Signal.like(now)
                 m.d.sync += following.eq(now)
                 moved.append(following)
+            self._mark(m, n, waiting.input.payload, transfers.input.payload)
             request, beat = waiting.beat, transfers.beat
             requests.append(request)
             beats.append(beat.beat)
-            others = request.with_data & (request.first != transfers.number) if protects_data() else Const(0)
-            wrong.append(control_wrong("req", request.item, request.item.code) | waiting.astray | others)
+            others = (request.first != transfers.number) | (request.odd ^ beat.odd)
+            wrong.append(
+                control_wrong("req", request.item, request.item.code)
+                | waiting.astray
+                | (request.with_data & others if protects_data() else Const(0))
+            )
             beat_wrong.append(
-                control_wrong("orig_data", beat.beat, beat.beat.code) | transfers.astray | (beat.end ^ ends[n])
+                control_wrong("orig_data", beat.beat, beat.beat.code)
+                | transfers.astray
+                | (beat.end ^ ends[n])
+                | self._mixed(m, n, beat, ends[n])
             )
             poison.append(data_wrong("orig_data", beat.beat, beat.beat.code))
         for k in range(self.egresses):
@@ -152,6 +168,34 @@ class RequestBank(wiring.Component):
             ]
         return m
 
+    def _mark(self, m, n, request, beat):
+        """Say of what comes from ingress port ``n`` whether its Request is an odd one."""
+        if not protects_data():
+            return
+        req, orig_data = self.steered_req[n], self.steered_orig_data[n]
+        odd = Signal(self.egresses, name=f"odd_{n}")  # of each queue: the last Request with data that came is
+        comes = (req.valid & req.ready) & req.payload.kind.with_data.replicate(self.egresses)
+        m.d.comb += [
+            request.odd.eq((req.toward & ~odd).any()),
+            beat.odd.eq((orig_data.toward & odd).any() ^ orig_data.payload.joins),
+        ]
+        m.d.sync += odd.eq(odd ^ comes)
+
+    def _mixed(self, m, n, beat, ends):
+        """1 bit: ``beat``, read from the buffer of ingress port ``n``, or one before it in its transfer is not of the
+        Request of the first."""
+        if not protects_data():
+            return Const(0)
+        first = Signal(name=f"first_{n}", init=1)
+        odd = Signal(name=f"first_odd_{n}", reset_less=True)
+        before = Signal(name=f"mixed_before_{n}", reset_less=True)
+        mixed = Signal(name=f"mixed_{n}")
+        m.d.comb += mixed.eq(~first & (before | (beat.odd ^ odd)))
+        m.d.sync += [first.eq(ends), before.eq(mixed)]
+        with m.If(first):
+            m.d.sync += odd.eq(beat.odd)
+        return mixed
+
     def _waiting(self, m, n, matcher):
         """Requests of ingress port ``n`` that are there and not accepted, in order, and transfers that are whole."""
         req, orig_data = self.steered_req[n], self.steered_orig_data[n]
@@ -159,7 +203,7 @@ class RequestBank(wiring.Component):
         whole = Signal(self.egresses, name=f"whole_{n}")
         m.d.comb += [
             came.eq(req.valid & req.ready),
-            whole.eq(orig_data.valid & orig_data.ready & orig_data.payload.end.replicate(self.egresses)),
+            whole.eq(orig_data.valid & orig_data.ready & orig_data.payload.transfer.end.replicate(self.egresses)),
         ]
         for k in range(self.egresses):
             m.submodules[f"kinds_{n}_{k}"] = kinds = HeadedQueue(KIND_LAYOUT, self.depths.req, decisive=("with_data",))
@@ -177,6 +221,8 @@ class RequestBank(wiring.Component):
                 # Whether there is room is known later. Of a Request that stands alone its kind is known now.
                 matcher.soon_without[n][k].eq(~oldest.valid & req.valid[k] & ~req.payload.kind.with_data),
                 matcher.soon_with_data[n][k].eq(
-                    orig_data.valid[k] & orig_data.payload.end & Mux(oldest.valid, oldest.p.with_data, req.valid[k])
+                    orig_data.valid[k]
+                    & orig_data.payload.transfer.end
+                    & Mux(oldest.valid, oldest.p.with_data, req.valid[k])
                 ),
             ]

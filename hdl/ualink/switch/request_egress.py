@@ -50,11 +50,15 @@ class RequestEgress(wiring.Component):
         m = Module()
         m.submodules.line = line = RequestLine()
         # Beats are to come of a transfer whose Request or first beat has gone; the first beat of the oldest has.
-        within, ahead = Signal(), Signal()
+        within = Signal()
+        ahead = Signal()
         begins, waits, goes, data_goes = Signal(), Signal(), Signal(), Signal()
         # The beats that go, or are to come, are dropped: these; those after them.
-        drops, dropping, fill = Signal(), Signal(), Signal()
-        spoilt, data_spoilt = Signal(), Signal()
+        drops = Signal()
+        dropping = Signal()
+        fill = Signal()
+        spoilt = Signal()
+        data_spoilt = Signal()
         with_data, bad = line.has_data, line.request.bad
         beat, found = line.beat.transfer, line.beat.found
         wiring.connect(m, wiring.flipped(self.arrival), line.arrival)

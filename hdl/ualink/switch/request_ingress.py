@@ -10,7 +10,7 @@ from ualink.switch.deny_log import DenialSignature
 from ualink.switch.presence import Presence
 from ualink.switch.route_table import LookupSignature
 from ualink.switch.steer import Steer, leads_to
-from ualink.switch.transfer import REQUEST_LAYOUT, SteeredSignature, transfer_layout
+from ualink.switch.transfer import DATA_LAYOUT, REQUEST_LAYOUT, SteeredSignature
 from ualink.upli.channels import CODED_LAYOUTS, beat_stream
 from ualink.upli.code import control_wrong
 from ualink.upli.commands import has_orig_data
@@ -39,8 +39,8 @@ class RequestIngress(wiring.Component):
     ----------
     req, orig_data : what the port received, coded.
     lookup : the route table of the station.
-    steered_req, steered_orig_data : to the queue of the egress port, ``REQUEST_LAYOUT`` and coded beats with ``end``;
-        beats are offered no earlier than their Request leaves.
+    steered_req, steered_orig_data : to the queue of the egress port, ``REQUEST_LAYOUT`` and ``DATA_LAYOUT``; beats are
+        offered no earlier than their Request leaves.
     denied : a Request is dropped in this cycle.
     under_way : ``egresses`` bit, one-hot or not, from registers and the table: where something goes that is in here.
     dropping, upset : as of ``Closing``.
@@ -54,7 +54,7 @@ class RequestIngress(wiring.Component):
                 "orig_data": In(beat_stream("orig_data", coded=True)),
                 "lookup": Out(LookupSignature(egresses)),
                 "steered_req": Out(SteeredSignature(REQUEST_LAYOUT, egresses)),
-                "steered_orig_data": Out(SteeredSignature(transfer_layout("orig_data"), egresses)),
+                "steered_orig_data": Out(SteeredSignature(DATA_LAYOUT, egresses)),
                 "denied": Out(DenialSignature()),
                 "under_way": Out(egresses),
                 "dropping": In(1),
@@ -130,8 +130,9 @@ class RequestIngress(wiring.Component):
             meant.eq(Mux(data_busy, kept_meant, steer.meant)),
             denied.eq(Mux(data_busy, kept_denied, steer.denied)),
             left.eq(Mux(data_busy, kept_left, kind.beats)),
-            steered_data.payload.beat.eq(self.orig_data.p),
-            steered_data.payload.end.eq(left == 0),
+            steered_data.payload.transfer.beat.eq(self.orig_data.p),
+            steered_data.payload.transfer.end.eq(left == 0),
+            steered_data.payload.joins.eq(~data_busy),
             steered_data.meant.eq(meant),
             steered_data.toward.eq(where & self.orig_data.valid.replicate(len(where))),
             steered_data.valid.eq(where & (self.orig_data.valid & active & ~denied).replicate(len(where))),

@@ -61,7 +61,7 @@ class RequestLine(wiring.Component):
         leads = Signal(init=1)  # the next beat that comes is the first of its transfer
         begun_with = Signal()  # the Request that comes has the first beat that comes
         # In the cycle before; whether its data came as it says.
-        came, came_data, came_with, alone = Signal(), Signal(), Signal(), Signal()
+        came, came_data, came_with, alone = (Signal(name=name) for name in ("came", "came_data", "came_with", "alone"))
         with m.If(arrival.come_data):
             m.d.sync += leads.eq(arrival.transfer.end)
         m.d.sync += [

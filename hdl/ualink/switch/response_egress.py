@@ -54,7 +54,9 @@ class ResponseEgress(wiring.Component):
         m = Module()
         m.submodules.line = line = ResponseLine(self.channel)
         beat, wrong, poison = line.oldest.beat, line.oldest.found.wrong, line.oldest.found.poison
-        dropping, drops, goes, fill, spoilt = Signal(), Signal(), Signal(), Signal(), Signal()
+        dropping = Signal()
+        spoilt = Signal()
+        drops, goes, fill = Signal(), Signal(), Signal()
         wiring.connect(m, wiring.flipped(self.arrival), line.arrival)
         m.d.comb += [
             self.under_way.eq(line.under_way),

@@ -62,7 +62,8 @@ class ResponseIngress(wiring.Component):
         m = Module()
         m.submodules.closing = closing = Closing()
         beat = Signal(CODED_LAYOUTS[self.channel], reset_less=True)
-        end, leads = Signal(reset_less=True), Signal(reset_less=True)
+        end = Signal(reset_less=True)
+        leads = Signal(reset_less=True)
         held, leaving = Presence(m, "holding"), Signal()
         holding = held.here
         accepting, first = Signal(), Signal()

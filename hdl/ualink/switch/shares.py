@@ -46,7 +46,7 @@ class Shares(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         # Of each queue: it has what is guaranteed to it, it has more, it may have no more.
-        spent, beyond, capped = Signal(self.ways), Signal(self.ways), Signal(self.ways)
+        spent, beyond, capped = (Signal(self.ways, name=name) for name in ("spent", "beyond", "capped"))
         for n, level in enumerate(self.levels):
             push, pop = self.push[n], self.pop[n]
             rises, falls = push & ~pop, pop & ~push

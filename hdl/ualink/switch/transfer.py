@@ -6,7 +6,15 @@ from amaranth.lib.wiring import In, Out
 
 from ualink.upli.channels import CODED_LAYOUTS
 
-__all__ = ["KIND_LAYOUT", "MAX_BEATS", "REQUEST_LAYOUT", "SteeredSignature", "connect_steered", "transfer_layout"]
+__all__ = [
+    "DATA_LAYOUT",
+    "KIND_LAYOUT",
+    "MAX_BEATS",
+    "REQUEST_LAYOUT",
+    "SteeredSignature",
+    "connect_steered",
+    "transfer_layout",
+]
 
 MAX_BEATS = 4
 """Beats of the longest transfer: ReqNumBeats and RdRspNumBeats have two bits (UALink_200 Tables 2-2, 2-8)."""
@@ -26,6 +34,11 @@ KIND_LAYOUT = data.StructLayout({"with_data": 1, "beats": 2})
 
 REQUEST_LAYOUT = data.StructLayout({"item": CODED_LAYOUTS["req"], "kind": KIND_LAYOUT})
 """A Request, coded, and its kind as it was when the code was checked: later the core asks the Request no more."""
+
+
+DATA_LAYOUT = data.StructLayout({"transfer": transfer_layout("orig_data"), "joins": 1})
+"""A beat of Originator Data on its way to its queue, and whether its Request goes there in the same cycle: otherwise
+the Request has gone before."""
 
 
 class SteeredSignature(wiring.Signature):

@@ -1,6 +1,7 @@
 """Bits of what a switch core remembers besides beats, flipped one at a time: nothing wrong leaves as good."""
 
 import re
+from collections import Counter
 from itertools import islice
 
 from support.shared_simulator import SharedSimulator
@@ -13,19 +14,28 @@ COUNTED = re.compile(r"high_water|flow_|deny_log|under_way|\.egress_\d")
 """What management counts, and the egress ports: Drop Mode asks it, or it is asked nothing."""
 
 
+CLEARS = 3
+"""Times that firmware clears Drop Mode at the most: what an upset leaves behind for good shows again and again."""
+
+
 class StateBench(UpsetBench):
-    """Episodes from reset: traffic, one upset, traffic.
+    """Episodes from reset: traffic, one upset, traffic, and if an agent is in Drop Mode firmware clears it, traffic.
 
     ``states`` : all registers and memories of planes of the core from the route table to the egress ports but those
-    that hold beats, by kind, which is their path without numbers. ``lost`` : an item was missing in the last episode.
+    that hold beats, by kind, which is their path without numbers; of a kind are no two registers of one module that
+    have no name. ``lost`` : an item was missing in the last episode.
     """
 
     def __init__(self, seed):
         super().__init__(seed)
         held = {id(place) for place in self.places}
         self.states: dict[str, list[Place]] = {}
+        unnamed: Counter[str] = Counter()
         for place in self.everything:
             name = name_of(place)
+            if name.endswith("$signal"):
+                unnamed[name] += 1
+                name += chr(ord("a") + unnamed[name] - 1)
             in_plane = re.match(r"core\.(requests|read_responses|write_responses)\.", name)
             if in_plane and id(place) not in held and not COUNTED.search(name):
                 self.states.setdefault(re.sub(r"\d+", "", name), []).append(place)
@@ -48,6 +58,11 @@ class StateBench(UpsetBench):
             row = self.written_row(ctx, place) if isinstance(place, Memory) else None
             story.append(flip(ctx, self.rng, place, row))
             await self.watch(ctx, 60)
+            for _ in range(CLEARS):
+                if not self.dropping(ctx):
+                    break
+                await self.clear_once(ctx)
+                await self.watch(ctx, 40)
 
         self._shared.run_all(body)
         self.judge()

@@ -110,14 +110,18 @@ class UpsetBench(Bench):
         for _ in range(4):
             if not self.dropping(ctx):
                 return
-            await self.watch(ctx, 50)
-            for value in (1, 0):
-                for side in AGENTS:
-                    for n in range(2):
-                        ctx.set(getattr(self.switch, f"{side}_clear")[n], value)
-                await self.watch(ctx, 1)
-            await self.watch(ctx, 3)
+            await self.clear_once(ctx)
         raise AssertionError("an agent stays in Drop Mode")
+
+    async def clear_once(self, ctx):
+        """After all that was under way has gone."""
+        await self.watch(ctx, 50)
+        for value in (1, 0):
+            for side in AGENTS:
+                for n in range(2):
+                    ctx.set(getattr(self.switch, f"{side}_clear")[n], value)
+            await self.watch(ctx, 1)
+        await self.watch(ctx, 3)
 
     async def settle(self, ctx):
         """Until all is through and no agent drops any more."""

@@ -35,8 +35,8 @@ LAYER_MUTANTS = (
         "byte enables survive a restart",
         "TL-221",
         RECEIVE_DATA,
-        "ResetInserter(self.flush & ~self.request.busy)(Queue(BYTE_ENABLES_LAYOUT, depth))",
-        "Queue(BYTE_ENABLES_LAYOUT, depth)",
+        "ResetInserter(self.flush & ~self.request.busy)(queue)",
+        "queue",
         SOAK,
     ),
 )

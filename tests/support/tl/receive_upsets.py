@@ -10,7 +10,7 @@ from amaranth.sim import Simulator
 
 from support.tl.flits import tl_flit
 from support.tl.receive import CHANNELS, OPENS
-from support.tl.stimulus import READ
+from support.tl.stimulus import READ, WRITE_FULL
 from support.tl.traffic import Traffic
 from support.upsets import Memory, Place, Register, Strike, collect, name_of
 from ualink.config import AddressCacheConfig, Credits, TLConfig
@@ -20,6 +20,7 @@ from ualink.tl.receive.stages import CLASSIFIED_LAYOUT, PARSED_LAYOUT
 from ualink.tl.receive.top import Receive
 from ualink.upli.channels import CHANNEL_LAYOUTS, CODE_LAYOUTS, CODED_LAYOUTS, PROTECTED_BITS
 from ualink_sim.model.tl.fields import CompressedResponse
+from ualink_sim.model.tl.sequence import POISONED_DATA
 
 __all__ = ["CONFIG", "ReceiveUpsets"]
 
@@ -60,11 +61,15 @@ MEMBERS = {
 }
 """Of these stages the members that are parts of items; the others tell which half-flit and which sector is what."""
 
+COUNTS = {"kept": "$signal", "last": "last_valid"}
+"""Registers written in every cycle that count only while a bit of their module is set: what goes round the memory of a
+queue, where that bit has no name, and the entry of the Rx Address Cache that was loaded just now."""
+
 FLITS, CYCLES = 80, 150
 """Flits that may start something, and cycles of a run."""
 
 SAME = 5
-"""Runs with the same traffic."""
+"""Runs with the same traffic, as long as there are more places than that to strike."""
 
 SHORT, LONG = 10, 24
 """Cycles after a strike in a register, and in a memory, before the next one, if nobody finds it."""
@@ -107,31 +112,60 @@ def wrong_of(channel, beat) -> str:
     return "data" if any((beat & mask).bit_count() % 2 for mask in own) else ""
 
 
-def _poison_mask(channel, beat):
-    """The bits of ``beat`` that do not matter with a right code: what is poisoned may be anything."""
+def _poison_mask(channel, beat, wrong):
+    """The bits of ``beat`` that do not matter if its data are ``wrong`` or it is poisoned: that mark, and data."""
     layout, poison = CHANNEL_LAYOUTS[channel], {"orig_data": "error", "rd_rsp": "data_error"}.get(channel)
-    if poison is None or not beat >> layout[poison].offset & 1:
+    if poison is None or not (wrong or beat >> layout[poison].offset & 1):
         return 0
     away = 1 << layout[poison].offset | 1 << CODED_LAYOUTS[channel]["code"].offset
     return away | sum(_parity_masks(channel)[1])
 
 
 class ShortTraffic(Traffic):
-    """Many Requests and Responses, now those, now these, with few data, so that there is something everywhere."""
+    """Many Requests and Responses, now those, now these, with few data, so that there is something everywhere.
+
+    What counts in one cycle only needs more. Data that go round the memory of an empty queue leave at once only if
+    their field waits for no others: messages before them let it be there first, and change which halves of beats share
+    a flit. The entry that was loaded just now counts for a Compressed Request behind it. Of some poisoned beats one
+    half is good, so that what is poison shows for either half.
+    """
+
+    def __init__(self, config, seed, **chances):
+        super().__init__(config, seed, **chances)
+        self.loaded = {}
+
+    def _disguise(self, issues, data, message):
+        data, message = super()._disguise(issues, data, message)
+        halves = [data[:32], data[32:]]
+        for n, half in enumerate(halves):
+            if message >> n & 1 and half[0] == POISONED_DATA and self.meaningless.random() < 0.4:
+                halves[n] = self.meaningless.randbytes(32)
+                message ^= 1 << n
+        return b"".join(halves), message
+
+    def _try(self, sector, control):
+        issue = super()._try(sector, control)
+        if issue and getattr(control, "cload", 0):
+            self.loaded = {name: getattr(control, name) for name in (self.cache.row_member, "cway")}
+        return issue
 
     def _issues(self):
         self.requests = self.random.choice((0.1, 0.7))
         return super()._issues()
 
     def _request(self):
-        return self._shorten(super()._request(), cmd=READ)
+        return self._shorten(super()._request(), {"cmd": READ}, {"cmd": WRITE_FULL})
 
     def _compressed_request(self):
         control = super()._compressed_request()
-        return control and self._shorten(control, cmd=CompressedCmd.READ.value)
+        if control and self.random.random() < 0.5:
+            control = replace(control, **self.loaded)
+        return control and self._shorten(
+            control, {"cmd": CompressedCmd.READ.value}, {"cmd": CompressedCmd.WRITE_FULL.value}
+        )
 
     def _uncompressed_response(self):
-        return self._shorten(super()._uncompressed_response(), rd_wr=0)
+        return self._shorten(super()._uncompressed_response(), {"rd_wr": 0})
 
     def _single(self):
         control = super()._single() or super()._single()
@@ -139,12 +173,14 @@ class ShortTraffic(Traffic):
             return replace(control, rd_wr=0, len=0)
         return control
 
-    def _shorten(self, control, **without_data):
+    def _shorten(self, control, without_data, without_byte_enables=None):
         chance = self.random.random()
         if chance < 0.4:
             return replace(control, **without_data)
-        length = "num_beats" if hasattr(control, "num_beats") else "len"
-        return replace(control, **{length: 0}) if chance < 0.8 else control
+        if chance > 0.8:
+            return control
+        one_beat = {"num_beats" if hasattr(control, "num_beats") else "len": 0}
+        return replace(control, **one_beat, **(without_byte_enables or {} if chance < 0.6 else {}))
 
 
 class ReceiveUpsets:
@@ -167,6 +203,7 @@ class ReceiveUpsets:
         self.left_out: list[Place] = []
         for place in (*registers, *memories):
             (self.places if _holds_items(place) else self.left_out).append(place)
+        self._counts = _counts(registers)
         self._simulator = Simulator(fragment)
         self._simulator.add_clock(1e-9)
         self._simulator.add_testbench(self._bench)
@@ -177,7 +214,8 @@ class ReceiveUpsets:
     def begin(self, seed, flits=None):
         """Other traffic from now on."""
         authentication, rng = self.config.authentication, random.Random(seed)
-        traffic = ShortTraffic(self.config, seed, authentication=authentication, density=1.0, messages=0.05, poison=0.2)
+        chances = {"density": 1.0, "messages": 0.35, "poison": 0.2, "idle": 0.2}
+        traffic = ShortTraffic(self.config, seed, authentication=authentication, **chances)
         self.flits = flits or [*traffic.flits(FLITS)]
         # Queues are empty now and then, and now and then have more than their registers hold.
         self.ready = [[rng.random() < (0.1 if cycle // 12 % 2 else 0.9) for _ in CHANNELS] for cycle in range(CYCLES)]
@@ -191,13 +229,16 @@ class ReceiveUpsets:
         for run in range(runs):
             if not pending:
                 break
-            if run % SAME == SAME - 1:
+            if run % SAME == SAME - 1 or (run and len(pending) <= SAME):
                 self.begin(f"{run}")
             self._run(pending)
+            strikes, struck = self._strikes, self._found
             if self._doubtful:
-                for strike in [strike for strike in self._strikes if not id(strike) not in self._found]:
-                    self.repeat(strike)
-            found = {id(strike.place) for strike in self._strikes if id(strike) in self._found}
+                for strike in strikes:
+                    if id(strike) not in struck:
+                        self.repeat(strike)
+                        struck = struck | self._found
+            found = {id(strike.place) for strike in strikes if id(strike) in struck}
             pending = [place for place in pending if id(place) not in found]
         return [name_of(place) for place in pending]
 
@@ -272,7 +313,10 @@ class ReceiveUpsets:
             strike.flip(ctx)
 
     def _written(self, ctx, place):
-        """Yield that ``place`` has something new, or the row that has; rows are written in their order."""
+        """Yield that ``place`` has something new that counts, or the row that has; rows are written in their order."""
+        counts = self._counts.get(id(place))
+        if counts is not None and not ctx.get(counts):
+            return
         row = self._rows.get(id(place), 0) if isinstance(place, Memory) else None
         value = ctx.get(_value(place, row))
         if value == self._before.get((id(place), row), 0):
@@ -316,8 +360,7 @@ class ReceiveUpsets:
         right = self.right[channel][len(got) - 1]
         if beat == right:
             return
-        away = sum(_parity_masks(channel)[1]) if wrong else _poison_mask(channel, beat)
-        if (beat ^ right) & ~away:
+        if (beat ^ right) & ~_poison_mask(channel, beat, wrong):
             self._differs(f"{channel} {beat ^ right:x}")
         else:
             self._finds(False)
@@ -325,6 +368,13 @@ class ReceiveUpsets:
 
 def _value(place, row):
     return place.signal if row is None else Value.cast(place.rows[row])
+
+
+def _counts(registers):
+    """Of the registers of ``COUNTS`` the signals that say so, by the identity of the register."""
+    bits = {place.path: place.signal for place in registers if place.bits == 1}
+    others = ((place, (*place.path[:-1], COUNTS.get(place.path[-1]))) for place in registers)
+    return {id(place): bits[path] for place, path in others if path in bits}
 
 
 def _holds_items(place):

@@ -55,7 +55,7 @@ def test_each_store_and_each_bit_of_the_code():
 @pytest.mark.req("RAS-107", "RAS-108")
 @pytest.mark.parametrize("name", ROUND)
 def test_what_goes_round_the_memories(name):
-    """A beat of a Read Response that leaves in the cycle after it came, or in the one after that: it is nowhere else."""
+    """A beat of a Read Response that leaves in the cycle after it came, or in the one after: it is nowhere else."""
     bench = upset_bench()
     places = {name_of(place): place for place in (*bench.places, *bench.left_out)}
     kept, source, turn = (places[f"rd_data.data.{one}"].signal for one in (name, "source", "turn"))

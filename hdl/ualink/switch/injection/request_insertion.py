@@ -50,12 +50,15 @@ class RequestInsertion(wiring.Component):
         m = Module()
         req, data = self.req_in, self.orig_data_in
         req_out, data_out = self.req_out, self.orig_data_out
-        holding, inserting = Signal(), Signal()  # Requests wait for data of others; for the one that is put in
-        req_gone, data_gone = Signal(), Signal()
+        holding = Signal()  # Requests wait for data of others
+        inserting = Signal()  # and for the one that is put in
+        req_gone = Signal()
+        data_gone = Signal()
         data_open = Signal()
         # Beats that Requests own which have passed, and that have not passed themselves: two transfers at most. A first
         # beat may be taken one cycle before its Request, which is on offer then.
-        owed, owed_after = Signal(5), Signal(5)
+        owed = Signal(5)
+        owed_after = Signal(5)
         req_is_gone, data_is_gone = Signal(), Signal()
         m.d.comb += [
             self.idle.eq(~holding & ~inserting),

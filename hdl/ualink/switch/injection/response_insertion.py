@@ -45,7 +45,8 @@ class ResponseInsertion(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         came, leaves = self.beats_in, self.beats_out
-        inserting, waits, whole = Signal(), Signal(), Signal()
+        inserting = Signal()
+        waits, whole = Signal(), Signal()
         m.d.comb += [
             leaves.valid.eq(came.valid | inserting),
             leaves.p.eq(Mux(inserting, self.beat, came.p)),
@@ -56,7 +57,8 @@ class ResponseInsertion(wiring.Component):
             whole.eq(1),
         ]
         if self._channel == "rd_rsp":
-            left, left_after = Signal(2), Signal(2)  # beats of the transfer that are still to come
+            left = Signal(2)  # beats of the transfer that are still to come
+            left_after = Signal(2)
             m.d.comb += [left_after.eq(left), whole.eq(left_after == 0)]
             with m.If(came.valid & came.ready):
                 m.d.comb += left_after.eq(Mux(left == 0, came.p.num_beats, left - 1))

@@ -56,7 +56,8 @@ class Accept(wiring.Component):
         eligible, pressing = Signal(every), Signal(every)
         accept, starts_data = self.accept, Signal()
         place = turns(m, "accepted", move=self.move, lag=1, chosen=self.start)
-        first_pressing, was_pressing = Signal(every), Signal()
+        first_pressing = Signal(every)
+        was_pressing = Signal()
         may_start = self.with_data & ~self.egress_busy & self.ends.replicate(every)
         m.d.comb += [
             eligible.eq(self.grants & ((self.grants_data & may_start) | (~self.grants_data & self.without))),

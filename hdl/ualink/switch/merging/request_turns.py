@@ -48,7 +48,8 @@ class RequestTurns(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         within = Signal(self.rows)  # the row of which more beats are to come; 0 if there are none
-        data_place, other_place = Signal(self.rows), Signal(self.rows)
+        data_place = Signal(self.rows)
+        other_place = Signal(self.rows)
         data_was_last = Signal()
         data_waits, other_waits, takes_data = Signal(), Signal(), Signal()
         starts, passes = Signal(self.rows), Signal(self.rows)

@@ -48,7 +48,8 @@ class ResponseMerge(wiring.Component):
             m.submodules[f"line_{row}"] = line
             wiring.connect(m, wiring.flipped(self.arrivals[row]), line.arrival)
         leads, follows = (Cat(getattr(line, name) for line in lines) for name in ("leads", "follows"))
-        place, goes = Signal(self.rows), Signal(self.rows)
+        place = Signal(self.rows)
+        goes = Signal(self.rows)
         oldest = Signal(judged_response(self.channel))
         # The beats of a transfer came one after the other, so behind one of them the next is there.
         starts = Signal()

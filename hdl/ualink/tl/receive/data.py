@@ -71,7 +71,9 @@ class ReceiveData(wiring.Component):
         # The command credit of a Request is released when its data begin to leave, those of its data later.
         beats = config.req_data.total + (config.rsp_data.pool if config.shared_data_buffer else 0)
         depth = min(config.req_cmd.total + 1, beats)
-        byte_enables = ResetInserter(self.flush & ~self.request.busy)(Queue(BYTE_ENABLES_LAYOUT, depth))
+        # A shared buffer tells of data that are complete a cycle later: byte enables are wanted no sooner.
+        queue = Queue(BYTE_ENABLES_LAYOUT, depth, settles=config.shared_data_buffer)
+        byte_enables = ResetInserter(self.flush & ~self.request.busy)(queue)
         m.submodules.byte_enables = byte_enables
         wiring.connect(m, assembler.byte_enables, byte_enables.input)
         wiring.connect(m, byte_enables.output, wiring.flipped(self.byte_enables))
