@@ -37,6 +37,7 @@ class PodStation:
         self.chooses = scenario.pod.choosable_ports
         if self.chooses:
             self._used = reader(handle("used"), "used")
+            # Cut until both ends have begun: the first slot that arrives is then a whole one.
             self._wires = list(wires)
             for wire in self._wires:
                 wire.cut += 1
