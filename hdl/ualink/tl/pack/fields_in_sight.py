@@ -115,6 +115,9 @@ class FieldsInSight(wiring.Component):
         comes = self.i.valid & forms.i.ready
         short = Signal(self.depth)
         m.d.comb += short.eq(Cat(Mux(there, entry.compressed, new) for there, entry in zip(forms.valid, forms.entries)))
+        # Said once more, the other way round, so that each register reaches few: it is long in reaching many.
+        uncompressed = Signal(self.depth, reset_less=True)
+        long_without = [~Cat(short[gone:], new.replicate(gone)) for gone in range(self.depth + 1)]
         stacked = [Const(0, 0)] * (self.depth + 1)
         pairs, pairs_without = Signal(2 * self.depth), [Const(0, 0)] * (self.depth + 1)
         if self.responses:
@@ -126,11 +129,12 @@ class FieldsInSight(wiring.Component):
         gone_with = []
         for gone in range(self.depth + 1):
             here = Signal(self.depth, name=f"here_without_{gone}")
-            m.d.comb += here.eq(self._within_limits(m, forms, gone, full, new, comes))
+            m.d.comb += here.eq(self._within_limits(m, forms, uncompressed[gone:], full, new, comes))
             forms_of = stacked[gone] if self.responses else Cat(short[gone:], new)
-            gone_with.append(Cat(pairs_without[gone], self._outlook(m, here & room[gone], forms_of, f"{gone}_gone")))
+            known = Cat(pairs_without[gone], long_without[gone])
+            gone_with.append(Cat(known, self._outlook(m, here & room[gone], forms_of, f"{gone}_gone")))
             if gone == 0:
-                stays = Cat(pairs_without[0], self._outlook(m, here & tags & self.allowance, forms_of, "held"))
+                stays = Cat(known, self._outlook(m, here & tags & self.allowance, forms_of, "held"))
         following = [Mux(self.grows, gone_with[0], stays)]
         for alternative, take in enumerate(self.takes):
             ways = Signal(self.depth + 1, name=f"ways_{alternative}")
@@ -139,19 +143,20 @@ class FieldsInSight(wiring.Component):
         if self.responses:
             after, fit = Signal(STACKS_LAYOUT, reset_less=True), Signal(FITS_LAYOUT, init=_NONE)
             m.d.comb += [self.stacks.eq(after), self.fits.eq(fit)]
-            m.d.sync += Cat(pairs, self.eligible, self.tagged, after, fit).eq(select_one(self.chosen, following))
+            asked = pairs, uncompressed, self.eligible, self.tagged, after, fit
         else:
-            m.d.sync += Cat(self.eligible, self.tagged, self.rows).eq(select_one(self.chosen, following))
+            asked = uncompressed, self.eligible, self.tagged, self.rows
+        m.d.sync += Cat(*asked).eq(select_one(self.chosen, following))
 
-    def _within_limits(self, m, forms, gone, full, new, comes):
-        """Which fields are there and within the backoff limits when ``gone`` have left; where one comes, the form of
-        the ``new`` one only chooses between what is known for both."""
-        short = Cat(entry.compressed for entry in forms.entries)[gone:]
+    def _within_limits(self, m, forms, uncompressed, full, new, comes):
+        """Which fields are there and within the backoff limits when only those are left of which ``uncompressed`` tells
+        the form; where one comes, the form of the ``new`` one only chooses between what is known for both."""
+        gone = self.depth - len(uncompressed)
         # Before the first of them, and up to each.
         before = [Const(0, 0)]
         numbers = {
             form: before + (counts(m, bits, f"{form}_without_{gone}") if gone < self.depth else [])
-            for form, bits in (("compressed", short), ("uncompressed", ~short))
+            for form, bits in (("compressed", ~uncompressed), ("uncompressed", uncompressed))
         }
         # The first of those that are gone stands for whatever is before the first one left.
         there = Cat(1, forms.valid)[gone:]
