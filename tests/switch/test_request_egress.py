@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from support.switch.bench import RequestSink, coded, pack, random_request, run
+from support.switch.bench import RequestSink, coded, pack, random_request, run, unpack
 from ualink.switch.request_egress import RequestEgress
 
 
@@ -134,6 +134,82 @@ def test_a_wrong_request_is_dropped_whoever_is_ready(req_rate, data_rate, asks):
     assert requests == [request for request, _ in good]
     assert beats == [beat for _, data in good for beat in data]
     assert told == len(reader.bad) > 30
+
+
+class Come:
+    """Gives items to a ``RequestEgress`` by hand; ``told`` is its ``upset.control``, cycle by cycle."""
+
+    def __init__(self, ctx, dut):
+        self.ctx, self.dut, self.told = ctx, dut, []
+
+    async def now(self, request=None, beat=None, end=True):
+        """In the next cycle a coded Request with data comes, a coded beat, both or none."""
+        ctx, arrival = self.ctx, self.dut.arrival
+        for name, value in (("come", request is not None), ("with_data", 1), ("come_data", beat is not None)):
+            ctx.set(getattr(arrival, name), value)
+        ctx.set(arrival.item.as_value(), request or 0)
+        ctx.set(arrival.transfer.beat.as_value(), beat or 0)
+        ctx.set(arrival.transfer.end, end)
+        self.told.append(ctx.get(self.dut.upset.control))
+        await ctx.tick()
+
+    async def rest(self, cycles=8):
+        for _ in range(cycles):
+            await self.now()
+
+
+def item(rng, n, beats):
+    request, data = random_request(rng, n, 0, beats)
+    return coded("req", pack("req", request)), [coded("orig_data", pack("orig_data", beat)) for beat in data]
+
+
+@pytest.mark.req("RAS-009", "RAS-014", "UPLI-302")
+@pytest.mark.parametrize("rate", [1.0, 0.3])
+def test_a_beat_without_a_request_is_never_that_of_the_next_one(rate):
+    """It is dropped and a Switch Core Control Error is told, whether a Request waits for its turn by then or not."""
+    dut, rng = RequestEgress(), random.Random(f"stray {rate}")
+    items = [item(rng, n, beats) for n, beats in enumerate((2, 1, 3))]
+    _, strays = item(rng, 9, 3)
+    sink = RequestSink(dut.req, dut.orig_data, "stray", rate)
+
+    async def scenario(ctx):
+        come = Come(ctx, dut)
+        for (request, beats), stray in zip(items, strays):
+            await come.now(None, stray)
+            for n, beat in enumerate(beats):
+                await come.now(request if n == 0 else None, beat, beat is beats[-1])
+        await come.rest(60)
+        assert sum(come.told) == len(strays)
+
+    run(dut, scenario, background=[sink.process])
+    assert sink.received == items
+
+
+@pytest.mark.req("RAS-009", "RAS-014", "RAS-030", "UPLI-302")
+@pytest.mark.parametrize("rate", [1.0, 0.3])
+def test_no_beat_of_the_next_request_ends_a_transfer_as_good(rate):
+    """The last beat of a transfer never comes: that of the next Request goes in its place, poisoned, and this Request
+    is dropped; what comes behind goes."""
+    dut, rng = RequestEgress(), random.Random(f"cut {rate}")
+    (cut, beats), (other, others), behind = (item(rng, n, count) for n, count in enumerate((3, 1, 2)))
+    sink = RequestSink(dut.req, dut.orig_data, "cut", rate)
+
+    async def scenario(ctx):
+        come = Come(ctx, dut)
+        await come.now(cut, beats[0], False)
+        await come.now(None, beats[1], False)
+        await come.now(other, others[0])
+        for n, beat in enumerate(behind[1]):
+            await come.now(behind[0] if n == 0 else None, beat, n == 1)
+        await come.rest(60)
+        assert sum(come.told) == 2
+
+    run(dut, scenario, background=[sink.process])
+    (first, received), second = sink.received
+    assert (first, received[:2], second) == (cut, beats[:2], behind)
+    last = unpack("orig_data", received[2])
+    offset = unpack("orig_data", beats[1])["offset"] + 1 & 3
+    assert (last["error"], last["last"], last["offset"]) == (1, 1, offset)
 
 
 @pytest.mark.req("RAS-009", "UPLI-302")

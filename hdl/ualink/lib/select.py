@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from functools import reduce
 from operator import or_
 
-from amaranth.hdl import Array, Mux, Value
+from amaranth.hdl import Array, Const, Mux, Value
 from amaranth.utils import ceil_log2
 
-__all__ = ["of_now", "select_from", "select_one"]
+__all__ = ["of_now", "select_from", "select_one", "several"]
 
 
 def select_one(chosen: Iterable, values: Iterable) -> Value:
@@ -19,6 +19,14 @@ def select_one(chosen: Iterable, values: Iterable) -> Value:
     for one, value in zip(chosen, map(Value.cast, values)):
         terms.append(one.replicate(len(value)) & value)
     return reduce(or_, terms)
+
+
+def several(bits: Iterable) -> Value:
+    """1 bit: two or more of ``bits`` are set."""
+    found, any_before = Const(0), Const(0)
+    for one in bits:
+        found, any_before = found | (one & any_before), any_before | one
+    return found
 
 
 def select_from(chosen: Value, value: Value, unit: int, width: int) -> Value:

@@ -24,6 +24,7 @@ class RequestArrival(wiring.Signature):
     with_data : 1 bit, what ``item`` says of itself.
     wrong, beat_wrong, poison : 1 bit each, of what came in the cycle before: the Request, control of the beat, its
         data were not what their code was made of.
+    stray : 1 bit, a register: a beat came that belongs to no Request, and was dropped; 0 from a bank.
     room, data_room : 1 bit each, from registers of the egress: there is room for what is granted in this cycle, and for
         all that comes before it.
     """
@@ -38,6 +39,7 @@ class RequestArrival(wiring.Signature):
                 "come_data": Out(1),
                 "transfer": Out(transfer_layout("orig_data")),
                 "beat_wrong": Out(1),
+                "stray": Out(1),
                 "poison": Out(1),
                 "room": In(1),
                 "data_room": In(1),

@@ -8,7 +8,7 @@ from ualink.lib.delayed import delayed
 from ualink.lib.headed_queue import HeadedQueue
 from ualink.lib.occupancy import Occupancy
 from ualink.lib.parity import protects_data
-from ualink.lib.select import select_one
+from ualink.lib.select import select_one, several
 from ualink.switch.arrival import RequestArrival
 from ualink.switch.high_water import HighWater
 from ualink.switch.matching.matcher import Matcher
@@ -142,13 +142,13 @@ class RequestBank(wiring.Component):
             arrival = self.arrivals[k]
             coming = Signal(requests[0].shape(), name=f"coming_{k}")
             here, data_here = [one[k] for one in come], [one[k] for one in come_data]
-            # Each a register, because codes are checked late.
+            # Each a register, because codes are checked late. What two have read is one and the other in one.
             found = {
-                name: delayed(m, Cat(one & value for one, value in zip(of, values)), f"{name}_{k}")
-                for name, of, values in (
-                    ("wrong", here, wrong),
-                    ("beat_wrong", data_here, beat_wrong),
-                    ("poison", data_here, poison),
+                name: delayed(m, Cat(two, *(one & value for one, value in zip(of, values))), f"{name}_{k}")
+                for name, of, values, two in (
+                    ("wrong", here, wrong, several(here)),
+                    ("beat_wrong", data_here, beat_wrong, several(data_here)),
+                    ("poison", data_here, poison, Const(0)),
                 )
             }
             m.d.comb += [

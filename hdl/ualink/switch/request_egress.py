@@ -90,7 +90,7 @@ class RequestEgress(wiring.Component):
             dropping.eq(drops),
             spoilt.eq((begins | ahead | line.has_none) & bad & ~line.take),
             data_spoilt.eq(line.has_beat & (within | begins) & drops & ~line.take_beat),
-            self.upset.control.eq((goes & bad) | (data_goes & fill & ~drops)),
+            self.upset.control.eq((goes & bad) | (data_goes & fill & ~drops) | line.stray),
             self.upset.data.eq(data_goes & found.poison & ~drops),
         ]
         return m

@@ -33,6 +33,7 @@ class RequestLine(wiring.Component):
     beat : ``JUDGED_BEAT``, the oldest beat: if ``has_data``, the first of that Request, unless beats of the one before
         it are left.
     take, take_beat : 1 bit each: the oldest Request, the oldest beat leaves, if there is one.
+    stray : 1 bit, a register: a first beat came without a Request, and was dropped, here or before.
     under_way : 1 bit, from registers: something is here.
     """
 
@@ -44,6 +45,7 @@ class RequestLine(wiring.Component):
                 "request": Out(JUDGED_REQUEST),
                 "beat": Out(JUDGED_BEAT),
                 **{name: In(1) for name in ("take", "take_beat")},
+                "stray": Out(1),
                 "under_way": Out(1),
             }
         )
@@ -62,11 +64,23 @@ class RequestLine(wiring.Component):
         begun_with = Signal()  # the Request that comes has the first beat that comes
         # In the cycle before; whether its data came as it says.
         came, came_data, came_with, alone = (Signal(name=name) for name in ("came", "came_data", "came_with", "alone"))
-        with m.If(arrival.come_data):
-            m.d.sync += leads.eq(arrival.transfer.end)
+        # After an upset of what reads the buffers: a first beat of which no Request comes is not stored, for it would
+        # be taken for that of the next one. One that comes before the transfer before it has ended goes on with that,
+        # as one that is wrong, and so do those behind it.
+        stored, joins = Signal(name="stored"), Signal(name="joins")
+        joining = Signal(name="joining")
+        joined = Signal(name="joined")
+        m.d.comb += [
+            stored.eq(arrival.come_data & (arrival.come | ~leads)),
+            joins.eq(~leads & (joining | (arrival.come & arrival.with_data))),
+        ]
+        with m.If(stored):
+            m.d.sync += [leads.eq(arrival.transfer.end), joining.eq(joins & ~arrival.transfer.end)]
         m.d.sync += [
             came.eq(arrival.come),
-            came_data.eq(arrival.come_data),
+            came_data.eq(stored),
+            joined.eq(joins),
+            self.stray.eq((arrival.come_data & ~stored) | arrival.stray),
             came_with.eq(begun_with),
             alone.eq(arrival.with_data ^ begun_with),
             arrival.room.eq(egress_room(requests.level, beats=1)),
@@ -80,10 +94,10 @@ class RequestLine(wiring.Component):
             kinds.input.p.eq(begun_with),
             bad_requests.input.valid.eq(came),
             bad_requests.input.p.eq(arrival.wrong | alone | (came_with & arrival.beat_wrong)),
-            beats.input.valid.eq(arrival.come_data),
+            beats.input.valid.eq(stored),
             beats.input.p.eq(arrival.transfer),
             found.input.valid.eq(came_data),
-            found.input.p.wrong.eq(arrival.beat_wrong),
+            found.input.p.wrong.eq(arrival.beat_wrong | joined),
             found.input.p.poison.eq(arrival.poison),
             self.has_data.eq(kinds.output.valid & kinds.output.p),
             self.has_none.eq(kinds.output.valid & ~kinds.output.p),

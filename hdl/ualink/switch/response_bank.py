@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from ualink.lib.delayed import delayed
 from ualink.lib.headed_queue import HeadedQueue
 from ualink.lib.occupancy import Occupancy
-from ualink.lib.select import select_one
+from ualink.lib.select import select_one, several
 from ualink.switch.arrival import ResponseArrival
 from ualink.switch.high_water import HighWater
 from ualink.switch.matching.matcher import Matcher
@@ -111,10 +111,10 @@ class ResponseBank(wiring.Component):
         for k in range(self.egresses):
             arrival = self.arrivals[k]
             here = [come[k] for come in comes]
-            # Each a register, because codes are checked late.
+            # Each a register, because codes are checked late. What two have read is one and the other in one.
             found = {
-                name: delayed(m, Cat(one & value for one, value in zip(here, values)), f"{name}_{k}")
-                for name, values in (("wrong", wrong), ("poison", poison))
+                name: delayed(m, Cat(two, *(one & value for one, value in zip(here, values))), f"{name}_{k}")
+                for name, values, two in (("wrong", wrong, several(here)), ("poison", poison, Const(0)))
             }
             m.d.comb += [
                 arrival.come.eq(Cat(here).any()),

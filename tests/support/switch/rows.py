@@ -25,13 +25,18 @@ class Transfer:
 
 class Row:
     """A bank: what is granted while there is room comes three cycles later, beat after beat. Requests without data are
-    granted between beats of others."""
+    granted between beats of others.
+
+    One that says it has data, and comes without beside a later beat of another one, looks as if its first beat went on
+    with that transfer: the rest of that is wrong, and ``told`` says so from then on.
+    """
 
     def __init__(self, arrival, transfers, seed, rate=0.8):
         self.arrival, self.waiting, self.rate = arrival, list(transfers), rate
         self.random = random.Random(f"row {seed}")
         self.coming: dict[int, dict[str, int]] = {}
         self.cycle = self.free = 0
+        self.later: dict[int, dict[str, int]] = {}  # beats of the last transfer with data but the first, by cycle
 
     @property
     def busy(self) -> bool:
@@ -57,12 +62,17 @@ class Row:
         if not all(map(ctx.get, rooms)) or (transfer.with_data and self.free > self.cycle):
             return
         self.waiting.pop(0)
+        if not transfer.with_data and transfer.cycles[0].get("with_data") and self.cycle + 3 in self.later:
+            for cycle, values in self.later.items():
+                if cycle >= self.cycle + 3:
+                    values["late_beat_wrong"] = 1
         for cycle, values in enumerate(transfer.cycles, self.cycle + 3):
             for name, value in values.items():
                 late = name.startswith(LATE)
                 self.coming.setdefault(cycle + late, {})[name.removeprefix(LATE)] = value
         if transfer.with_data:
             self.free = self.cycle + len(transfer.cycles)
+            self.later = dict(enumerate(transfer.cycles[1:], self.cycle + 4))
 
 
 class EgressRoom:

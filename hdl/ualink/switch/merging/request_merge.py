@@ -62,6 +62,7 @@ class RequestMerge(wiring.Component):
             arrival.with_data.eq((turns.take & turns.has_data).any()),
             arrival.come_data.eq(turns.beat_of.any()),
             arrival.transfer.eq(beat.transfer),
+            arrival.stray.eq(Cat(line.stray for line in lines).any()),
             self.under_way.eq(Cat(line.under_way for line in lines).any()),
         ]
         m.d.sync += [
