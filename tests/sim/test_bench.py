@@ -138,7 +138,7 @@ def test_names_are_stable():
         "hop.latency_ns",
         *(f"station.{what}.{mode}" for mode in MODES for what in ("throughput", "latency_cycles", "latency_ns")),
         *NAMES[switches_end:],
-        *silicon_names("dl4", "station1", "core4", "station4"),
+        *silicon_names("dl4", "station1", "core4", "core8", "core16", "station4"),
     ]
     assert all(re.fullmatch(r"[a-z0-9_-]+(\.[a-z0-9_-]+)+", name) for name in listed)
 

@@ -143,10 +143,10 @@ class FieldsInSight(wiring.Component):
         if self.responses:
             after, fit = Signal(STACKS_LAYOUT, reset_less=True), Signal(FITS_LAYOUT, init=_NONE)
             m.d.comb += [self.stacks.eq(after), self.fits.eq(fit)]
-            asked = pairs, uncompressed, self.eligible, self.tagged, after, fit
+            asked = Cat(pairs, uncompressed, self.eligible, self.tagged, after, fit)
         else:
-            asked = uncompressed, self.eligible, self.tagged, self.rows
-        m.d.sync += Cat(*asked).eq(select_one(self.chosen, following))
+            asked = Cat(uncompressed, self.eligible, self.tagged, self.rows)
+        m.d.sync += asked.eq(select_one(self.chosen, following))
 
     def _within_limits(self, m, forms, uncompressed, full, new, comes):
         """Which fields are there and within the backoff limits when only those are left of which ``uncompressed`` tells

@@ -26,6 +26,8 @@ BLOCKS: dict[str, tuple[str, Callable[[], wiring.Component]]] = {
     "dl4": ("data link of a station with 4 ports", partial(DataLinks, 4)),
     "station1": ("station with 1 port", lambda: Station(StationConfig(ports=1))),
     "core4": ("core of a switch of 4 stations with 1 port", lambda: SwitchCore(SwitchConfig(stations=4))),
+    "core8": ("core of a switch of 8 stations with 1 port", lambda: SwitchCore(SwitchConfig(stations=8))),
+    "core16": ("core of a switch of 16 stations with 1 port", lambda: SwitchCore(SwitchConfig(stations=16))),
     "station4": ("station with 4 ports", lambda: Station(StationConfig(ports=4))),
 }
 """What each block is, and what makes it."""
