@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from ualink.lib.select import select_one
 from ualink.tl.format.half_flits import FIELD_FORM_LAYOUT, TAGS
 
-from .limits import counts, full_at, room_behind, within_full
+from .limits import counts, full_at, room_behind, within_full, zeros
 from .look_ahead import LookAheadQueue, exactly
 from .request_share import SHARE, rows_of
 from .stack import FITS_LAYOUT, STACKS_LAYOUT, fits, stacks_from
@@ -126,10 +126,11 @@ class FieldsInSight(wiring.Component):
         tags = Cat(Const(-1, min(TAGS, self.depth)), (~self.authentication).replicate(max(0, self.depth - TAGS)))
         room = [tags & Cat(1, self.allowance[gone:], Const(0, gone))[: self.depth] for gone in range(self.depth + 1)]
         full = {form: full_at(m, self.limits[form], self.depth + 1, form) for form in ("compressed", "uncompressed")}
+        long = [*counts(m, uncompressed, "uncompressed"), []]
         gone_with = []
         for gone in range(self.depth + 1):
             here = Signal(self.depth, name=f"here_without_{gone}")
-            m.d.comb += here.eq(self._within_limits(m, forms, uncompressed[gone:], full, new, comes))
+            m.d.comb += here.eq(self._within_limits(forms, long[gone], full, new, comes))
             forms_of = stacked[gone] if self.responses else Cat(short[gone:], new)
             known = Cat(pairs_without[gone], long_without[gone])
             gone_with.append(Cat(known, self._outlook(m, here & room[gone], forms_of, f"{gone}_gone")))
@@ -148,16 +149,14 @@ class FieldsInSight(wiring.Component):
             asked = Cat(uncompressed, self.eligible, self.tagged, self.rows)
         m.d.sync += asked.eq(select_one(self.chosen, following))
 
-    def _within_limits(self, m, forms, uncompressed, full, new, comes):
-        """Which fields are there and within the backoff limits when only those are left of which ``uncompressed`` tells
-        the form; where one comes, the form of the ``new`` one only chooses between what is known for both."""
-        gone = self.depth - len(uncompressed)
+    def _within_limits(self, forms, long, full, new, comes):
+        """Which fields are there and within the backoff limits when only those are left of which ``long`` says how many
+        are uncompressed up to each; where one comes, the form of the ``new`` one only chooses between what is known for
+        both."""
+        gone = self.depth - len(long)
         # Before the first of them, and up to each.
         before = [Const(0, 0)]
-        numbers = {
-            form: before + (counts(m, bits, f"{form}_without_{gone}") if gone < self.depth else [])
-            for form, bits in (("compressed", ~uncompressed), ("uncompressed", uncompressed))
-        }
+        numbers = {"compressed": before + [zeros(count) for count in long], "uncompressed": before + long}
         # The first of those that are gone stands for whatever is before the first one left.
         there = Cat(1, forms.valid)[gone:]
         able = []

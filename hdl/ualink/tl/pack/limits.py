@@ -1,8 +1,8 @@
 """How many fields of a form a Control half-flit may have (UALink_200 §5.10)."""
 
-from amaranth.hdl import Cat, Const, Module, Signal
+from amaranth.hdl import Cat, Const, Module, Signal, Value
 
-__all__ = ["above", "counts", "full_at", "room_behind", "within", "within_full"]
+__all__ = ["above", "counts", "full_at", "room_behind", "within", "within_full", "zeros"]
 
 
 def above(value, n):
@@ -19,7 +19,7 @@ def full_at(m: Module, limit, most: int, name: str) -> Signal:
 
 def within(m: Module, bits, limit, name: str):
     """Bit n: no more than ``limit`` of the bits up to n are set; no limit below 1."""
-    return Cat(within_full(count, full_at(m, limit, len(bits), name)) for count in counts(m, bits, name))
+    return Cat(within_full(count, full_at(m, limit, len(bits), name)) for count in counts(m, bits, name)[0])
 
 
 def within_full(count, full):
@@ -32,20 +32,34 @@ def room_behind(count, full):
     return ~(count & full[1 : len(count) + 1]).any()
 
 
-def counts(m: Module, bits, name: str) -> list:
-    """For each n the number of ones among the bits up to n, as so many ones from bit 0 on."""
+def counts(m: Module, bits, name: str) -> list[list]:
+    """For each first bit g and each last bit n the number of ones from g up to n, in ``[g][n - g]``, as so many ones
+    from bit 0 on. What reaches over the middle is the sum of two that end there, which all share."""
     if len(bits) == 1:
-        return [bits]
+        return [[bits]]
     half = len(bits) // 2
     lower, upper = counts(m, bits[:half], f"{name}_0"), counts(m, bits[half:], f"{name}_1")
-    totals = list(lower)
-    for n, more in enumerate(upper):
-        below = Cat(1, lower[-1], Const(0, len(more)))  # bit x: at least x
-        total = Signal(half + len(more), name=f"{name}_{half + n}")
-        reached = []
-        for x in range(len(total)):
-            both = (more[i - 1] & below[x + 1 - i] for i in range(1, min(len(more), x + 1) + 1))
-            reached.append(Cat(below[x + 1], *both).any())
-        m.d.comb += total.eq(Cat(reached))
-        totals.append(total)
-    return totals
+    return [
+        *(
+            [*short, *(_sum(m, short[-1], more, f"{name}_{g}_to_{half + n}") for n, more in enumerate(upper[0]))]
+            for g, short in enumerate(lower)
+        ),
+        *upper,
+    ]
+
+
+def zeros(count) -> Value:
+    """Of a ``count`` of as many bits as it has itself the number of zeros among them."""
+    return ~Cat(reversed([*count]))
+
+
+def _sum(m, one, other, name):
+    """Of two counts that of both."""
+    total = Signal(len(one) + len(other), name=name)
+    at_least = Cat(1, one, Const(0, len(other)))  # bit x: x of the first
+    reached = []
+    for x in range(len(total)):
+        both = (other[i - 1] & at_least[x + 1 - i] for i in range(1, min(len(other), x + 1) + 1))
+        reached.append(Cat(at_least[x + 1], *both).any())
+    m.d.comb += total.eq(Cat(reached))
+    return total
