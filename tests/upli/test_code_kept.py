@@ -10,7 +10,7 @@ import re
 
 import pytest
 
-from support.upli.upset_bench import WAITING, WAITING_ON_THE_INTERFACE, UpsetBench, name_of
+from support.upli.upset_bench import GOES_ROUND, WAITING, WAITING_ON_THE_INTERFACE, UpsetBench, name_of
 from ualink.config import Credits, UPLIConfig
 
 WHOLE = bool(os.environ.get("UALINK_SOAK"))
@@ -81,5 +81,29 @@ def test_a_beat_that_waits_on_the_interface(run):
 
             for more in range(10 if WHOLE else 1):
                 assert await bench.attempt(ctx, strike, stalled=WAITING + more), name_of(place)
+
+    bench.run(story)
+
+
+@pytest.mark.soak
+@pytest.mark.req("RAS-007", "RAS-014", "RAS-108")
+@pytest.mark.parametrize("run", [run for run, (config, *_) in RUNS.items() if config.prompt_data and not config.lean])
+def test_what_goes_round_the_memories(run):
+    """A beat that leaves in the second cycle after it came is in no memory yet."""
+    bench = bench_of(run)
+    places = bench.find(GOES_ROUND)
+    assert places
+
+    async def story(ctx):
+        for place in places:
+            (source,) = bench.find(re.escape(name_of(place)).replace("older", "source$"))
+
+            def given(ctx, source=source):
+                return ctx.get(source.signal) >> 1 & 1
+
+            found = [
+                await bench.attempt(ctx, lambda ctx, place=place: bench.flip(ctx, place), when=given) for _ in range(12)
+            ]
+            assert any(found), name_of(place)
 
     bench.run(story)

@@ -34,8 +34,14 @@ WAITING_ON_THE_INTERFACE = r"(_departure\.kept|\.asi|\.uncovered_code)$"
 FILLED_IN = r"^(near\.orig_data|far\.rd_rsp)\.(kept|vc_code_\d|kept_code_\d)$"
 """What counts when a poisoned beat takes the place of another."""
 
+GOES_ROUND = r"\.queue_\d\.wide\.older$"
+"""What is given in few cycles, those of which bit 1 of ``source`` beside it says so."""
+
 FILLED, WAITING = 50, 24
 """Slots without a beat taken until all queues are full, and until beats wait everywhere."""
+
+MOST_WAITED = 400
+"""Cycles until something is struck at last, counts it or not."""
 
 BESIDE = 3
 """Bits that queues of received beats have above those of a beat: ``pool``, ``void`` and ``credit``."""
@@ -58,7 +64,7 @@ class UpsetBench:
         self.inside = [place for place in (*registers, *memories) if place.path[0] in ("near", "far")]
         unused = [rf"\.(queue|place)_{port}\b" for port in range(ports, 4)]
         self.places = [place for place in self.inside if not _matches(place, (*NO_ITEMS, *unused))]
-        some_cycles = ON_THE_INTERFACE, WAITING_ON_THE_INTERFACE, FILLED_IN
+        some_cycles = ON_THE_INTERFACE, WAITING_ON_THE_INTERFACE, FILLED_IN, GOES_ROUND
         self.always = [place for place in self.places if not _matches(place, some_cycles)]
         self.traffic = Traffic(self.relay, config, seed, judge=False, offer=1.0)
         self.rng = random.Random(seed)
@@ -86,12 +92,16 @@ class UpsetBench:
         """Until there are credits."""
         await self.traffic.run(ctx, 14 * self.relay.ports)
 
-    async def attempt(self, ctx, strike, *, stalled=0) -> bool:
-        """Strike once, while beats move or have been ``stalled`` for so many slots; whether an agent found an error, as
-        one did if anything that came is not what was sent. What came wrong is poisoned."""
+    async def attempt(self, ctx, strike, *, stalled=0, when=None) -> bool:
+        """Strike once, while beats move or have been ``stalled`` for so many slots, as soon as ``when(ctx)``; whether
+        an agent found an error, as one did if anything that came is not what was sent. What came wrong is poisoned."""
         traffic, ports = self.traffic, self.relay.ports
         traffic.take = 0 if stalled else 0.9
         await traffic.run(ctx, (stalled or 4) * ports + self.rng.randrange(4))
+        for _ in range(MOST_WAITED):
+            if when is None or when(ctx):
+                break
+            await traffic.run(ctx, 1)
         where = strike(ctx)
         await traffic.run(ctx, 2)
         traffic.take = 1.0
