@@ -87,10 +87,9 @@ def test_a_beat_that_waits_on_the_interface(run):
 
 @pytest.mark.soak
 @pytest.mark.req("RAS-007", "RAS-014", "RAS-108")
-@pytest.mark.parametrize("run", [run for run, (config, *_) in RUNS.items() if config.prompt_data and not config.lean])
-def test_what_goes_round_the_memories(run):
+def test_what_goes_round_the_memories():
     """A beat that leaves in the second cycle after it came is in no memory yet."""
-    bench = bench_of(run)
+    bench = bench_of("prompt")
     places = bench.find(GOES_ROUND)
     assert places
 

@@ -20,7 +20,7 @@ NO_ITEMS = {
     r"_departure\.due$": "decides only; what goes without its data, or too much, breaks rules of UPLI",
     r"\.upli__pool$": "which credit was spent",
     r"\.queue_\d\.(\w+\.)?(level|inside|waiting|readable|written|read_|write_|direct|free|fill|\$)\w*$": "a queue",
-    r"\.queue_\d\.(\w+\.)?others$": "a queue",
+    r"\.queue_\d\.(\w+\.)?(others|following)$": "a queue",
     r"\.queue_\d\.wide\.(into|turn|source)$": "a queue",
 }
 """Registers of agents in which no beat is."""
