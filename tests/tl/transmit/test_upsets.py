@@ -8,6 +8,7 @@ import functools
 
 import pytest
 
+from support.tl.stimulus import CHANNELS
 from support.tl.transmit import TRANSMIT
 from support.tl.transmit_upsets import CONFIG, OFFERED, THIN, TransmitBench, UpsetBench, flit_good
 from support.upsets import name_of
@@ -50,6 +51,19 @@ def test_each_store_and_each_bit_of_the_code():
     no flit of right parity is another than without upsets. ``older``, which counts in few cycles, is struck below."""
     bench = upset_bench()
     assert not bench.campaign([*(place for place in bench.places if place.path[-1] != "older"), *OFFERED], CYCLES)
+
+
+@pytest.mark.req("RAS-107", "RAS-108")
+@pytest.mark.parametrize("channel", CHANNELS)
+def test_a_beat_whose_control_is_wrong_spoils_a_flit(channel):
+    """One alone, so that nothing else can have spoilt it: first beats of transfers and later ones."""
+    bench = upset_bench()
+    for struck in range(60, 130, 12):
+        flits = bench.bench.run(
+            struck + 110, lambda ctx, cycle, flit, struck=struck: (channel, "control", 0) if cycle == struck else None
+        )
+        assert [flit for flit in flits.values() if not flit_good(flit)], struck
+        assert all(flit == bench.whole[cycle] for cycle, flit in flits.items() if flit_good(flit))
 
 
 @pytest.mark.req("RAS-107", "RAS-108")

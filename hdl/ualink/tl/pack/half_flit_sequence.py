@@ -110,6 +110,7 @@ class HalfFlitSequence(wiring.Component):
             made.input.p.data.eq(Cat(half.data for half in halves)),
             made.input.p.message.eq(Cat(half.message for half in halves)),
             made.input.p.parity.eq(Cat(parities)),
-            made.input.p.control_parity.eq(even_parity(lower.message, upper.message, *upsets)),
+            # Both are wrong of a beat whose control was: together they must not look right.
+            made.input.p.control_parity.eq(even_parity(lower.message, upper.message, upsets[0] | upsets[1])),
         ]
         return m
