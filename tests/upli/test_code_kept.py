@@ -85,6 +85,23 @@ def test_a_beat_that_waits_on_the_interface(run):
     bench.run(story)
 
 
+@pytest.mark.req("RAS-014", "RAS-015", "RAS-016", "RAS-108")
+@ALL
+def test_a_request_that_waits_for_data_that_do_not_come(run):
+    """Of a Request without data an upset makes one with data: it is found, though it goes nowhere."""
+    bench = bench_of(run)
+    place, bit = bench.command_of_departure()
+
+    async def story(ctx):
+        def reads(ctx):
+            return ctx.get(bench.relay.far.req[0].valid) and not ctx.get(place.signal) >> bit & 1
+
+        for _ in range(4):
+            assert await bench.attempt(ctx, lambda ctx: bench.flip_bit(ctx, place, bit), when=reads)
+
+    bench.run(story)
+
+
 @pytest.mark.soak
 @pytest.mark.req("RAS-007", "RAS-014", "RAS-108")
 def test_what_goes_round_the_memories():

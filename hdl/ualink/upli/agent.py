@@ -127,7 +127,7 @@ class Agent(wiring.Component):
                 sender.hold.eq(departure.hold),
                 sender.vc.eq(departure.due.vc),
                 sender.send.eq(sends[name]),
-                seen.control[name].eq(sender.control_error),
+                seen.control[name].eq(sender.control_error | (departure.upset if self.coded else 0)),
                 seen.protocol[name].eq(sender.protocol_error),
             ]
             if "auth_tag" in departure.signature.members:

@@ -10,6 +10,7 @@ from ualink.lib.ports_used import existing, used_member
 from ualink.lib.select import of_now
 from ualink.upli.calendar import check_ports
 from ualink.upli.channels import CHANNEL_LAYOUTS, CODED_LAYOUTS, beat_stream
+from ualink.upli.code import code_of, control_wrong, wrong
 from ualink.upli.commands import has_orig_data
 
 __all__ = ["DUE_LAYOUT", "Departure"]
@@ -50,7 +51,7 @@ class Departure(wiring.Component):
     ports : 1, 2 or 4.
     choosable : it does what one for as many ports does as are used; there is ``used``, as of ``ports_used``, and
         ``waits``, 1 bit: there is a beat of any port. One port alone has the place of port 0.
-    coded : beats have a code, as of ``beat_stream``, and keep it.
+    coded : beats have a code, as of ``beat_stream``, and keep it; there is ``upset``.
 
     Members
     -------
@@ -60,11 +61,14 @@ class Departure(wiring.Component):
     accept : 1 bit, it leaves: it is sent or dropped; only with ``valid``.
     beat : for the registers of the pins, unless ``hold``, 1 bit: these have the beat that ``valid`` is about.
     auth_tag : 64 bits, that of the beat that ``valid`` is about; not with ``"orig_data"``.
+    upset : 1 bit, reset value 0: in the cycle before, control of that beat was not what its code was made of, or
+        ``due`` was not of that beat, which may wait for ever then.
     """
 
     def __init__(self, channel: str, ports: int, *, choosable: bool = False, coded: bool = False):
         self.ports = check_ports("departure", ports, choosable)
         self._choosable = choosable
+        self._channel, self._coded = channel, coded
         self._layout = (CODED_LAYOUTS if coded else CHANNEL_LAYOUTS)[channel]
         self._authenticated = "auth_tag" in self._layout.members
         super().__init__(
@@ -79,6 +83,7 @@ class Departure(wiring.Component):
                 "beat": Out(self._layout),
                 "hold": Out(1),
                 **({"auth_tag": Out(64)} if self._authenticated else {}),
+                **({"upset": Out(1)} if coded else {}),
             }
         )
 
@@ -119,6 +124,19 @@ class Departure(wiring.Component):
         with m.If(~inside.some | self.accept):
             for name, value in _due(stream.p).items():
                 m.d.sync += due[name].eq(Mux(inside.full, _due(place)[name], value))
+        if self._coded:
+            self._watch(m, due, waiting)
+
+    def _watch(self, m, due=None, waiting=None):
+        """Says what is ``upset``. With the register ``due`` a beat that is ``waiting`` does so on the pins, and its
+        place may have the next one: only what is decided by is looked at then."""
+        wrong_here = control_wrong(self._channel, self.beat, self.beat.code)
+        if due is not None:
+            kept = Signal(name="due_code", reset_less=True)
+            m.d.sync += kept.eq(code_of(due))
+            told = [self.due[name] == value for name, value in _due(self.beat).items()]
+            wrong_here = Mux(waiting, wrong(kept, due), wrong_here | ~Cat(told).all())
+        m.d.sync += self.upset.eq(self.valid & wrong_here)
 
     def _wait_by_port(self, m):
         places = [Signal(self._layout, name=f"place_{port}", reset_less=True) for port in range(self.ports)]
@@ -137,6 +155,8 @@ class Departure(wiring.Component):
         m.d.comb += [self.due[name].eq(value) for name, value in _due(self.beat).items()]
         if self._authenticated:
             m.d.comb += self.auth_tag.eq(self.beat.auth_tag)
+        if self._coded:
+            self._watch(m)
 
     def _wait_either_way(self, m):
         """By port if several are used; one alone moves on from the place of port 0 to the pins."""
@@ -172,3 +192,5 @@ class Departure(wiring.Component):
         with m.If(~inside.some | self.accept):
             for name, value in _due(stream.p).items():
                 m.d.sync += due[name].eq(Mux(inside.full, _due(places[0])[name], value))
+        if self._coded:
+            self._watch(m, due, waiting)

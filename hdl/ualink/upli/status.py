@@ -13,8 +13,8 @@ _BY_CHANNEL = data.StructLayout({channel: 1 for channel in CHANNEL_LAYOUTS})
 ERRORS_LAYOUT = data.StructLayout(
     {"data": _BY_CHANNEL, "control": _BY_CHANNEL, "protocol": _BY_CHANNEL, "handshake": 1}
 )
-"""UPLI Data, Control and Protocol Errors by channel (of its beats at its receiver, of its credit return at its sender),
-and violations of the connection handshake."""
+"""UPLI Data, Control and Protocol Errors by channel (of its beats at its receiver; at its sender of its credit return,
+and of beats whose code is wrong), and violations of the connection handshake."""
 
 
 class ErrorStatus(wiring.Component):

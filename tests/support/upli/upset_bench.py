@@ -17,7 +17,7 @@ NO_ITEMS = {
     r"^\w+\.(port\d_to_(come|drop)|dropped__\d)$": "what is counted, and told",
     r"^(near\.(req|orig_data)|far\.(rd_rsp|wr_rsp))\.(good|control_error|data_error|pool|room_\d)$": "flags; credits",
     r"_departure\.(taken_\d|waiting|inside\w*)$": "whether something is there",
-    r"_departure\.due$": "decides only; what goes without its data, or too much, breaks rules of UPLI",
+    r"_departure\.upset$": "told, and no more",
     r"\.upli__pool$": "which credit was spent",
     r"\.queue_\d\.(\w+\.)?(level|inside|waiting|readable|written|read_|write_|direct|free|fill|\$)\w*$": "a queue",
     r"\.queue_\d\.(\w+\.)?(others|following)$": "a queue",

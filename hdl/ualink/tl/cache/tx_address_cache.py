@@ -62,10 +62,11 @@ class TxAddressCache(wiring.Component):
         self.coming = Signal(lookup, reset_less=True)
         self.comes, self.sees = Signal(), Signal()
         self.read, self.holds = Signal(row), Signal(row)
-        # The lookup that is to be answered: ``seen`` in the row, which is ``found``, where it ``hits``; or the row was
-        # ``wrong``. Of what is ``gone`` since, nothing is written any more.
+        # The lookup that is to be answered: ``seen`` in the row, which is ``found``, where it ``hits``; or the entries
+        # that are ``wrong`` kept it from that. Of what is ``gone`` since, nothing is written any more.
         self.asked = Signal(lookup, reset_less=True)
-        self.seen, self.wrong, self.gone = Signal(), Signal(), Signal()
+        self.looks, self.wrong, self.gone = Signal(), Signal(ways), Signal()
+        self.seen = Signal()
         self.found, self.hits = Signal(row, reset_less=True), Signal(ways, reset_less=True)
         self.sweeping, self.sweep_row = Signal(init=1), Signal(range(rows))
         # An entry to be forgotten, in the cycle in which that happens.
@@ -103,7 +104,8 @@ class TxAddressCache(wiring.Component):
             read.addr.eq(self.lookup.p.row),
             read.en.eq(enters),
             self.read.eq(read.data),
-            self.error.eq(taken & self.wrong),
+            self.seen.eq(self.looks & ~self.wrong.any()),
+            self.error.eq(taken & self.looks & self.wrong.any()),
         ]
         contract(m, stays_on_offer(self.answer), "an answer does not change while it waits")
         changed, used = self._answer(m)
@@ -121,8 +123,8 @@ class TxAddressCache(wiring.Component):
             m.d.sync += [
                 self.answer.valid.eq(self.comes),
                 asked.eq(coming),
-                self.seen.eq(self.sees & ~blind & ~mismatch),
-                self.wrong.eq(self.sees & ~blind & mismatch),
+                self.looks.eq(self.sees & ~blind),
+                self.wrong.eq(mismatch),
                 self.gone.eq(0),
             ]
         with m.Elif(blind):
@@ -166,7 +168,7 @@ class TxAddressCache(wiring.Component):
         return m
 
     def _compare(self, m, changed, used, enters) -> tuple[Value, Value]:
-        """What the row holds that was read, with what was being written in that cycle; gives where it hits and whether
+        """What the row holds that was read, with what was being written in that cycle; gives where it hits and where
         parity is wrong."""
         older, young, region = Signal(self.ways), Signal(self.ways), Signal.like(self.asked.region)
         hits = Signal(self.ways)
@@ -191,7 +193,7 @@ class TxAddressCache(wiring.Component):
                     )
                 ),
             ]
-        return hits, Cat(has_mismatch(self.read[way]) for way in range(self.ways)).any()
+        return hits, Cat(has_mismatch(self.read[way]) for way in range(self.ways))
 
     def _young(self, lookup) -> Value:
         """The entry that a hit leaves, and a load as well."""
