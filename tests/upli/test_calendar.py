@@ -42,20 +42,26 @@ def test_check(ports):
 
     async def bench(ctx):
         for first in range(ports):
-            phase = None
+            phase, port = None, 0
             for cycle in range(60):
                 vld = cycle >= 3 and rng.random() < 0.5
-                port = rng.randrange(4)
+                if vld and phase is None and port != first:
+                    vld = False
                 if vld and phase is None:
-                    port, phase = first, first - cycle
+                    phase = first - cycle
                 ctx.set(dut.vld, vld)
                 ctx.set(dut.port_id, port)
+                coming = rng.randrange(4)
+                ctx.set(dut.coming_id, coming)
                 assert ctx.get(dut.known) == (phase is not None)
                 right = phase is not None and port == (cycle + phase) % ports
                 assert ctx.get(dut.error) == (vld and not right)
                 if phase is not None:
                     assert ctx.get(dut.slot) == (cycle + phase) % ports
+                    assert ctx.get(dut.following) == (cycle + 1 + phase) % ports
                 await ctx.tick()
+                port = coming
+            assert phase is not None
             ctx.set(dut.vld, 0)
             await _reset(ctx)
 
@@ -87,19 +93,26 @@ class PhaseBench(wiring.Component):
     """Two beats, any, without an error have PortIDs as far apart as their cycles, modulo the ports."""
 
     vld: In(1)
-    port_id: In(2)
+    coming_id: In(2)
     remember: In(1)
 
     def elaborate(self, platform):
         m = Module()
         m.submodules.check = check = CalendarCheck(4)
-        m.d.comb += [check.vld.eq(self.vld), check.port_id.eq(self.port_id), Assume(~check.error)]
+        port_id = Signal(2)
+        m.d.sync += port_id.eq(self.coming_id)
+        m.d.comb += [
+            check.vld.eq(self.vld),
+            check.port_id.eq(port_id),
+            check.coming_id.eq(self.coming_id),
+            Assume(~check.error),
+        ]
         remembered, port, since = Signal(), Signal(2), Signal(2)
         m.d.sync += since.eq(since + 1)
         with m.If(self.vld & self.remember & ~remembered):
-            m.d.sync += [remembered.eq(1), port.eq(self.port_id), since.eq(1)]
+            m.d.sync += [remembered.eq(1), port.eq(port_id), since.eq(1)]
         with m.If(remembered & self.vld):
-            m.d.comb += Assert((self.port_id - port)[:2] == since)
+            m.d.comb += Assert((port_id - port)[:2] == since)
         with m.If(remembered):
             m.d.comb += [Assert(check.known), Assert((check.slot - port)[:2] == since)]
         return m

@@ -10,8 +10,13 @@ import re
 
 import pytest
 
-from support.upli.upset_bench import GOES_ROUND, WAITING, WAITING_ON_THE_INTERFACE, UpsetBench, name_of
+from support.upli.pair import simulate
+from support.upli.upset_bench import GOES_ROUND, WAITING, WAITING_ON_THE_INTERFACE, UpsetBench
+from support.upsets import collect, name_of
 from ualink.config import Credits, UPLIConfig
+from ualink.upli.commands import ReqCmd
+from ualink.upli.departure import DUE_LAYOUT
+from ualink.upli.originator import Originator
 
 WHOLE = bool(os.environ.get("UALINK_SOAK"))
 
@@ -85,21 +90,63 @@ def test_a_beat_that_waits_on_the_interface(run):
     bench.run(story)
 
 
+class WaitingRequest:
+    """A Request of port 0 in an Originator which waits for data that do not come."""
+
+    def __init__(self, ports, choosable):
+        self._ports = ports
+        self._dut = Originator(PROMPT, 4 if choosable else ports, coded=True, choosable=choosable)
+        self._fragment, registers, _ = collect(self._dut)
+        (self._due,) = (place.signal for place in registers if name_of(place) == "req_departure.due")
+
+    def told(self, code, bit=None):
+        """Whether an error is told when ``code`` came with it, or when ``bit`` of what is decided by has changed."""
+        seen = []
+
+        async def bench(ctx):
+            dut, ports = self._dut, self._ports
+
+            async def cycles(number):
+                for _ in range(number):
+                    await ctx.tick()
+                    ctx.set(dut.slot, (ctx.get(dut.slot) + 1) % ports)
+
+            if dut.choosable:
+                ctx.set(dut.used, ports)
+            ctx.set(dut.req[0].p.cmd, ReqCmd.WRITE)
+            ctx.set(dut.req[0].p.code.control, code)
+            ctx.set(dut.req[0].valid, 1)
+            await cycles(1)
+            ctx.set(dut.req[0].valid, 0)
+            await cycles(4 * ports)
+            if bit is not None:
+                ctx.set(self._due, ctx.get(self._due) ^ 1 << bit)
+            await cycles(ports + 2)
+            seen.append(ctx.get(dut.errors.control.req))
+            # Drop Mode frees its place.
+            ctx.set(dut.drop, 1)
+            await cycles(2 * ports)
+            assert ctx.get(dut.req[0].ready) and ctx.get(dut.dropped[0].req) == 0
+
+        simulate(self._fragment, bench)
+        return seen[0]
+
+
 @pytest.mark.req("RAS-014", "RAS-015", "RAS-016", "RAS-108")
-@ALL
-def test_a_request_that_waits_for_data_that_do_not_come(run):
-    """Of a Request without data an upset makes one with data: it is found, though it goes nowhere."""
-    bench = bench_of(run)
-    place, bit = bench.command_of_departure()
+@pytest.mark.parametrize(("ports", "choosable"), [(1, False), (2, False), (4, False), (1, True), (2, True), (4, True)])
+def test_a_request_that_waits_for_data_that_do_not_come(ports, choosable):
+    """An upset makes one with data of a Request without: it is told, though the Request goes nowhere."""
+    even = ReqCmd.WRITE.value.bit_count() % 2
+    assert not WaitingRequest(ports, choosable).told(even)
+    assert WaitingRequest(ports, choosable).told(1 - even)
 
-    async def story(ctx):
-        def reads(ctx):
-            return ctx.get(bench.relay.far.req[0].valid) and not ctx.get(place.signal) >> bit & 1
 
-        for _ in range(4):
-            assert await bench.attempt(ctx, lambda ctx: bench.flip_bit(ctx, place, bit), when=reads)
-
-    bench.run(story)
+@pytest.mark.req("RAS-014")
+@pytest.mark.parametrize("choosable", [False, True])
+@pytest.mark.parametrize("bit", range(DUE_LAYOUT.size))
+def test_what_is_decided_by_while_a_beat_waits(bit, choosable):
+    """Of one port, whose beat waits on the pins: an upset of it may let the beat wait for ever, and is told."""
+    assert WaitingRequest(1, choosable).told(ReqCmd.WRITE.value.bit_count() % 2, bit)
 
 
 @pytest.mark.soak

@@ -81,9 +81,7 @@ class Story:
     def __init__(self, dut):
         self.dut = dut
         fragment, registers, _ = collect(dut)
-        # What has no name goes by its width.
-        own = [place for place in registers if len(place.path) == 1]
-        self.registers = {place.path[0].replace("$signal", f"{place.bits} bits"): place for place in own}
+        self.registers = {place.path[0]: place for place in registers if len(place.path) == 1}
         self._bench = None
         self._simulator = Simulator(fragment)
         self._simulator.add_clock(1e-9)
@@ -111,11 +109,10 @@ def test_a_poisoned_beat_in_place_of_another(channel, credit):
     any cycle between; otherwise it is right."""
     dut = Receiver(channel, PROMPT, 1, coded=True)
     story, rng, layout = Story(dut), random.Random(channel), CODED_LAYOUTS[channel]
-    taken = f"{CHANNEL_LAYOUTS[channel].size} bits"
     vc = layout["vc"].offset
-    strikes = [None, ("kept_code_0", 0), *(("kept", bit) for bit in range(story.registers["kept"].bits))]
+    strikes = [None, ("kept_code_0", 0), *(("kept_0", bit) for bit in range(story.registers["kept_0"].bits))]
     if credit:
-        strikes += [("vc_code_0", 0), (taken, vc), (taken, vc + 1)]
+        strikes += [("vc_code", 0), ("beat", vc), ("beat", vc + 1)]
 
     async def cycle(ctx, **inputs):
         for name in ("take", "fill", "credit"):
@@ -135,7 +132,7 @@ def test_a_poisoned_beat_in_place_of_another(channel, credit):
                 # It is kept from the end of the cycle in which it is taken.
                 await cycle(ctx, take=1)
                 for n in range(3):
-                    if strike is not None and n == (2 if strike[0] in (taken, "vc_code_0") else waits):
+                    if strike is not None and n == (2 if strike[0] in ("beat", "vc_code") else waits):
                         story.flip(ctx, *strike)
                     ctx.set(dut.due_offset, rng.randrange(4))
                     ctx.set(dut.due_last, rng.randrange(2))

@@ -42,7 +42,7 @@ def test_the_same_at_any_rates(ports, generous):
             ctx.set(inputs["credit.pool"], pool)
             ctx.set(inputs["credit.vld_parity"], vld.bit_count() % 2)
             ctx.set(inputs["credit.parity"], (pool.bit_count() + ones + (rng.random() < 0.02)) % 2)
-            ctx.set(inputs["port"], rng.randrange(ports))
+            ctx.set(inputs["port"], cycle % ports)
             ctx.set(inputs["vc"], 1 << rng.randrange(4) if rng.random() < 0.9 else 0)
             ctx.set(inputs["spend"], bool(ctx.get(outputs["available"])) and rng.random() < spends)
             beside.check(ctx, cycle)

@@ -8,7 +8,7 @@ from amaranth.hdl import Cat, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
-__all__ = ["FOUR_USED", "existing", "last_port", "used_member"]
+__all__ = ["FOUR_USED", "existing", "last_port", "slot_after", "used_member"]
 
 FOUR_USED = 0b100
 """All four ports are used."""
@@ -27,3 +27,8 @@ def existing(used: Value) -> Value:
 def last_port(used: Value) -> Value:
     """2 bits: number of the last port that is used; those that a slot may have."""
     return Cat(~used[0], used[2])
+
+
+def slot_after(slot: Value, ports: int, used: Value | None = None) -> Value:
+    """2 bits: the slot that comes after ``slot`` with as many ``ports``, or, of four, with as many as are ``used``."""
+    return (slot + 1)[:2] & (ports - 1 if used is None else last_port(used))

@@ -1,11 +1,13 @@
 """What the two UPLI agents have in common: connection, senders, receivers and the errors that they saw."""
 
-from amaranth.hdl import Array, Cat, Module, Signal
+from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.config import UPLIConfig
 from ualink.lib.ports_used import used_member
+from ualink.lib.ring import Ring
+from ualink.upli.burst import BurstCheck
 from ualink.upli.calendar import CalendarCheck, check_ports
 from ualink.upli.channels import UPLISignature, beat_stream
 from ualink.upli.connect import Connect
@@ -24,9 +26,9 @@ class Agent(wiring.Component):
     """One side of a UPLI interface; ``Originator`` and ``Completer`` add what they do not share.
 
     ``_accept(m, departures, sends, available, to_come, to_drop)`` says which beats leave in this slot, and which of
-    them are sent (``to_come`` and ``to_drop`` are of the slot's port). ``_admit(m, receivers, protocol)`` says
-    what becomes of the received beats, and reports the rules broken between them by channel. Both tell of the items
-    that they drop, in ``self._drops`` by channel.
+    them are sent; ``to_come`` and ``to_drop`` are rings. ``_admit(m, receivers, protocol)`` says what becomes of the
+    received beats, and reports the rules broken between them by channel. Both tell of the items that they drop, in
+    ``self._drops`` by channel.
 
     While ``drop`` is high the agent is in Drop Mode (UALink_200 §3.1.3): no transfer of any port begins, in or out.
     Beats to send are dropped, whole transfers at a time; received beats are dropped and
@@ -134,12 +136,12 @@ class Agent(wiring.Component):
                 m.d.comb += sender.auth_tag.eq(departure.auth_tag)
         # Beats still to come, per port: of the transfer that is being sent, whose credits are in hand, and of one that
         # is being dropped.
-        to_come = Array(Signal(2, name=f"port{port}_to_come") for port in range(self.ports))
-        to_drop = Array(Signal(range(5), name=f"port{port}_to_drop") for port in range(self.ports))
-        port = self.slot[:1] if self.ports == 2 else self.slot if self.ports == 4 else 0
+        used = self.used if self.choosable else None
+        to_come = Ring(m, 2, self.ports, "to_come", used=used)
+        to_drop = Ring(m, range(5), self.ports, "to_drop", used=used)
         available = {name: sender.available for name, sender in senders.items()}
         self._drops = {name: Signal(name=f"{name}_drop") for name in ITEM_CHANNELS}
-        self._accept(m, departures, sends, available, to_come[port], to_drop[port])
+        self._accept(m, departures, sends, available, to_come, to_drop)
 
         receivers = {}
         for name in self.receives:
@@ -169,12 +171,27 @@ class Agent(wiring.Component):
             )
         return m
 
-    def _calendar(self, m, name):
-        """A ``CalendarCheck``, submodule ``name`` of ``m``."""
+    def _calendar(self, m, name, first, *others):
+        """A ``CalendarCheck``, submodule ``name`` of ``m``, of the receivers of a group, whose ``first`` sets the
+        phase."""
         m.submodules[name] = calendar = CalendarCheck(self.ports, choosable=self.choosable)
         if self.choosable:
             self._tell_used(m, (calendar,))
+        m.d.comb += [
+            calendar.vld.eq(first.good),
+            calendar.port_id.eq(first.port_id),
+            calendar.coming_id.eq(first.upli.port_id),
+        ]
+        for receiver in (first, *others):
+            m.d.comb += [receiver.slot.eq(calendar.slot), receiver.following.eq(calendar.following)]
         return calendar
+
+    def _burst(self, m, name):
+        """A ``BurstCheck``, submodule ``name`` of ``m``."""
+        m.submodules[name] = burst = BurstCheck(self.ports, choosable=self.choosable)
+        if self.choosable:
+            self._tell_used(m, (burst,))
+        return burst
 
     def _tell_used(self, m, blocks):
         m.d.comb += [block.used.eq(self.used) for block in blocks]

@@ -1,9 +1,11 @@
 """The multi-beat transfers of one channel, seen by its receiver: which beats are kept (UALink_200 §2.7.8, §3.1.4.2)."""
 
-from amaranth.hdl import Array, Module, Signal
+from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from ualink.lib.ports_used import used_member
+from ualink.lib.ring import Ring
 from ualink.upli.calendar import check_ports
 
 __all__ = ["BurstCheck"]
@@ -19,9 +21,14 @@ class BurstCheck(wiring.Component):
     without a first beat after a dropped beat is its rest and no error: until a slot of the port without a beat, or
     the next transfer.
 
+    Parameters
+    ----------
+    ports : 1, 2 or 4.
+    choosable : it does what one for as many ports does as are used; there is ``used``, as of ``ports_used``.
+
     Attributes
     ----------
-    known, slot : from the ``CalendarCheck`` of the group; nothing is checked before the phase is known.
+    known : from the ``CalendarCheck`` of the group; nothing is checked before the phase is known.
     start : 1 bit, a transfer of ``num_beats`` + 1 beats begins in this cycle and its first beat must be here.
     alone : 1 bit, the beat of this cycle is a transfer of its own.
     num_beats : beats minus one of the transfer that begins.
@@ -36,12 +43,13 @@ class BurstCheck(wiring.Component):
         outside of a transfer is for the user of this block to judge (``vld & ~start & ~busy``).
     """
 
-    def __init__(self, ports: int):
-        self.ports = check_ports("burst", ports)
+    def __init__(self, ports: int, *, choosable: bool = False):
+        self.ports = check_ports("burst", ports, choosable)
+        self._choosable = choosable
         super().__init__(
             {
+                **used_member(choosable),
                 "known": In(1),
-                "slot": In(2),
                 "start": In(1),
                 "alone": In(1),
                 "num_beats": In(2),
@@ -63,37 +71,31 @@ class BurstCheck(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        to_come = Array(Signal(2, name=f"port{port}_to_come") for port in range(self.ports))
-        offsets = Array(Signal(2, name=f"port{port}_offset") for port in range(self.ports))
-        spoilt = Array(Signal(name=f"port{port}_spoilt") for port in range(self.ports))
-        lost = Array(Signal(name=f"port{port}_lost") for port in range(self.ports))
-        port = self.slot if self.ports > 1 else 0
+        used = self.used if self._choosable else None
+        to_come, offset = (Ring(m, 2, self.ports, name, used=used) for name in ("to_come", "offset"))
+        spoilt, lost = (Ring(m, 1, self.ports, name, used=used) for name in ("spoilt", "lost"))
         # What this cycle's beat has to be, if it goes on with a transfer or begins one: both are made out at once.
         due, first = Signal(), Signal()
         m.d.comb += [
-            self.busy.eq(self.known & (to_come[port] != 0)),
-            self.lost.eq(lost[port]),
-            self.due_offset.eq(offsets[port]),
-            self.due_last.eq(to_come[port] == 1),
+            self.busy.eq(self.known & (to_come.now != 0)),
+            self.lost.eq(lost.now),
+            self.due_offset.eq(offset.now),
+            self.due_last.eq(to_come.now == 1),
             due.eq(self.vld & (self.offset == self.due_offset) & (self.last == self.due_last)),
             first.eq(self.vld & (self.offset == 0) & (self.last == (self.num_beats == 0))),
             self.begins.eq(self.known & self.start & ~self.busy & first & ~self.refuse),
-            self.fill.eq(self.busy & (spoilt[port] | ~due)),
-            self.keep.eq(self.begins | (self.busy & ~spoilt[port] & due)),
-            self.error.eq(self.known & ((self.busy & ~spoilt[port] & ~due) | (self.start & (self.busy | ~first)))),
+            self.fill.eq(self.busy & (spoilt.now | ~due)),
+            self.keep.eq(self.begins | (self.busy & ~spoilt.now & due)),
+            self.error.eq(self.known & ((self.busy & ~spoilt.now & ~due) | (self.start & (self.busy | ~first)))),
         ]
         with m.If(self.busy):
-            m.d.sync += [
-                to_come[port].eq(to_come[port] - 1),
-                offsets[port].eq(offsets[port] + 1),
-                spoilt[port].eq(self.fill),
-            ]
+            m.d.comb += [to_come.then.eq(to_come.now - 1), offset.then.eq(offset.now + 1), spoilt.then.eq(self.fill)]
         with m.Elif(self.begins):
-            m.d.sync += [to_come[port].eq(self.num_beats), offsets[port].eq(1), spoilt[port].eq(0)]
+            m.d.comb += [to_come.then.eq(self.num_beats), offset.then.eq(1), spoilt.then.eq(0)]
         with m.If(self.upset & ~self.known):
-            m.d.sync += [flag.eq(1) for flag in lost]
+            m.d.sync += [flag.eq(1) for flag in lost.places]
         with m.Elif(self.known & (self.upset | (self.start & ~self.begins))):
-            m.d.sync += lost[port].eq(1)
+            m.d.comb += lost.then.eq(1)
         with m.Elif(self.known & ~self.busy & (self.begins | self.alone | ~self.vld)):
-            m.d.sync += lost[port].eq(0)
+            m.d.comb += lost.then.eq(0)
         return m

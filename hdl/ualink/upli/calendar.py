@@ -1,11 +1,11 @@
 """The time division calendar of an interface: port 0, 1, … in turn (UALink_200 §2.5)."""
 
-from amaranth.hdl import Const, Module, Signal
+from amaranth.hdl import Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.checks import ConfigError, check_choice
-from ualink.lib.ports_used import last_port, used_member
+from ualink.lib.ports_used import last_port, slot_after, used_member
 
 __all__ = ["Calendar", "CalendarCheck", "check_ports"]
 
@@ -47,8 +47,8 @@ class CalendarCheck(wiring.Component):
     90).
 
     Only a beat with good control parity is to be shown to it (ruling A-50 of UPLI); one of a port that does not exist
-    sets nothing. Outputs are of the same cycle. With ``ports`` = 1 there is no phase, no register, and only
-    ``port_id`` 0 is right.
+    sets nothing. ``slot`` is a register, other outputs are of the same cycle. With ``ports`` = 1 there is no phase, no
+    register, and only ``port_id`` 0 is right.
 
     Parameters
     ----------
@@ -58,8 +58,9 @@ class CalendarCheck(wiring.Component):
     Attributes
     ----------
     vld, port_id : the beat that sets the phase: Req for the {Req, OrigData} group, RdRsp or WrRsp for its own.
+    coming_id : 2 bits, ``port_id`` of the next cycle, good or not.
     known : 1 bit, the phase is set, by this cycle's beat or an earlier one.
-    slot : port that owns this cycle, valid with ``known``.
+    slot, following : port that owns this cycle, and the next one, valid with ``known``.
     error : 1 bit, this cycle's beat belongs to another port's slot or to a port that does not exist.
     """
 
@@ -71,8 +72,10 @@ class CalendarCheck(wiring.Component):
                 **used_member(choosable),
                 "vld": In(1),
                 "port_id": In(2),
+                "coming_id": In(2),
                 "known": Out(1),
                 "slot": Out(2),
+                "following": Out(2),
                 "error": Out(1),
             }
         )
@@ -81,18 +84,20 @@ class CalendarCheck(wiring.Component):
         m = Module()
         m.d.comb += self.error.eq(self.vld & (self.port_id != self.slot))
         if self.ports == 1:
-            m.d.comb += [self.known.eq(1), self.slot.eq(Const(0))]
+            m.d.comb += [self.known.eq(1), self.slot.eq(Const(0)), self.following.eq(Const(0))]
             return m
 
-        last = last_port(self.used) if self._choosable else self.ports - 1
+        used = self.used if self._choosable else None
+        last = self.ports - 1 if used is None else last_port(used)
         locked = Signal()
-        following = Signal(2)
-        m.d.comb += [self.known.eq(locked | (self.vld & ~self.error)), self.slot.eq(following)]
+        m.d.comb += [
+            self.known.eq(locked | (self.vld & ~self.error)),
+            # Before the first beat the slot is that of whatever comes.
+            self.following.eq(Mux(self.known, slot_after(self.slot, self.ports, used), self.coming_id & last)),
+        ]
         if self._choosable:
             # There is but one phase of one port.
             with m.If(self.used[0]):
                 m.d.comb += self.known.eq(1)
-        with m.If(~locked):
-            m.d.comb += self.slot.eq(self.port_id & last)
-        m.d.sync += [locked.eq(self.known), following.eq((self.slot + 1) & last)]
+        m.d.sync += [locked.eq(self.known), self.slot.eq(self.following)]
         return m

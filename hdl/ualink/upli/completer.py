@@ -4,7 +4,6 @@ from amaranth.hdl import Mux, Signal
 
 from ualink.config import UPLIConfig
 from ualink.upli.agent import Agent
-from ualink.upli.burst import BurstCheck
 from ualink.upli.commands import has_orig_data
 
 __all__ = ["Completer"]
@@ -51,8 +50,8 @@ class Completer(Agent):
         rd_rsp, wr_rsp, credits = departures["rd_rsp"], departures["wr_rsp"], available["rd_rsp"]
         bursting, dropping, paid, rd_drops = Signal(), Signal(), Signal(), Signal()
         m.d.comb += [
-            bursting.eq(to_come != 0),
-            dropping.eq(to_drop != 0),
+            bursting.eq(to_come.now != 0),
+            dropping.eq(to_drop.now != 0),
             paid.eq(Mux(bursting, credits[0], (credits & rd_rsp.due.asks).any())),
             rd_drops.eq(rd_rsp.valid & ~bursting & (self.drop | dropping)),
             sends["rd_rsp"].eq(rd_rsp.valid & ~rd_drops & paid),
@@ -63,30 +62,25 @@ class Completer(Agent):
             self._drops["wr_rsp"].eq(wr_rsp.valid & self.drop),
         ]
         with m.If(sends["rd_rsp"]):
-            m.d.sync += to_come.eq(Mux(bursting, to_come - 1, rd_rsp.due.num_beats))
+            m.d.comb += to_come.then.eq(Mux(bursting, to_come.now - 1, rd_rsp.due.num_beats))
         with m.If(rd_drops):
-            m.d.sync += to_drop.eq(Mux(dropping, to_drop - 1, rd_rsp.due.num_beats))
+            m.d.comb += to_drop.then.eq(Mux(dropping, to_drop.now - 1, rd_rsp.due.num_beats))
 
     def _admit(self, m, receivers, protocol):
         req, orig_data = receivers["req"], receivers["orig_data"]
         request, beat = req.beat, orig_data.beat
         # A Request sets the phase of both channels; OrigData cannot come before one.
-        calendar = self._calendar(m, "calendar")
-        m.submodules.burst = burst = BurstCheck(self.ports)
+        calendar = self._calendar(m, "calendar", req, orig_data)
+        burst = self._burst(m, "burst")
         req_here, data_here, start = Signal(), Signal(), Signal()
         fits, data_fits = Signal(), Signal()
         m.d.comb += [
-            calendar.vld.eq(req.good),
-            calendar.port_id.eq(req.port_id),
-            req.slot.eq(calendar.slot),
-            orig_data.slot.eq(calendar.slot),
             req_here.eq(req.good & ~calendar.error),
             data_here.eq(orig_data.good & calendar.known & (orig_data.port_id == calendar.slot)),
             start.eq(req_here & has_orig_data(request.cmd)),
             data_fits.eq(orig_data.room.bit_select(request.num_beats, 1)),
             fits.eq(req.room[0] & data_fits),
             burst.known.eq(calendar.known),
-            burst.slot.eq(calendar.slot),
             burst.start.eq(start),
             burst.num_beats.eq(request.num_beats),
             burst.vld.eq(data_here),

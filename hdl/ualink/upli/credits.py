@@ -8,8 +8,8 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.config import Credits
-from ualink.lib.ports_used import existing, used_member
-from ualink.lib.select import select_one
+from ualink.lib.ports_used import existing, slot_after, used_member
+from ualink.lib.select import of_now, select_one
 from ualink.upli.calendar import check_ports
 from ualink.upli.channels import MAX_PORTS, CreditReturnSignature
 from ualink.upli.parity import credit_mismatch, credit_parity
@@ -45,7 +45,8 @@ class SenderCredits(wiring.Component):
     ----------
     credit : the return interface.
     listen : 1 bit, the inbound direction is open.
-    port : of the beat that wants to be sent in this cycle; ``vc`` : 4 bits, bit n: its VC is n; one of them at most.
+    port : of the beat that wants to be sent in this cycle: of all that are used in turn, 0 first and without a pause;
+        ``vc`` : 4 bits, bit n: its VC is n; one of them at most.
     available : 4 bits, bit n: beats of that VC can spend more than n credits of ``port``; 0 while it is not usable.
     pool : 1 bit, class of the credit that ``spend`` takes.
     spend : 1 bit, one credit is spent in this cycle; only with ``available``.
@@ -84,32 +85,45 @@ class SenderCredits(wiring.Component):
         wrong = Signal()
         m.d.comb += wrong.eq(credit_mismatch(self.credit))
         m.d.sync += self.control_error.eq(self.listen & wrong)
-        overflows = []
+        overflows, usable, coming = [], [], []
         for port in range(self.ports):
             here = Signal(name=f"port{port}_here")
             m.d.comb += here.eq(1 if self.ports == 1 else self.port == port)
-            ready = self._qualify(m, port)
-            accounts = list(zip(self.accounts[port], self.more[port]))
-            pool, *vcs = self.more[port]
-            vc = Signal(MOST_ASKED, name=f"port{port}_vc_more")
-            m.d.comb += vc.eq(select_one(self.vc, vcs))
-            with m.If(here):
-                m.d.comb += self.pool.eq(pool[0])
-                with m.If(ready):
-                    m.d.comb += self.available.eq(Cat(_together(pool, vc, n) for n in range(1, MOST_ASKED + 1)))
-
+            ready, becomes_ready = self._qualify(m, port)
+            pool = self.more[port][0]
             here_valid, number = Signal(name=f"port{port}_returned"), self.credit.port_num[port]
             m.d.comb += here_valid.eq(self.listen & self.valid(port) & ~wrong)
             is_pool = self.credit.pool[port]
-            for n, (account, more) in enumerate(accounts):
+            unspent = []
+            for n, (account, more) in enumerate(zip(self.accounts[port], self.more[port])):
                 matches = is_pool if n == 0 else ~is_pool & (self.credit.port_vc[port] == n - 1)
                 mine = Signal(name=f"{account.name}_is_next")
                 m.d.comb += mine.eq(here & (pool[0] if n == 0 else ~pool[0] & self.vc[n - 1] & more[0]))
                 returned = Signal(MOST_ASKED, name=f"{account.name}_returned")
                 m.d.sync += returned.eq(Cat(here_valid & matches & (number == k) for k in range(MOST_ASKED)))
-                overflows.append(_account(m, account, more, returned, mine, self.spend))
+                overflow, without = _account(m, account, more, returned, mine, self.spend)
+                overflows.append(overflow)
+                unspent.append(without)
+            usable.append(Cat(ready, *self.more[port]))
+            coming.append(Cat(becomes_ready, *unspent))
         m.d.comb += self.overflow.eq(Cat(overflows).any())
+        now = self._of_turn(m, usable, coming)
+        pool, *vcs = (now[1 + n * MOST_ASKED :][:MOST_ASKED] for n in range(1 + VCS))
+        vc = Signal(MOST_ASKED, name="vc_more")
+        m.d.comb += [vc.eq(select_one(self.vc, vcs)), self.pool.eq(pool[0])]
+        with m.If(now[0]):
+            m.d.comb += self.available.eq(Cat(_together(pool, vc, n) for n in range(1, MOST_ASKED + 1)))
         return m
+
+    def _of_turn(self, m, usable, coming):
+        """That of ``usable`` which is of ``port``: chosen a cycle ahead, for credits of a port are spent in its turn
+        alone. One port alone has every turn."""
+        if self.ports == 1:
+            return usable[0]
+        now = Signal(len(usable[0]), name="usable_now")
+        used = self.used if self.choosable else None
+        m.d.sync += now.eq(of_now(slot_after(self.port, self.ports, used), coming))
+        return Mux(self.used[0], usable[0], now) if self.choosable else now
 
     def valid(self, port: int) -> Value:
         """Credits of ``port`` are returned; there are none where it is not used."""
@@ -117,16 +131,15 @@ class SenderCredits(wiring.Component):
         return valid & existing(self.used)[port] if self.choosable else valid
 
     def _qualify(self, m, port):
-        ready = Signal(name=f"port{port}_ready")
+        """Whether ``port`` is usable, and whether it is in the next cycle."""
+        ready, becomes = Signal(name=f"port{port}_ready"), Signal(name=f"port{port}_becomes_ready")
         seen = Signal(range(self.qualification), name=f"port{port}_seen")
+        ready_here = self.listen & self.credit.init_done[port]
+        m.d.comb += becomes.eq(ready | (ready_here & (seen == self.qualification - 1)))
+        m.d.sync += ready.eq(becomes)
         with m.If(~ready):
-            with m.If(~self.listen | ~self.credit.init_done[port]):
-                m.d.sync += seen.eq(0)
-            with m.Elif(seen == self.qualification - 1):
-                m.d.sync += ready.eq(1)
-            with m.Else():
-                m.d.sync += seen.eq(seen + 1)
-        return ready
+            m.d.sync += seen.eq(Mux(ready_here, Mux(becomes, seen, seen + 1), 0))
+        return ready, becomes
 
 
 class ReceiverCredits(wiring.Component):
@@ -235,7 +248,8 @@ def _together(one, other, count):
 def _account(m, account, more, returned, mine, spend):
     """Register ``account`` gains n + 1 with bit n of the register ``returned``, loses one with ``spend`` if that is
     ``mine``, never below 0 and never above what it can hold; ``more`` beside it. ``spend`` is known late: what becomes
-    of the account with it and without it stands ready."""
+    of the account with it and without it stands ready. Gives whether that was too much, and what ``more`` becomes if
+    there is no ``spend``."""
     none = Signal(name=f"{account.name}_none_returned")
     m.d.comb += none.eq(~returned.any())
     gains = [none, *returned]
@@ -248,7 +262,7 @@ def _account(m, account, more, returned, mine, spend):
         m.d.comb += [less.eq(Mux(mine, behind, without)), result.eq(Mux(spend, less, without))]
         results.append(result)
     m.d.sync += [account.eq(results[0]), more.eq(results[1])]
-    return results[2]
+    return results[2], kept[1]
 
 
 def _changed(m, account, more, changes):

@@ -1,12 +1,12 @@
 """Where beats wait until it is decided that they are sent."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.lib.contract import contract
 from ualink.lib.occupancy import Occupancy
-from ualink.lib.ports_used import existing, used_member
+from ualink.lib.ports_used import existing, slot_after, used_member
 from ualink.lib.select import of_now
 from ualink.upli.calendar import check_ports
 from ualink.upli.channels import CHANNEL_LAYOUTS, CODED_LAYOUTS, beat_stream
@@ -92,8 +92,6 @@ class Departure(wiring.Component):
         contract(m, self.valid | ~self.accept, "accept: only what is there leaves")
         if self.ports == 1:
             self._wait_at_the_pins(m)
-        elif self._choosable:
-            self._wait_either_way(m)
         else:
             self._wait_by_port(m)
         return m
@@ -125,72 +123,73 @@ class Departure(wiring.Component):
             for name, value in _due(stream.p).items():
                 m.d.sync += due[name].eq(Mux(inside.full, _due(place)[name], value))
         if self._coded:
-            self._watch(m, due, waiting)
-
-    def _watch(self, m, due=None, waiting=None):
-        """Says what is ``upset``. With the register ``due`` a beat that is ``waiting`` does so on the pins, and its
-        place may have the next one: only what is decided by is looked at then."""
-        wrong_here = control_wrong(self._channel, self.beat, self.beat.code)
-        if due is not None:
-            kept = Signal(name="due_code", reset_less=True)
-            m.d.sync += kept.eq(code_of(due))
-            told = [self.due[name] == value for name, value in _due(self.beat).items()]
-            wrong_here = Mux(waiting, wrong(kept, due), wrong_here | ~Cat(told).all())
-        m.d.sync += self.upset.eq(self.valid & wrong_here)
+            self._watch(m, place, due, waiting)
 
     def _wait_by_port(self, m):
-        places = [Signal(self._layout, name=f"place_{port}", reset_less=True) for port in range(self.ports)]
-        taken = [Signal(name=f"taken_{port}") for port in range(self.ports)]
+        """By port, and with ``choosable`` one alone moves on to the pins, as if it were the only one."""
+        alone = self.used[0] if self._choosable else Const(0)
+        exists = existing(self.used) if self._choosable else Const(-1, self.ports)
+        ports = range(self.ports)
+        places = [Signal(self._layout, name=f"place_{port}", reset_less=True) for port in ports]
+        taken = [Signal(name=f"taken_{port}") for port in ports]
+        inside = Occupancy(2, name="inside")  # of the port alone, and nothing of several
+        coming, comes = [], []
         for port, (stream, place, full) in enumerate(zip(self.beats, places, taken)):
-            m.d.comb += stream.ready.eq(~full)
-            with m.If(~full):
-                m.d.sync += [place.eq(stream.p), full.eq(stream.valid)]
-            with m.Elif(self.accept & (self.slot == port)):
-                m.d.sync += full.eq(0)
-        m.d.comb += [
-            self.valid.eq(of_now(self.slot, taken)),
-            Value.cast(self.beat).eq(of_now(self.slot, places)),
-            self.hold.eq(~self.valid),
-        ]
-        m.d.comb += [self.due[name].eq(value) for name, value in _due(self.beat).items()]
-        if self._authenticated:
-            m.d.comb += self.auth_tag.eq(self.beat.auth_tag)
-        if self._coded:
-            self._watch(m)
-
-    def _wait_either_way(self, m):
-        """By port if several are used; one alone moves on from the place of port 0 to the pins."""
-        alone, used, others = self.used[0], existing(self.used), self.beats[1:]
-        places = [Signal(self._layout, name=f"place_{port}", reset_less=True) for port in range(self.ports)]
-        taken = [Signal(name=f"taken_{port}") for port in range(self.ports)]
-        for port, (stream, place, full) in enumerate(zip(self.beats, places, taken)):
+            free = ~full & exists[port]
+            m.d.comb += stream.ready.eq(free if port else free & ~inside.full)
             with m.If(stream.ready):
                 m.d.sync += place.eq(stream.p)
             with m.If(~full):
-                m.d.sync += full.eq(stream.valid & ~alone)
+                m.d.sync += full.eq(stream.valid & stream.ready & ~alone)
             with m.Elif(self.accept & (self.slot == port)):
                 m.d.sync += full.eq(0)
+            coming.append(Mux(stream.ready, stream.p, place))
+            comes.append(full | (stream.valid & stream.ready))
+        # The slot of a port that comes next is known, and nothing leaves it before.
+        following = slot_after(self.slot, self.ports, self.used if self._choosable else None)
+        chosen = Signal(self._layout)
+        there = Signal()
+        place = Signal(self._layout, reset_less=True)
         due = Signal(DUE_LAYOUT, reset_less=True)
         waiting = Signal()
-        inside, stream = Occupancy(2, name="inside"), self.beats[0]
-        inside.count(m, alone & stream.valid & stream.ready, alone & self.accept)
         m.d.comb += [
-            stream.ready.eq(~inside.full & ~taken[0]),
-            *(stream.ready.eq(~full & exists) for stream, full, exists in zip(others, taken[1:], used[1:])),
-            self.valid.eq(inside.some | of_now(self.slot, taken)),
-            Value.cast(self.beat).eq(of_now(self.slot, places)),
-            self.hold.eq(Mux(alone, waiting, ~self.valid)),
-            self.waits.eq(inside.some | Cat(taken).any()),
+            Value.cast(chosen).eq(of_now(following, coming)),
+            self.beat.eq(place),
+            self.due.eq(due),
+            self.valid.eq(there),
+            self.hold.eq(~there),
         ]
-        m.d.sync += waiting.eq(inside.some & ~self.accept)
-        m.d.comb += [self.due[name].eq(Mux(alone, due[name], value)) for name, value in _due(self.beat).items()]
+        m.d.sync += [place.eq(chosen), there.eq(of_now(following, comes) & ~alone)]
+        stays = Const(0)
+        if self._choosable:
+            stream = self.beats[0]
+            inside.count(m, alone & stream.valid & stream.ready, alone & self.accept)
+            m.d.sync += waiting.eq(inside.some & ~self.accept)
+            m.d.comb += [
+                self.valid.eq(inside.some | there),
+                self.hold.eq(Mux(alone, waiting, ~there)),
+                self.waits.eq(inside.some | Cat(taken).any()),
+            ]
+            stays = inside.some & ~self.accept
+        with m.If(~stays):
+            m.d.sync += [due[name].eq(value) for name, value in _due(chosen).items()]
         if self._authenticated:
-            kept = Signal(64, reset_less=True)
-            m.d.comb += self.auth_tag.eq(Mux(waiting, kept, self.beat.auth_tag))
-            with m.If(~waiting):
-                m.d.sync += kept.eq(self.beat.auth_tag)
-        with m.If(~inside.some | self.accept):
-            for name, value in _due(stream.p).items():
-                m.d.sync += due[name].eq(Mux(inside.full, _due(places[0])[name], value))
+            m.d.comb += self.auth_tag.eq(place.auth_tag)
+            if self._choosable:
+                kept = Signal(64, reset_less=True)
+                m.d.comb += self.auth_tag.eq(Mux(waiting, kept, place.auth_tag))
+                with m.If(~waiting):
+                    m.d.sync += kept.eq(place.auth_tag)
         if self._coded:
-            self._watch(m, due, waiting)
+            self._watch(m, place, due, waiting)
+
+    def _watch(self, m, place, due, waiting):
+        """Says what is ``upset``. A beat that is ``waiting`` does so on the pins, and its place may have the next one:
+        only what is decided by is looked at then."""
+        kept = Signal(name="due_code", reset_less=True)
+        told = [due[name] == value for name, value in _due(place).items()]
+        wrong_here = control_wrong(self._channel, place, place.code) | ~Cat(told).all()
+        if self.ports == 1 or self._choosable:
+            m.d.sync += kept.eq(code_of(due))
+            wrong_here = Mux(waiting, wrong(kept, due), wrong_here)
+        m.d.sync += self.upset.eq(self.valid & wrong_here)

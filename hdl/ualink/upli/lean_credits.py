@@ -27,7 +27,7 @@ class LeanSenderCredits(SenderCredits):
         for port, (pool, *vcs) in enumerate(self.accounts):
             here = Signal(name=f"port{port}_here")
             m.d.comb += here.eq(1 if self.ports == 1 else self.port == port)
-            ready = self._qualify(m, port)
+            ready, _ = self._qualify(m, port)
             of_vc = Signal(COUNTER_BITS, name=f"port{port}_of_vc")
             usable = Signal(range(2 * MOST_ASKED + 1), name=f"port{port}_usable")
             m.d.comb += [of_vc.eq(select_one(self.vc, vcs)), usable.eq(_at_most(pool) + _at_most(of_vc))]

@@ -4,7 +4,6 @@ from amaranth.hdl import Mux, Signal
 
 from ualink.config import UPLIConfig
 from ualink.upli.agent import Agent
-from ualink.upli.burst import BurstCheck
 
 __all__ = ["Originator"]
 
@@ -50,8 +49,8 @@ class Originator(Agent):
         bursting, dropping, with_data = Signal(), Signal(), Signal()
         may_start, req_drops, data_drops = Signal(), Signal(), Signal()
         m.d.comb += [
-            bursting.eq(to_come != 0),
-            dropping.eq(to_drop != 0),
+            bursting.eq(to_come.now != 0),
+            dropping.eq(to_drop.now != 0),
             with_data.eq(req.due.with_data),
             may_start.eq(orig_data.valid & ~bursting & (available["orig_data"] & req.due.asks).any()),
             sends["req"].eq(req.valid & ~self.drop & ~dropping & available["req"][0] & (~with_data | may_start)),
@@ -65,35 +64,29 @@ class Originator(Agent):
             self._drops["req"].eq(req_drops),
         ]
         with m.If(sends["orig_data"]):
-            m.d.sync += to_come.eq(Mux(bursting, to_come - 1, req.due.num_beats))
+            m.d.comb += to_come.then.eq(Mux(bursting, to_come.now - 1, req.due.num_beats))
         with m.If(req_drops & with_data):
-            m.d.sync += to_drop.eq(req.due.num_beats + 1)
+            m.d.comb += to_drop.then.eq(req.due.num_beats + 1)
         with m.Elif(data_drops):
-            m.d.sync += to_drop.eq(to_drop - 1)
+            m.d.comb += to_drop.then.eq(to_drop.now - 1)
 
     def _admit(self, m, receivers, protocol):
         # Each response channel has a phase of its own.
         calendars, here = {}, {}
         for name, receiver in receivers.items():
-            calendar = self._calendar(m, f"{name}_calendar")
+            calendar = self._calendar(m, f"{name}_calendar", receiver)
             calendars[name], here[name] = calendar, Signal(name=f"{name}_here")
-            m.d.comb += [
-                calendar.vld.eq(receiver.good),
-                calendar.port_id.eq(receiver.port_id),
-                receiver.slot.eq(calendar.slot),
-                here[name].eq(receiver.good & ~calendar.error),
-            ]
+            m.d.comb += here[name].eq(receiver.good & ~calendar.error)
 
         rd_rsp, beat = receivers["rd_rsp"], receivers["rd_rsp"].beat
         multi, rest, single, fits = Signal(), Signal(), Signal(), Signal()
-        m.submodules.rd_rsp_burst = burst = BurstCheck(self.ports)
+        burst = self._burst(m, "rd_rsp_burst")
         m.d.comb += [
             fits.eq(rd_rsp.room.bit_select(beat.num_beats, 1)),
             multi.eq(here["rd_rsp"] & (beat.num_beats != 0) & ~burst.busy),
             rest.eq(multi & burst.lost & (beat.offset != 0)),
             single.eq(here["rd_rsp"] & (beat.num_beats == 0) & ~burst.busy),
             burst.known.eq(calendars["rd_rsp"].known),
-            burst.slot.eq(calendars["rd_rsp"].slot),
             burst.start.eq(multi & ~rest),
             burst.alone.eq(single),
             burst.num_beats.eq(beat.num_beats),

@@ -6,6 +6,8 @@ from amaranth.lib.wiring import In, Out
 
 from ualink.config import UPLIConfig
 from ualink.lib.ports_used import used_member
+from ualink.lib.ring import Ring
+from ualink.lib.select import of_now
 from ualink.upli.beat_queue import beat_queue
 from ualink.upli.calendar import check_ports
 from ualink.upli.channels import CHANNEL_LAYOUTS, CODE_LAYOUTS, CODED_LAYOUTS, PROTECTED_BITS, beat_stream
@@ -56,7 +58,8 @@ class Receiver(wiring.Component):
     upli : the channel.
     open : 1 bit, credits may be sent; ``listen``: the other direction is open, so that beats and parity count.
     beat, port_id : what was on the interface in the cycle before; ``good`` : 1 bit, a beat with good control parity.
-    slot : the port that this cycle belongs to on the channel, one cycle behind the interface.
+    slot : the port that this cycle belongs to on the channel, one cycle behind the interface; ``following`` : that of
+        the next one.
     room : 4 bits, bit n: more than n entries are free in the queue of the port of ``slot``; 0 before its
         CreditInitDone.
     take, void : 1 bit, the good beat of this cycle is stored for the port of ``slot``; with ``void`` it will not be
@@ -93,6 +96,7 @@ class Receiver(wiring.Component):
                 "port_id": Out(2),
                 "good": Out(1),
                 "slot": In(2),
+                "following": In(2),
                 "room": Out(ROOM),
                 "take": In(1),
                 "void": In(1),
@@ -110,7 +114,8 @@ class Receiver(wiring.Component):
         m = Module()
         upli = self.upli
         layout = CHANNEL_LAYOUTS[self.channel]
-        beat, port_id = Signal(layout, reset_less=True), Signal(2, reset_less=True)
+        beat = Signal(layout, reset_less=True)
+        port_id = Signal(2, reset_less=True)
         pool = Signal(reset_less=True)
         m.submodules.credits = credits = ReceiverCredits(self.credits, self.ports, choosable=self._choosable)
         if self._choosable:
@@ -139,28 +144,38 @@ class Receiver(wiring.Component):
         stored = data.StructLayout({"beat": layout, "pool": 1, "void": 1, "credit": 1})
         poisons = self.channel in POISON
         kind = beat_queue(prompt=self._prompt_data, poisons=poisons, lean=self._lean)
-        for port in range(self.ports):
+        # What is stored is made once, for whichever port.
+        incoming = Signal(stored)
+        m.d.comb += [
+            incoming.beat.eq(beat),
+            incoming.pool.eq(pool),
+            incoming.void.eq(self.void),
+            incoming.credit.eq(1),
+        ]
+        if code is not None:
+            m.d.comb += incoming.beat.code.eq(code)
+        if poisons:
+            poison = POISON[self.channel]
+            poisoned = beat[poison] | self.data_error
+            m.d.comb += incoming.beat[poison].eq(poisoned)
+            if code is not None:
+                m.d.comb += incoming.beat.code.control.eq(recoded(poisoned, of=beat[poison], code=code.control))
+            kept = self._fill(m, incoming)
+            if code is not None:
+                self._code_of_filled(m, incoming.beat, kept, code)
+        # Whose turn it is, from registers that each reach one queue.
+        turns = [Const(1)] if self.ports == 1 else [Signal(name=f"turn_{port}") for port in range(self.ports)]
+        rooms, coming_rooms = [], []
+        for port, turn in enumerate(turns):
+            if self.ports > 1:
+                m.d.sync += turn.eq(self.following == port)
             queue = kind(stored, self.credits.total)
             m.submodules[f"queue_{port}"] = queue
-            incoming, outgoing = queue.input.p, queue.output.p
+            outgoing = queue.output.p
+            open_here = turn & upli.credit.init_done[port]
             m.d.comb += [
-                incoming.beat.eq(beat),
-                incoming.pool.eq(pool),
-                incoming.void.eq(self.void),
-                incoming.credit.eq(1),
-            ]
-            if code is not None:
-                m.d.comb += incoming.beat.code.eq(code)
-            if poisons:
-                poison = POISON[self.channel]
-                poisoned = beat[poison] | self.data_error
-                m.d.comb += incoming.beat[poison].eq(poisoned)
-                if code is not None:
-                    m.d.comb += incoming.beat.code.control.eq(recoded(poisoned, of=beat[poison], code=code.control))
-                kept = self._fill(m, port, incoming)
-                if code is not None:
-                    self._code_of_filled(m, port, incoming.beat, kept, code)
-            m.d.comb += [
+                queue.input.p.eq(incoming),
+                queue.input.valid.eq(open_here & (self.take | self.void | (self.fill if poisons else 0))),
                 self.beats[port].valid.eq(queue.output.valid & ~outgoing.void),
                 self.beats[port].p.eq(outgoing.beat),
                 queue.output.ready.eq(self.beats[port].ready | outgoing.void),
@@ -168,16 +183,26 @@ class Receiver(wiring.Component):
                 credits.pop_pool[port].eq(outgoing.pool),
                 credits.pop_vc[port].eq(outgoing.beat.vc),
             ]
-            room = self._room(m, port, queue)
-            with m.If((self.slot == port if self.ports > 1 else 1) & upli.credit.init_done[port]):
-                m.d.comb += [
-                    self.room.eq(room),
-                    queue.input.valid.eq(self.take | self.void | (self.fill if poisons else 0)),
-                ]
+            room, coming_room = self._room(m, port, queue)
+            rooms.append(Mux(upli.credit.init_done[port], room, 0))
+            coming_rooms.append(Mux(upli.credit.init_done[port], coming_room, 0))
+        m.d.comb += self.room.eq(self._of_turn(m, rooms, coming_rooms))
         return m
 
+    def _of_turn(self, m, rooms, coming_rooms):
+        """That of ``rooms`` which is of the port of ``slot``: chosen a cycle ahead, for no beat goes to a port but in
+        its turn. One port alone has every turn."""
+        if self.ports == 1:
+            return rooms[0]
+        if self._lean:
+            return of_now(self.slot, rooms)
+        room = Signal(ROOM, name="room_now")
+        m.d.sync += room.eq(of_now(self.following, coming_rooms))
+        return Mux(self.used[0], rooms[0], room) if self._choosable else room
+
     def _room(self, m, port, queue):
-        """Bit n: more than n entries are free; out of registers but for slow clocks: what comes and goes is late."""
+        """Bit n: more than n entries are free; out of registers but for slow clocks: what comes and goes is late. And
+        the same for the next cycle, when nothing comes."""
         places = range(min(ROOM, self.credits.total))
 
         def below(limit):
@@ -185,45 +210,50 @@ class Receiver(wiring.Component):
 
         stays, fewer, more = (Cat(below(self.credits.total - n + change) for n in places) for change in (0, -1, 1))
         if self._lean:
-            return stays
+            return stays, stays
         room = Signal(len(places), init=-1, name=f"room_{port}")
         pushed, popped = queue.input.valid & queue.input.ready, queue.output.valid & queue.output.ready
-        m.d.sync += room.eq(Mux(pushed, Mux(popped, stays, fewer), Mux(popped, more, stays)))
-        return room
+        unpushed = Mux(popped, more, stays)
+        m.d.sync += room.eq(Mux(pushed, Mux(popped, stays, fewer), unpushed))
+        return room, unpushed
 
-    def _fill(self, m, port, incoming):
+    def _fill(self, m, incoming):
         """What is stored with ``fill``; gives the fields kept of the beat taken last."""
         layout = CHANNEL_LAYOUTS[self.channel]
         same = [name for name, _ in layout if name not in OF_BEAT]
-        kept = Signal(data.StructLayout({name: layout[name].shape for name in same}), reset_less=True)
-        with m.If(self.take & (self.slot == port if self.ports > 1 else 1)):
-            m.d.sync += [kept[name].eq(self.beat[name]) for name in same]
+        shape = data.StructLayout({name: layout[name].shape for name in same})
+        kept = self._ring(m, shape, "kept")
+        with m.If(self.take):
+            m.d.comb += [kept.then[name].eq(self.beat[name]) for name in same]
         with m.If(self.fill):
-            m.d.comb += [incoming.beat[name].eq(kept[name]) for name in same if name != "vc"]
+            m.d.comb += [incoming.beat[name].eq(kept.now[name]) for name in same if name != "vc"]
             # Nobody looks at data of a poisoned beat: that it is one is known too late for so many bits.
             if "byte_en" in layout.members:
                 m.d.comb += incoming.beat.byte_en.eq(0)
             m.d.comb += [
                 # A credit goes home to the VC of the beat that spent it.
-                incoming.beat.vc.eq(Mux(self.credit, self.beat.vc, kept.vc)),
+                incoming.beat.vc.eq(Mux(self.credit, self.beat.vc, kept.now.vc)),
                 incoming.beat.offset.eq(self.due_offset),
                 incoming.beat.last.eq(self.due_last),
                 incoming.beat[POISON[self.channel]].eq(1),
                 incoming.credit.eq(self.credit),
                 incoming.void.eq(0),
             ]
-        return kept
+        return kept.now
 
-    def _code_of_filled(self, m, port, filled, kept, code):
+    def _code_of_filled(self, m, filled, kept, code):
         """That of ``filled``: wrong if what was ``kept`` is, or the VC of this cycle's beat where that is stored."""
-        kept_code, vc_code = (Signal(name=f"{name}_code_{port}", reset_less=True) for name in ("kept", "vc"))
+        vc_code, kept_code = Signal(name="vc_code", reset_less=True), self._ring(m, 1, "kept_code")
         of_beat = tuple(self.beat[name] for name in CHANNEL_LAYOUTS[self.channel].members if name in CONTROL_OF_BEAT)
         m.d.sync += vc_code.eq(code_of(self.upli.vc))
-        with m.If(self.take & (self.slot == port if self.ports > 1 else 1)):
-            m.d.sync += kept_code.eq(recoded((), of=of_beat, code=code.control))
+        with m.If(self.take):
+            m.d.comb += kept_code.then.eq(recoded((), of=of_beat, code=code.control))
         with m.If(self.fill):
             new = (filled.vc, self.due_offset, self.due_last, filled[POISON[self.channel]])
             old = (kept.vc, Mux(self.credit, Cat(self.beat.vc, vc_code), 0))
-            m.d.comb += filled.code.control.eq(recoded(new, of=old, code=kept_code))
+            m.d.comb += filled.code.control.eq(recoded(new, of=old, code=kept_code.now))
             if "byte_en" in filled.shape().members:
                 m.d.comb += filled.code.byte_en.eq(0)
+
+    def _ring(self, m, shape, name):
+        return Ring(m, shape, self.ports, name, used=self.used if self._choosable else None, reset_less=True)

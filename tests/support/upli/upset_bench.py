@@ -14,9 +14,10 @@ __all__ = ["WAITING", "WAITING_ON_THE_INTERFACE", "UpsetBench", "name_of"]
 
 NO_ITEMS = {
     r"\.(connect|status|credits|\w*calendar|\w*burst)\.": "the state of a machine",
-    r"^\w+\.(port\d_to_(come|drop)|dropped__\d)$": "what is counted, and told",
-    r"^(near\.(req|orig_data)|far\.(rd_rsp|wr_rsp))\.(good|control_error|data_error|pool|room_\d)$": "flags; credits",
-    r"_departure\.(taken_\d|waiting|inside\w*)$": "whether something is there",
+    r"^\w+\.(to_(come|drop)_\d|dropped__\d)$": "what is counted, and told",
+    r"^(near\.(req|orig_data)|far\.(rd_rsp|wr_rsp))\.(good|control_error|data_error|turn_\d)$": "flags",
+    r"^(near\.(req|orig_data)|far\.(rd_rsp|wr_rsp))\.(pool|room_\w+)$": "credits",
+    r"_departure\.(taken_\d|there|waiting|inside\w*)$": "whether something is there",
     r"_departure\.upset$": "told, and no more",
     r"\.upli__pool$": "which credit was spent",
     r"\.queue_\d\.(\w+\.)?(level|inside|waiting|readable|written|read_|write_|direct|free|fill|\$)\w*$": "a queue",
@@ -31,7 +32,7 @@ ON_THE_INTERFACE = r"\.upli__auth_tag$"
 WAITING_ON_THE_INTERFACE = r"(_departure\.kept|\.asi|\.uncovered_code)$"
 """What counts while a beat waits on the interface."""
 
-FILLED_IN = r"^(near\.orig_data|far\.rd_rsp)\.(kept|vc_code_\d|kept_code_\d)$"
+FILLED_IN = r"^(near\.orig_data|far\.rd_rsp)\.(kept_\d|vc_code|kept_code_\d)$"
 """What counts when a poisoned beat takes the place of another."""
 
 GOES_ROUND = r"\.queue_\d\.wide\.older$"
@@ -63,6 +64,8 @@ class UpsetBench:
         self._fragment, registers, memories = collect(self.relay)
         self.inside = [place for place in (*registers, *memories) if place.path[0] in ("near", "far")]
         unused = [rf"\.(queue|place)_{port}\b" for port in range(ports, 4)]
+        # Of several ports no beat waits on the pins.
+        unused += [r"_departure\.due_code$"] if ports > 1 else []
         self.places = [place for place in self.inside if not _matches(place, (*NO_ITEMS, *unused))]
         some_cycles = ON_THE_INTERFACE, WAITING_ON_THE_INTERFACE, FILLED_IN, GOES_ROUND
         self.always = [place for place in self.places if not _matches(place, some_cycles)]

@@ -1,0 +1,43 @@
+"""State of each port of a station that goes round with the calendar."""
+
+from amaranth.hdl import Module, Mux, Signal, Value
+
+__all__ = ["Ring"]
+
+
+class Ring:
+    """As many registers as ports, of which the first is of the port that owns the cycle: each moves on in every cycle.
+
+    So nothing is chosen by the number of a port, and nobody has to know which port it is. With one port it is a
+    register.
+
+    Parameters
+    ----------
+    m : where the registers are.
+    shape, init : of each.
+    used : as of ``ports_used``, how many of four ports take turns; None for all.
+    reset_less : as of ``Signal``.
+
+    Attributes
+    ----------
+    now : of the port of this cycle.
+    then : what it becomes, ``now`` unless something is assigned to it in the domain ``comb`` of ``m``.
+    places : all of them, ``now`` first; what is assigned to them later in ``m`` wins over their moving on.
+    """
+
+    def __init__(
+        self, m: Module, shape, ports: int, name: str, *, used: Value | None = None, init=None, reset_less: bool = False
+    ):
+        self.places = [
+            Signal(shape, name=f"{name}_{place}", init=init, reset_less=reset_less) for place in range(ports)
+        ]
+        self.now = self.places[0]
+        self.then = Signal(shape, name=f"{name}_then")
+        m.d.comb += self.then.eq(self.now)
+        # Where one, two or four take turns, so many places are in use; which place is the last.
+        last = {ports - 1: 1} if used is None else {0: used[0], 1: used[1], 3: used[2]}
+        for place, register in enumerate(self.places):
+            following = self.places[place + 1] if place + 1 < ports else self.then
+            if place + 1 < ports and place in last:
+                following = Mux(last[place], self.then, following)
+            m.d.sync += register.eq(following)
