@@ -20,6 +20,7 @@ from ualink.upli.channels import UPLISignature
 from ualink.upli.completer import Completer
 from ualink.upli.isolation.isolate_request import IsolateRequest
 from ualink.upli.originator import Originator
+from ualink.upli.turn import Turn
 
 __all__ = ["CHANNELS", "PORT_MEMBERS", "AgentControlSignature", "AgentStatusSignature", "Station"]
 
@@ -112,6 +113,7 @@ class Station(wiring.Component):
         # From the check of UPLI parity to that of a flit, and back, beats have a code.
         self._completer = Completer(config.upli, config.ports, coded=True, **choosable)
         self._originator = Originator(config.upli, config.ports, coded=True, **choosable)
+        self._turns = {channel: Turn(channel, config.ports, coded=True, **choosable) for channel in CHANNELS}
         self._tl = TransactionLayer(config.tl, coded=True)
         self._isolate_request = IsolateRequest(config.ports, coded=True)
         self._separate: tuple[str, ...] = ()
@@ -177,6 +179,7 @@ class Station(wiring.Component):
             ("originator", self._originator),
             ("tl", Interleaver(ports, self.slot, used=used)(tl)),
             ("isolate_request", self._isolate_request),
+            *((f"{channel}_turn", turn) for channel, turn in self._turns.items()),
         ):
             if self._separate:
                 block = DomainRenamer("upli")(ResetInserter(self.upli_reset)(block))
@@ -229,7 +232,13 @@ class Station(wiring.Component):
 
     def _ports_used(self):
         """The rooms that have to know how many ports are used; the others only see cycles of these."""
-        return [self._completer, self._originator, self._links, *([self._reconciliation] if self.config.phy else [])]
+        return [
+            self._completer,
+            self._originator,
+            *self._turns.values(),
+            self._links,
+            *([self._reconciliation] if self.config.phy else []),
+        ]
 
     def _connect_below(self, m):
         """The reconciliation sublayer, here or outside."""
@@ -260,13 +269,11 @@ class Station(wiring.Component):
             (self._originator, CHANNELS[2:], CHANNELS[:2]),
         ):
             for channel in received:
-                sources, sink = getattr(agent, channel), getattr(tl, f"tx_{channel}")
-                m.d.comb += [
-                    Value.cast(sink.p).eq(of_now(slot, [source.p for source in sources])),
-                    sink.valid.eq(of_now(slot, [source.valid for source in sources])),
-                ]
-                for number, source in enumerate(sources):
-                    m.d.comb += source.ready.eq(sink.ready & (slot == number))
+                turn = self._turns[channel]
+                for offered, source in zip(turn.offered, getattr(agent, channel), strict=True):
+                    connect(m, source, offered)
+                connect(m, turn.beats, getattr(tl, f"tx_{channel}"))
+                m.d.comb += turn.slot.eq(slot)
             for channel in sent:
                 source, sinks = getattr(tl, f"rx_{channel}"), getattr(agent, channel)
                 if channel == "wr_rsp":

@@ -14,9 +14,8 @@ class Ring:
     Parameters
     ----------
     m : where the registers are.
-    shape, init : of each.
+    like : what each of them is like, in shape, reset value and name, which gets a number.
     used : as of ``ports_used``, how many of four ports take turns; None for all.
-    reset_less : as of ``Signal``.
 
     Attributes
     ----------
@@ -25,14 +24,10 @@ class Ring:
     places : all of them, ``now`` first; what is assigned to them later in ``m`` wins over their moving on.
     """
 
-    def __init__(
-        self, m: Module, shape, ports: int, name: str, *, used: Value | None = None, init=None, reset_less: bool = False
-    ):
-        self.places = [
-            Signal(shape, name=f"{name}_{place}", init=init, reset_less=reset_less) for place in range(ports)
-        ]
+    def __init__(self, m: Module, like: Signal, ports: int, *, used: Value | None = None):
+        self.places = [Signal.like(like, name=f"{Value.cast(like).name}_{place}") for place in range(ports)]
         self.now = self.places[0]
-        self.then = Signal(shape, name=f"{name}_then")
+        self.then = Signal.like(like, name=f"{Value.cast(like).name}_then")
         m.d.comb += self.then.eq(self.now)
         # Where one, two or four take turns, so many places are in use; which place is the last.
         last = {ports - 1: 1} if used is None else {0: used[0], 1: used[1], 3: used[2]}

@@ -137,8 +137,8 @@ class Agent(wiring.Component):
         # Beats still to come, per port: of the transfer that is being sent, whose credits are in hand, and of one that
         # is being dropped.
         used = self.used if self.choosable else None
-        to_come = Ring(m, 2, self.ports, "to_come", used=used)
-        to_drop = Ring(m, range(5), self.ports, "to_drop", used=used)
+        to_come = Ring(m, Signal(2, name="to_come"), self.ports, used=used)
+        to_drop = Ring(m, Signal(range(5), name="to_drop"), self.ports, used=used)
         available = {name: sender.available for name, sender in senders.items()}
         self._drops = {name: Signal(name=f"{name}_drop") for name in ITEM_CHANNELS}
         self._accept(m, departures, sends, available, to_come, to_drop)

@@ -72,8 +72,9 @@ class BurstCheck(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         used = self.used if self._choosable else None
-        to_come, offset = (Ring(m, 2, self.ports, name, used=used) for name in ("to_come", "offset"))
-        spoilt, lost = (Ring(m, 1, self.ports, name, used=used) for name in ("spoilt", "lost"))
+        widths = {"to_come": 2, "offset": 2, "spoilt": 1, "lost": 1}
+        rings = (Ring(m, Signal(width, name=name), self.ports, used=used) for name, width in widths.items())
+        to_come, offset, spoilt, lost = rings
         # What this cycle's beat has to be, if it goes on with a transfer or begins one: both are made out at once.
         due, first = Signal(), Signal()
         m.d.comb += [

@@ -256,4 +256,5 @@ class Receiver(wiring.Component):
                 m.d.comb += filled.code.byte_en.eq(0)
 
     def _ring(self, m, shape, name):
-        return Ring(m, shape, self.ports, name, used=self.used if self._choosable else None, reset_less=True)
+        register = Signal(shape, name=name, reset_less=True)
+        return Ring(m, register, self.ports, used=self.used if self._choosable else None)

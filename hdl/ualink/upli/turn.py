@@ -1,0 +1,72 @@
+"""What the port of a slot offers to a device that serves all ports in turn."""
+
+from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ualink.lib.ports_used import slot_after, used_member
+from ualink.lib.select import of_now
+from ualink.upli.calendar import check_ports
+from ualink.upli.channels import beat_stream
+
+__all__ = ["Turn"]
+
+
+class Turn(wiring.Component):
+    """One stream out of one per port: in each cycle that of the port whose slot it is.
+
+    With several ports it comes out of registers, chosen in the cycle before: what a port offers it offers until its
+    slot, in which it may be taken. So what a port offers in the cycle before its slot at the latest is there in its
+    slot. One port alone goes through.
+
+    Parameters
+    ----------
+    channel : ``"req"``, ``"orig_data"``, ``"rd_rsp"`` or ``"wr_rsp"``.
+    ports : 1, 2 or 4.
+    choosable : it does what one for as many ports does as are used; there is ``used``, as of ``ports_used``.
+    coded : beats have a code, as of ``beat_stream``.
+
+    Attributes
+    ----------
+    slot : 2 bits, port that owns this cycle: 0, 1, … without a pause.
+    offered : stream of beats of each port; what is there stays until it is taken.
+    beats : that of the port of ``slot``.
+    """
+
+    def __init__(self, channel: str, ports: int, *, choosable: bool = False, coded: bool = False):
+        self.ports = check_ports("turn", ports, choosable)
+        self._choosable = choosable
+        super().__init__(
+            {
+                **used_member(choosable),
+                "slot": In(2),
+                "offered": In(beat_stream(channel, coded=coded)).array(ports),
+                "beats": Out(beat_stream(channel, coded=coded)),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        first = self.offered[0]
+        if self.ports == 1:
+            wiring.connect(m, wiring.flipped(first), wiring.flipped(self.beats))
+            return m
+        used = self.used if self._choosable else None
+        following = slot_after(self.slot, self.ports, used)
+        there = Signal()
+        beat = Signal.like(self.beats.p, reset_less=True)
+        m.d.sync += [
+            there.eq(of_now(following, [stream.valid for stream in self.offered])),
+            Value.cast(beat).eq(of_now(following, [stream.p for stream in self.offered])),
+        ]
+        m.d.comb += [self.beats.valid.eq(there), self.beats.p.eq(beat)]
+        if self._choosable:
+            # One port alone has each slot, and has just been taken from.
+            alone = self.used[0]
+            m.d.comb += [
+                self.beats.valid.eq(Mux(alone, first.valid, there)),
+                Value.cast(self.beats.p).eq(Mux(alone, first.p, beat)),
+            ]
+        for port, stream in enumerate(self.offered):
+            m.d.comb += stream.ready.eq(self.beats.ready & (self.slot == port))
+        return m
