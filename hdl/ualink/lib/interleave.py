@@ -110,7 +110,8 @@ class Interleaver(FragmentTransformer):
         if shared:
             parts = 1
         contents = [instance._data.init[n] for n in range(instance._data.depth)]
-        data = MemoryData(shape=instance._data.shape, depth=instance._data.depth * parts, init=contents * parts)
+        contents = [row for row in contents for _ in range(parts)]
+        data = MemoryData(shape=instance._data.shape, depth=instance._data.depth * parts, init=contents)
         memory = MemoryInstance(data=data, attrs=instance._attrs, src_loc=instance.src_loc)
         around = Fragment(src_loc=instance.src_loc)
         for port in instance._write_ports:
@@ -132,12 +133,10 @@ class Interleaver(FragmentTransformer):
         return around
 
     def _row(self, instance, port):
-        depth = instance._data.depth
         if self._used is not None and SHARED_OUT.keys() <= instance._attrs.keys():
-            return self._shared_row(self._used, depth, port)
-        if depth == 1 << ceil_log2(depth):
-            return Cat(port._addr, self._context)
-        return (port._addr + self._context * depth)[: ceil_log2(depth * self._contexts)]
+            return self._shared_row(self._used, instance._data.depth, port)
+        # Row by row that of each context: nothing is added, and no row is left out.
+        return Cat(self._context, port._addr)
 
     def _shared_row(self, used, depth, port):
         """The row of the half or the quarter that the context has."""

@@ -248,10 +248,10 @@ class Receiver(wiring.Component):
         m.d.sync += vc_code.eq(code_of(self.upli.vc))
         with m.If(self.take):
             m.d.comb += kept_code.then.eq(recoded((), of=of_beat, code=code.control))
+        # Where the VC of this cycle's beat is stored its own code stands for it.
+        same_vc = recoded((self.due_offset, self.due_last, Const(1)), of=(), code=kept_code.now)
         with m.If(self.fill):
-            new = (filled.vc, self.due_offset, self.due_last, filled[POISON[self.channel]])
-            old = (kept.vc, Mux(self.credit, Cat(self.beat.vc, vc_code), 0))
-            m.d.comb += filled.code.control.eq(recoded(new, of=old, code=kept_code.now))
+            m.d.comb += filled.code.control.eq(Mux(self.credit, code_of(same_vc, kept.vc, vc_code), same_vc))
             if "byte_en" in filled.shape().members:
                 m.d.comb += filled.code.byte_en.eq(0)
 

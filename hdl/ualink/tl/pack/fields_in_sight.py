@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from ualink.lib.select import select_one
 from ualink.tl.format.half_flits import FIELD_FORM_LAYOUT, TAGS
 
-from .limits import counts, full_at, room_behind, within_full, zeros
+from .limits import full_at, halves, joined_halves, room_behind, within_full, zeros
 from .look_ahead import LookAheadQueue, exactly
 from .request_share import SHARE, rows_of
 from .stack import FITS_LAYOUT, STACKS_LAYOUT, fits, stacks_from
@@ -115,9 +115,12 @@ class FieldsInSight(wiring.Component):
         comes = self.i.valid & forms.i.ready
         short = Signal(self.depth)
         m.d.comb += short.eq(Cat(Mux(there, entry.compressed, new) for there, entry in zip(forms.valid, forms.entries)))
-        # Said once more, the other way round, so that each register reaches few: it is long in reaching many.
-        uncompressed = Signal(self.depth, reset_less=True)
-        long_without = [~Cat(short[gone:], new.replicate(gone)) for gone in range(self.depth + 1)]
+        # How many are not: of each half, so that it is not long from there to those of all.
+        long_without = [
+            halves(m, ~Cat(short[gone:], new.replicate(gone)), f"uncompressed_without_{gone}")
+            for gone in range(self.depth + 1)
+        ]
+        uncompressed = Signal(len(long_without[0]), reset_less=True)
         stacked = [Const(0, 0)] * (self.depth + 1)
         pairs, pairs_without = Signal(2 * self.depth), [Const(0, 0)] * (self.depth + 1)
         if self.responses:
@@ -126,7 +129,7 @@ class FieldsInSight(wiring.Component):
         tags = Cat(Const(-1, min(TAGS, self.depth)), (~self.authentication).replicate(max(0, self.depth - TAGS)))
         room = [tags & Cat(1, self.allowance[gone:], Const(0, gone))[: self.depth] for gone in range(self.depth + 1)]
         full = {form: full_at(m, self.limits[form], self.depth + 1, form) for form in ("compressed", "uncompressed")}
-        long = [*counts(m, uncompressed, "uncompressed"), []]
+        long = [*joined_halves(m, uncompressed, self.depth, "uncompressed"), []]
         gone_with = []
         for gone in range(self.depth + 1):
             here = Signal(self.depth, name=f"here_without_{gone}")

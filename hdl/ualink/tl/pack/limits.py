@@ -2,7 +2,17 @@
 
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 
-__all__ = ["above", "counts", "full_at", "room_behind", "within", "within_full", "zeros"]
+__all__ = [
+    "above",
+    "counts",
+    "full_at",
+    "halves",
+    "joined_halves",
+    "room_behind",
+    "within",
+    "within_full",
+    "zeros",
+]
 
 
 def above(value, n):
@@ -38,7 +48,12 @@ def counts(m: Module, bits, name: str) -> list[list]:
     if len(bits) == 1:
         return [[bits]]
     half = len(bits) // 2
-    lower, upper = counts(m, bits[:half], f"{name}_0"), counts(m, bits[half:], f"{name}_1")
+    return joined(m, counts(m, bits[:half], f"{name}_0"), counts(m, bits[half:], f"{name}_1"), name)
+
+
+def joined(m: Module, lower: list[list], upper: list[list], name: str) -> list[list]:
+    """The ``counts`` of bits of which these are the counts of the ``lower`` and of the ``upper`` ones."""
+    half = len(lower)
     return [
         *(
             [*short, *(_sum(m, short[-1], more, f"{name}_{g}_to_{half + n}") for n, more in enumerate(upper[0]))]
@@ -46,6 +61,26 @@ def counts(m: Module, bits, name: str) -> list[list]:
         ),
         *upper,
     ]
+
+
+def halves(m: Module, bits, name: str) -> Value:
+    """What ``joined_halves`` makes ``counts`` of."""
+    half = len(bits) // 2
+    parts = counts(m, bits[:half], f"{name}_0") + counts(m, bits[half:], f"{name}_1")
+    return Cat(count for row in parts for count in row)
+
+
+def joined_halves(m: Module, known: Value, most: int, name: str) -> list[list]:
+    """The ``counts`` of ``most`` bits out of the bits of ``halves``: sums of two are all that is left to be made."""
+    start, parts = 0, []
+    for width in (most // 2, most - most // 2):
+        rows: list[list] = [[] for _ in range(width)]
+        for g, row in enumerate(rows):
+            for length in range(1, width - g + 1):
+                row.append(known[start : start + length])
+                start += length
+        parts.append(rows)
+    return joined(m, *parts, name)
 
 
 def zeros(count) -> Value:

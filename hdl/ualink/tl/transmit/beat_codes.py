@@ -2,11 +2,14 @@
 
 from types import SimpleNamespace
 
-from amaranth.hdl import Const
+from amaranth.hdl import Cat, Const, Value
 
-from ualink.upli.code import beat_code, control_wrong
+from ualink.upli.code import beat_code, control_bits, control_wrong, wrong
 
-__all__ = ["code_of_beat"]
+__all__ = ["SPOILT", "code_of_beat", "spoilt_parts"]
+
+SPOILT = 4
+"""In so many parts it is looked at whether control of a beat is wrong, which nobody wants to know in the same cycle."""
 
 
 def code_of_beat(channel: str, beat, *, coded: bool):
@@ -15,3 +18,11 @@ def code_of_beat(channel: str, beat, *, coded: bool):
     if coded:
         return beat.code, control_wrong(channel, beat, beat.code)
     return SimpleNamespace(**beat_code(channel, beat)), Const(0)
+
+
+def spoilt_parts(channel: str, beat, *, coded: bool) -> Value:
+    """``SPOILT`` bits, of which an odd number is set if control of ``beat`` of ``channel`` is wrong."""
+    if not coded:
+        return Const(0, SPOILT)
+    bits = Cat(*control_bits(channel, beat), beat.code.control)
+    return Cat(wrong(bits[n::SPOILT]) for n in range(SPOILT))

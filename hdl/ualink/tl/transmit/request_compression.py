@@ -12,6 +12,8 @@ from ualink.tl.format.half_flits import REQUEST_FIELD_LAYOUT
 from ualink.upli.code import code_of, recoded
 from ualink.upli.commands import ReqCmd
 
+from .beat_codes import SPOILT
+
 __all__ = ["COMPRESSED_COMMANDS", "META_DATA_MUST_BE_ZERO", "RequestCompression"]
 
 META_DATA_MUST_BE_ZERO = 0xFC
@@ -38,7 +40,7 @@ class RequestCompression(wiring.Component):
     Attributes
     ----------
     i : Uncompressed Requests.
-    spoilt : 1 bit, with ``i``: the code that it goes on with shall be wrong.
+    spoilt : with ``i``: if an odd number of bits are set, the code that it goes on with shall be wrong.
     o : the same, each compressed or not; its code is wrong if that of the Uncompressed Request was.
     is_switch : as in ``TLControlSignature``.
     disable : level, compress and load nothing (UALink_200 §5.10). What the cache holds stays.
@@ -52,7 +54,7 @@ class RequestCompression(wiring.Component):
         super().__init__(
             {
                 "i": In(stream.Signature(REQUEST_FIELD_LAYOUT)),
-                "spoilt": In(1),
+                "spoilt": In(SPOILT),
                 "o": Out(stream.Signature(REQUEST_FIELD_LAYOUT)),
                 "is_switch": In(1),
                 "disable": In(1),
@@ -90,7 +92,7 @@ class RequestCompression(wiring.Component):
             cache.invalidate_way.eq(self.invalidate_way),
         ]
         # Beside the two cycles of a lookup; whether there is a Request, and a spoilt one, is known late.
-        spoils = Signal(reset_less=True)
+        spoils = Signal(SPOILT, reset_less=True)
         with m.If(self.i.ready):
             m.d.sync += [coming.eq(self.i.p), spoils.eq(self.spoilt)]
         with m.If(~self.o.valid | self.o.ready):
@@ -150,7 +152,7 @@ class RequestCompression(wiring.Component):
 
 
 def _spoilt(m, request, spoilt) -> Signal:
-    """``request``, with a wrong code if ``spoilt``."""
+    """``request``, with a wrong code if an odd number of bits are set in ``spoilt``."""
     changed = Signal(REQUEST_FIELD_LAYOUT)
     m.d.comb += [changed.eq(request), changed.code.low.eq(code_of(request.code.low, spoilt))]
     return changed

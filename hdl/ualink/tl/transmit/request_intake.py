@@ -18,7 +18,7 @@ from ualink.upli.channels import beat_stream
 from ualink.upli.code import code_of
 from ualink.upli.commands import ReqCmd
 
-from .beat_codes import code_of_beat
+from .beat_codes import SPOILT, spoilt_parts
 
 __all__ = ["RequestIntake"]
 
@@ -38,7 +38,7 @@ class RequestIntake(wiring.Component):
     req : beats in.
     claim : the credits of the Request in sight.
     room, push, field : ``field`` goes out in a cycle with ``push``; only with ``room``.
-    spoilt : 1 bit, with ``field``: control of the beat was wrong, and so its code must be.
+    spoilt : with ``field``: if an odd number of bits are set, control of the beat was wrong, and so its code must be.
     """
 
     def __init__(self, config: TLConfig, *, coded: bool = False):
@@ -51,7 +51,7 @@ class RequestIntake(wiring.Component):
                 "room": In(1),
                 "push": Out(1),
                 "field": Out(REQUEST_FIELD_LAYOUT),
-                "spoilt": Out(1),
+                "spoilt": Out(SPOILT),
             }
         )
 
@@ -87,8 +87,7 @@ class RequestIntake(wiring.Component):
             self.field.field.eq(field),
             self.field.auth_tag.eq(req.auth_tag),
         ]
-        _, upset = code_of_beat("req", req, coded=self.coded)
-        m.d.comb += self.spoilt.eq(upset)
+        m.d.comb += self.spoilt.eq(spoilt_parts("req", req, coded=self.coded))
         bits, pool = Value.cast(field), UNCOMPRESSED_REQUEST["pool"].offset
         m.d.comb += [
             self.field.code.low.eq(code_of(bits[:64])),

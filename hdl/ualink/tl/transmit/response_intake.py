@@ -22,7 +22,7 @@ from ualink.tl.format.half_flits import (
 from ualink.upli.channels import beat_stream
 from ualink.upli.code import code_of
 
-from .beat_codes import code_of_beat
+from .beat_codes import SPOILT, code_of_beat, spoilt_parts
 
 __all__ = ["ResponseIntake"]
 
@@ -77,7 +77,7 @@ class ResponseIntake(wiring.Component):
         rd, wr = self.rd_rsp.p, self.wr_rsp.p
         stored = Signal(RESPONSE_FIELD_LAYOUT, reset_less=True)
         code, rd_upset = code_of_beat("rd_rsp", rd, coded=self.coded)
-        _, wr_upset = code_of_beat("wr_rsp", wr, coded=self.coded)
+        of_rd, of_wr = (spoilt_parts(name, beat, coded=self.coded) for name, beat in (("rd_rsp", rd), ("wr_rsp", wr)))
         rest = Signal(2)  # beats to come of the Read Response whose field has gone
         rd_first, rd_waits, wr_waits = Signal(), Signal(), Signal()
         pick_rd, wr_turn = Signal(), Signal()
@@ -120,10 +120,10 @@ class ResponseIntake(wiring.Component):
         self._form_field(m, of_read, rd, self.read.pool)
         self._form_field(m, of_write, wr, self.write.pool)
         # That control was wrong is known later than the field: its code is spoilt a cycle later.
-        spoilt = Signal(reset_less=True)
+        spoilt = Signal(SPOILT, reset_less=True)
         with m.If(room):
             m.d.sync += [self.o.valid.eq(self.read.take | self.write.take), stored.eq(Mux(shows_rd, of_read, of_write))]
-            m.d.sync += spoilt.eq(Mux(shows_rd, rd_upset, wr_upset))
+            m.d.sync += spoilt.eq(Mux(shows_rd, of_rd, of_wr))
         m.d.comb += [self.o.p.eq(stored), self.o.p.code.low.eq(code_of(stored.code.low, spoilt))]
         return m
 
