@@ -113,7 +113,9 @@ class Station(wiring.Component):
         # From the check of UPLI parity to that of a flit, and back, beats have a code.
         self._completer = Completer(config.upli, config.ports, coded=True, **choosable)
         self._originator = Originator(config.upli, config.ports, coded=True, **choosable)
-        self._turns = {channel: Turn(channel, config.ports, coded=True, **choosable) for channel in CHANNELS}
+        self._turns = {}
+        if config.ports > 1:
+            self._turns = {channel: Turn(channel, config.ports, coded=True, **choosable) for channel in CHANNELS}
         self._tl = TransactionLayer(config.tl, coded=True)
         self._isolate_request = IsolateRequest(config.ports, coded=True)
         self._separate: tuple[str, ...] = ()
@@ -269,10 +271,14 @@ class Station(wiring.Component):
             (self._originator, CHANNELS[2:], CHANNELS[:2]),
         ):
             for channel in received:
+                sources, sink = getattr(agent, channel), getattr(tl, f"tx_{channel}")
+                if not self._turns:
+                    connect(m, sources[0], sink)
+                    continue
                 turn = self._turns[channel]
-                for offered, source in zip(turn.offered, getattr(agent, channel), strict=True):
+                for source, offered in zip(sources, turn.offered, strict=True):
                     connect(m, source, offered)
-                connect(m, turn.beats, getattr(tl, f"tx_{channel}"))
+                connect(m, turn.beats, sink)
                 m.d.comb += turn.slot.eq(slot)
             for channel in sent:
                 source, sinks = getattr(tl, f"rx_{channel}"), getattr(agent, channel)

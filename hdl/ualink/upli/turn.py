@@ -4,6 +4,7 @@ from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from ualink.checks import check_choice
 from ualink.lib.ports_used import slot_after, used_member
 from ualink.lib.select import of_now
 from ualink.upli.calendar import check_ports
@@ -15,15 +16,15 @@ __all__ = ["Turn"]
 class Turn(wiring.Component):
     """One stream out of one per port: in each cycle that of the port whose slot it is.
 
-    With several ports it comes out of registers, chosen in the cycle before: what a port offers it offers until its
-    slot, in which it may be taken. So what a port offers in the cycle before its slot at the latest is there in its
-    slot. One port alone goes through.
+    It comes out of registers, chosen in the cycle before: what a port offers it offers until its slot, in which it may
+    be taken. So what a port offers in the cycle before its slot at the latest is there in its slot.
 
     Parameters
     ----------
     channel : ``"req"``, ``"orig_data"``, ``"rd_rsp"`` or ``"wr_rsp"``.
-    ports : 1, 2 or 4.
-    choosable : it does what one for as many ports does as are used; there is ``used``, as of ``ports_used``.
+    ports : 2 or 4.
+    choosable : of four ports as many take turns as are used; there is ``used``, as of ``ports_used``. One port alone
+        goes through.
     coded : beats have a code, as of ``beat_stream``.
 
     Attributes
@@ -34,6 +35,7 @@ class Turn(wiring.Component):
     """
 
     def __init__(self, channel: str, ports: int, *, choosable: bool = False, coded: bool = False):
+        check_choice("turn.ports", ports, (2, 4))
         self.ports = check_ports("turn", ports, choosable)
         self._choosable = choosable
         super().__init__(
@@ -47,10 +49,6 @@ class Turn(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        first = self.offered[0]
-        if self.ports == 1:
-            wiring.connect(m, wiring.flipped(first), wiring.flipped(self.beats))
-            return m
         used = self.used if self._choosable else None
         following = slot_after(self.slot, self.ports, used)
         there = Signal()
@@ -62,11 +60,12 @@ class Turn(wiring.Component):
         m.d.comb += [self.beats.valid.eq(there), self.beats.p.eq(beat)]
         if self._choosable:
             # One port alone has each slot, and has just been taken from.
-            alone = self.used[0]
+            alone, first = self.used[0], self.offered[0]
             m.d.comb += [
                 self.beats.valid.eq(Mux(alone, first.valid, there)),
                 Value.cast(self.beats.p).eq(Mux(alone, first.p, beat)),
             ]
         for port, stream in enumerate(self.offered):
-            m.d.comb += stream.ready.eq(self.beats.ready & (self.slot == port))
+            # What came too late to be chosen is not taken either.
+            m.d.comb += stream.ready.eq((self.slot == port) & self.beats.valid & self.beats.ready)
         return m

@@ -80,7 +80,8 @@ def joined_halves(m: Module, known: Value, most: int, name: str) -> list[list]:
                 row.append(known[start : start + length])
                 start += length
         parts.append(rows)
-    return joined(m, *parts, name)
+    lower, upper = parts
+    return joined(m, lower, upper, name)
 
 
 def zeros(count) -> Value:
