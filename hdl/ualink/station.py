@@ -10,8 +10,7 @@ from ualink.dl.link.separate_links import UPLI_CLOCK_MEMBERS, SeparateLinks
 from ualink.dl.links import FIRMWARE_MEMBERS, Links
 from ualink.lib.forward import forward_member, show
 from ualink.lib.interleave import Interleaver
-from ualink.lib.ports_used import FOUR_USED, last_port
-from ualink.lib.select import of_now
+from ualink.lib.ports_used import FOUR_USED, last_port, of_turn, turns
 from ualink.phy.interface import BlocksSignature, RSSignature
 from ualink.phy.reconciliation import Reconciliation, ReconciliationStatusSignature
 from ualink.tl.control import TLControlSignature, TLStatusSignature
@@ -211,14 +210,15 @@ class Station(wiring.Component):
             m.d.comb += self.slot.eq(slot)
         m.d.comb += [self._completer.slot.eq(sends), self._originator.slot.eq(sends), links.slot.eq(self.slot)]
 
-        self._connect_agents(m)
+        turn = turns(m, self.slot, ports, used, domain="upli" if self._separate else "sync")
+        self._connect_agents(m, turn)
         connect(m, tl.tx_flit, links.tx_flit)
         connect(m, links.rx_flit, tl.rx_flit)
         m.d.comb += [tl.online.eq(links.online), links.tl_error.eq(tl.error)]
         for name in tl.control.signature.members:
             settings = [getattr(control, name) for control in self.tl_control]
-            m.d.comb += Value.cast(getattr(tl.control, name)).eq(of_now(self.slot, settings))
-        self._tell_ports(m, domain)
+            m.d.comb += Value.cast(getattr(tl.control, name)).eq(of_turn(turn, settings))
+        self._tell_ports(m, domain, turn)
         self._connect_below(m)
         for name in FIRMWARE_MEMBERS:
             forward_member(m, links, name, getattr(self, f"dl_{name}"))
@@ -228,7 +228,7 @@ class Station(wiring.Component):
             if ports == 1:
                 show(m, tl.status, shown)
             else:
-                with m.If(self.slot == number):
+                with m.If(turn[number]):
                     domain += [getattr(shown, name).eq(getattr(tl.status, name)) for name in shown.signature.members]
         return m
 
@@ -263,9 +263,9 @@ class Station(wiring.Component):
         for number, shown in enumerate(self.rs_status):
             show(m, rs.status[number], shown)
 
-    def _connect_agents(self, m):
+    def _connect_agents(self, m, turn):
         """Queues of the agents hold beats at any time; only the port of this cycle takes and gives one."""
-        slot, tl = self.slot, self._tl
+        tl = self._tl
         for agent, received, sent in (
             (self._completer, CHANNELS[:2], CHANNELS[2:]),
             (self._originator, CHANNELS[2:], CHANNELS[:2]),
@@ -275,18 +275,18 @@ class Station(wiring.Component):
                 if not self._turns:
                     connect(m, sources[0], sink)
                     continue
-                turn = self._turns[channel]
-                for source, offered in zip(sources, turn.offered, strict=True):
+                chosen = self._turns[channel]
+                for source, offered in zip(sources, chosen.offered, strict=True):
                     connect(m, source, offered)
-                connect(m, turn.beats, sink)
-                m.d.comb += turn.slot.eq(slot)
+                connect(m, chosen.beats, sink)
+                m.d.comb += chosen.slot.eq(self.slot)
             for channel in sent:
                 source, sinks = getattr(tl, f"rx_{channel}"), getattr(agent, channel)
                 if channel == "wr_rsp":
                     source = self._ask_for_isolation(m, source)
-                m.d.comb += source.ready.eq(of_now(slot, [sink.ready for sink in sinks]))
-                for number, sink in enumerate(sinks):
-                    m.d.comb += [sink.p.eq(source.p), sink.valid.eq(source.valid & (slot == number))]
+                m.d.comb += source.ready.eq(of_turn(turn, [sink.ready for sink in sinks]))
+                for here, sink in zip(turn, sinks, strict=True):
+                    m.d.comb += [sink.p.eq(source.p), sink.valid.eq(source.valid & here)]
 
     def _ask_for_isolation(self, m, wr_rsp):
         """``wr_rsp`` of the TL with that of a link that went down."""
@@ -299,7 +299,7 @@ class Station(wiring.Component):
         ]
         return request.completer
 
-    def _tell_ports(self, m, domain):
+    def _tell_ports(self, m, domain, turn):
         """What all ports have to hear of, each hears of in its next cycle, before it takes another beat."""
         tl, agents = self._tl, (self._completer, self._originator)
         for name, event in (
@@ -308,9 +308,8 @@ class Station(wiring.Component):
             ("other_down", tl.all_ports_down),
         ):
             owed = Signal(self.config.ports, name=f"{name}_owed")
-            m.d.comb += getattr(tl, name).eq(of_now(self.slot, owed))
-            for number, bit in enumerate(owed):
-                here = self.slot == number if self.config.ports > 1 else 1
+            m.d.comb += getattr(tl, name).eq(of_turn(turn, owed))
+            for here, bit in zip(turn, owed, strict=True):
                 # The link that went down is that of the port of this cycle, which knows already.
                 told = event & ~here if name == "other_down" else event
                 domain += bit.eq(told | (bit & ~here))

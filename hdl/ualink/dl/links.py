@@ -9,8 +9,7 @@ from ualink.dl.interface import tl_flit_signature
 from ualink.dl.layer import DataLink
 from ualink.dl.registers.firmware import FULL_RATE
 from ualink.lib.interleave import Interleaver
-from ualink.lib.ports_used import used_member
-from ualink.lib.select import of_now
+from ualink.lib.ports_used import of_turn, turns, used_member
 from ualink.phy.interface import RSSignature
 
 __all__ = ["FIRMWARE_MEMBERS", "Links"]
@@ -67,6 +66,7 @@ class Links(wiring.Component):
         m = Module()
         link = self._link
         used = self.used if self._choosable else None
+        turn = turns(m, self.slot, self._ports, used)
         m.submodules.link = Interleaver(self._ports, self.slot, used=used)(link)
         if self._choosable:
             m.d.comb += link.share.eq(self.used)
@@ -83,23 +83,22 @@ class Links(wiring.Component):
             self.rs.tx.valid.eq(link.tx.valid),
             self.rs.tx.p.eq(link.tx.p),
             self.rs.tx.p.port.eq(self.slot),
-            link.local_fault.eq(of_now(self.slot, self.rs.local_fault[: self._ports])),
-            link.remote_fault.eq(of_now(self.slot, self.rs.remote_fault[: self._ports])),
+            link.local_fault.eq(of_turn(turn, self.rs.local_fault[: self._ports])),
+            link.remote_fault.eq(of_turn(turn, self.rs.remote_fault[: self._ports])),
         ]
-        self._connect_firmware(m, link)
+        self._connect_firmware(m, link, turn)
         return m
 
-    def _connect_firmware(self, m, link):
+    def _connect_firmware(self, m, link, turn):
         for name in link.config.signature.members:
             settings = [getattr(config, name) for config in self.config]
-            m.d.comb += Value.cast(getattr(link.config, name)).eq(of_now(self.slot, settings))
+            m.d.comb += Value.cast(getattr(link.config, name)).eq(of_turn(turn, settings))
         m.d.comb += [
-            link.uart_tx.valid.eq(of_now(self.slot, [tx.valid for tx in self.uart_tx])),
-            link.uart_tx.p.eq(of_now(self.slot, [tx.p for tx in self.uart_tx])),
-            link.uart_rx.ready.eq(of_now(self.slot, [rx.ready for rx in self.uart_rx])),
+            link.uart_tx.valid.eq(of_turn(turn, [tx.valid for tx in self.uart_tx])),
+            link.uart_tx.p.eq(of_turn(turn, [tx.p for tx in self.uart_tx])),
+            link.uart_rx.ready.eq(of_turn(turn, [rx.ready for rx in self.uart_rx])),
         ]
-        for number in range(self._ports):
-            here = self.slot == number
+        for number, here in enumerate(turn):
             m.d.comb += [
                 self.uart_tx[number].ready.eq(link.uart_tx.ready & here),
                 self.uart_rx[number].valid.eq(link.uart_rx.valid & here),

@@ -4,11 +4,15 @@ It is told as three one-hot bits, ``used``: bit n, 1 << n ports are used, number
 looks at them is in reset, and else stand still.
 """
 
-from amaranth.hdl import Cat, Value
+from collections.abc import Iterable, Sequence
+
+from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
-__all__ = ["FOUR_USED", "existing", "last_port", "slot_after", "used_member"]
+from ualink.lib.select import select_one
+
+__all__ = ["FOUR_USED", "existing", "last_port", "of_turn", "slot_after", "turns", "used_member"]
 
 FOUR_USED = 0b100
 """All four ports are used."""
@@ -32,3 +36,22 @@ def last_port(used: Value) -> Value:
 def slot_after(slot: Value, ports: int, used: Value | None = None) -> Value:
     """2 bits: the slot that comes after ``slot`` with as many ``ports``, or, of four, with as many as are ``used``."""
     return (slot + 1)[:2] & (ports - 1 if used is None else last_port(used))
+
+
+def turns(m: Module, slot: Value, ports: int, used: Value | None = None, *, domain: str = "sync") -> Sequence[Value]:
+    """Of each port whether ``slot`` is its own, out of registers: ``slot`` counts from 0 on, from reset without a pause.
+
+    What is chosen by them is chosen sooner than by a number, which would have to be compared first.
+    """
+    if ports == 1:
+        return [Const(1)]
+    turn = Signal(ports, init=1)
+    following = slot_after(slot, ports, used)
+    m.d[domain] += turn.eq(Cat(following == port for port in range(ports)))
+    return list(turn)
+
+
+def of_turn(turn: Sequence[Value], values: Iterable) -> Value:
+    """Bits of that of ``values``, one per port, whose ``turns`` it is. One port costs no multiplexer."""
+    values = [Value.cast(value) for value in values]
+    return values[0] if len(values) == 1 else select_one(turn, values)
