@@ -39,7 +39,7 @@ def slot_after(slot: Value, ports: int, used: Value | None = None) -> Value:
 
 
 def turns(m: Module, slot: Value, ports: int, used: Value | None = None, *, domain: str = "sync") -> Sequence[Value]:
-    """Of each port whether ``slot`` is its own, out of registers: ``slot`` counts from 0 on, from reset without a pause.
+    """Of each port whether ``slot`` is its own, out of registers. ``slot`` counts from 0 on from reset, without pause.
 
     What is chosen by them is chosen sooner than by a number, which would have to be compared first.
     """
