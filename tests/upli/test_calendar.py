@@ -42,7 +42,7 @@ def test_check(ports):
 
     async def bench(ctx):
         for first in range(ports):
-            phase, port = None, 0
+            phase, port, in_slot = None, 0, False
             for cycle in range(60):
                 vld = cycle >= 3 and rng.random() < 0.5
                 if vld and phase is None and port != first:
@@ -50,7 +50,7 @@ def test_check(ports):
                 if vld and phase is None:
                     phase = first - cycle
                 ctx.set(dut.vld, vld)
-                ctx.set(dut.port_id, port)
+                ctx.set(dut.in_slot, in_slot)
                 coming = rng.randrange(4)
                 ctx.set(dut.coming_id, coming)
                 assert ctx.get(dut.known) == (phase is not None)
@@ -59,6 +59,7 @@ def test_check(ports):
                 if phase is not None:
                     assert ctx.get(dut.slot) == (cycle + phase) % ports
                     assert ctx.get(dut.following) == (cycle + 1 + phase) % ports
+                in_slot = ctx.get(dut.following) == coming
                 await ctx.tick()
                 port = coming
             assert phase is not None
@@ -81,7 +82,8 @@ def test_one_port(port):
 
     async def bench(ctx):
         ctx.set(dut.vld, 1)
-        ctx.set(dut.port_id, port)
+        ctx.set(dut.coming_id, port)
+        ctx.set(dut.in_slot, port == ctx.get(dut.following))
         assert ctx.get(dut.error) == (port != 0)
         ctx.set(dut.vld, 0)
         assert not ctx.get(dut.error)
@@ -99,11 +101,11 @@ class PhaseBench(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.check = check = CalendarCheck(4)
-        port_id = Signal(2)
-        m.d.sync += port_id.eq(self.coming_id)
+        port_id, in_slot = Signal(2), Signal()
+        m.d.sync += [port_id.eq(self.coming_id), in_slot.eq(self.coming_id == check.following)]
         m.d.comb += [
             check.vld.eq(self.vld),
-            check.port_id.eq(port_id),
+            check.in_slot.eq(in_slot),
             check.coming_id.eq(self.coming_id),
             Assume(~check.error),
         ]

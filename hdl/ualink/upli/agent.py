@@ -179,7 +179,7 @@ class Agent(wiring.Component):
             self._tell_used(m, (calendar,))
         m.d.comb += [
             calendar.vld.eq(first.good),
-            calendar.port_id.eq(first.port_id),
+            calendar.in_slot.eq(first.in_slot),
             calendar.coming_id.eq(first.upli.port_id),
         ]
         for receiver in (first, *others):

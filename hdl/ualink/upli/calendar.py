@@ -47,8 +47,8 @@ class CalendarCheck(wiring.Component):
     90).
 
     Only a beat with good control parity is to be shown to it (ruling A-50 of UPLI); one of a port that does not exist
-    sets nothing. ``slot`` is a register, other outputs are of the same cycle. With ``ports`` = 1 there is no phase, no
-    register, and only ``port_id`` 0 is right.
+    sets nothing. ``slot`` is a register, other outputs are of the same cycle. With ``ports`` = 1 there is no phase and
+    no register, and ``slot`` is 0.
 
     Parameters
     ----------
@@ -57,8 +57,9 @@ class CalendarCheck(wiring.Component):
 
     Attributes
     ----------
-    vld, port_id : the beat that sets the phase: Req for the {Req, OrigData} group, RdRsp or WrRsp for its own.
-    coming_id : 2 bits, ``port_id`` of the next cycle, good or not.
+    vld : the beat that sets the phase: Req for the {Req, OrigData} group, RdRsp or WrRsp for its own.
+    coming_id : 2 bits, the port of what comes in the next cycle, good or not.
+    in_slot : what came in this one has the port that was ``following`` in the cycle before.
     known : 1 bit, the phase is set, by this cycle's beat or an earlier one.
     slot, following : port that owns this cycle, and the next one, valid with ``known``.
     error : 1 bit, this cycle's beat belongs to another port's slot or to a port that does not exist.
@@ -71,8 +72,8 @@ class CalendarCheck(wiring.Component):
             {
                 **used_member(choosable),
                 "vld": In(1),
-                "port_id": In(2),
                 "coming_id": In(2),
+                "in_slot": In(1),
                 "known": Out(1),
                 "slot": Out(2),
                 "following": Out(2),
@@ -82,7 +83,7 @@ class CalendarCheck(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.d.comb += self.error.eq(self.vld & (self.port_id != self.slot))
+        m.d.comb += self.error.eq(self.vld & ~self.in_slot)
         if self.ports == 1:
             m.d.comb += [self.known.eq(1), self.slot.eq(Const(0)), self.following.eq(Const(0))]
             return m

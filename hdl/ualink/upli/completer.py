@@ -76,7 +76,7 @@ class Completer(Agent):
         fits, data_fits = Signal(), Signal()
         m.d.comb += [
             req_here.eq(req.good & ~calendar.error),
-            data_here.eq(orig_data.good & calendar.known & (orig_data.port_id == calendar.slot)),
+            data_here.eq(orig_data.good & calendar.known & orig_data.in_slot),
             start.eq(req_here & has_orig_data(request.cmd)),
             data_fits.eq(orig_data.room.bit_select(request.num_beats, 1)),
             fits.eq(req.room[0] & data_fits),
@@ -100,7 +100,7 @@ class Completer(Agent):
         ]
         # Data of a Request that was dropped in this cycle go with it, and are no error of their own.
         stray = orig_data.good & ~burst.busy & ~start & ~burst.lost & ~burst.upset
-        misplaced = orig_data.good & calendar.known & (orig_data.port_id != calendar.slot)
+        misplaced = orig_data.good & calendar.known & ~orig_data.in_slot
         m.d.comb += [
             protocol.req.eq(calendar.error | (req_here & ~req.room[0])),
             protocol.orig_data.eq(burst.error | stray | misplaced | (start & ~burst.busy & ~data_fits)),

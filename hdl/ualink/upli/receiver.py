@@ -57,7 +57,8 @@ class Receiver(wiring.Component):
     ----------
     upli : the channel.
     open : 1 bit, credits may be sent; ``listen``: the other direction is open, so that beats and parity count.
-    beat, port_id : what was on the interface in the cycle before; ``good`` : 1 bit, a beat with good control parity.
+    beat : what was on the interface in the cycle before; ``good`` : 1 bit, a beat with good control parity.
+    in_slot : 1 bit, a register: its port is that of ``slot``.
     slot : the port that this cycle belongs to on the channel, one cycle behind the interface; ``following`` : that of
         the next one.
     room : 4 bits, bit n: more than n entries are free in the queue of the port of ``slot``; 0 before its
@@ -93,7 +94,7 @@ class Receiver(wiring.Component):
                 "open": In(1),
                 "listen": In(1),
                 "beat": Out(CHANNEL_LAYOUTS[channel]),
-                "port_id": Out(2),
+                "in_slot": Out(1),
                 "good": Out(1),
                 "slot": In(2),
                 "following": In(2),
@@ -115,7 +116,6 @@ class Receiver(wiring.Component):
         upli = self.upli
         layout = CHANNEL_LAYOUTS[self.channel]
         beat = Signal(layout, reset_less=True)
-        port_id = Signal(2, reset_less=True)
         pool = Signal(reset_less=True)
         m.submodules.credits = credits = ReceiverCredits(self.credits, self.ports, choosable=self._choosable)
         if self._choosable:
@@ -126,11 +126,10 @@ class Receiver(wiring.Component):
             credits.open.eq(self.open),
             wrong.eq(control_mismatch(self.channel, upli)),
             self.beat.eq(beat),
-            self.port_id.eq(port_id),
         ]
         m.d.sync += [
             *(beat[name].eq(getattr(upli, name)) for name, _ in layout),
-            port_id.eq(upli.port_id),
+            self.in_slot.eq(upli.port_id == self.following),
             pool.eq(upli.pool),
             self.good.eq(self.listen & upli.vld & ~wrong),
             self.control_error.eq(self.listen & wrong),
