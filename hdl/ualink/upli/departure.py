@@ -114,82 +114,78 @@ class Departure(wiring.Component):
         # What comes while nothing is offered is overwritten by what is.
         with m.If(stream.ready):
             m.d.sync += place.eq(stream.p)
-        if self._authenticated:
-            kept = Signal(64, reset_less=True)
-            m.d.comb += self.auth_tag.eq(Mux(waiting, kept, place.auth_tag))
-            with m.If(~waiting):
-                m.d.sync += kept.eq(place.auth_tag)
         with m.If(~inside.some | self.accept):
             for name, value in _due(stream.p).items():
                 m.d.sync += due[name].eq(Mux(inside.full, _due(place)[name], value))
-        if self._coded:
-            self._watch(m, place, due, waiting)
+        self._watch(m, due, waiting)
 
     def _wait_by_port(self, m):
         """By port, and with ``choosable`` one alone moves on to the pins, as if it were the only one."""
+        used = self.used if self._choosable else None
         alone = self.used[0] if self._choosable else Const(0)
-        exists = existing(self.used) if self._choosable else Const(-1, self.ports)
-        ports = range(self.ports)
-        places = [Signal(self._layout, name=f"place_{port}", reset_less=True) for port in ports]
-        taken = [Signal(name=f"taken_{port}") for port in ports]
-        inside = Occupancy(2, name="inside")  # of the port alone, and nothing of several
-        coming, comes = [], []
-        for port, (stream, place, full) in enumerate(zip(self.beats, places, taken)):
-            free = ~full & exists[port]
-            m.d.comb += stream.ready.eq(free if port else free & ~inside.full)
-            with m.If(stream.ready):
-                m.d.sync += place.eq(stream.p)
-            with m.If(~full):
-                m.d.sync += full.eq(stream.valid & stream.ready & ~alone)
-            with m.Elif(self.accept & (self.slot == port)):
-                m.d.sync += full.eq(0)
-            coming.append(Mux(stream.ready, stream.p, place))
-            comes.append(full | (stream.valid & stream.ready))
-        # The slot of a port that comes next is known, and nothing leaves it before.
-        following = slot_after(self.slot, self.ports, self.used if self._choosable else None)
-        chosen = Signal(self._layout)
-        there = Signal()
         place = Signal(self._layout, reset_less=True)
         due = Signal(DUE_LAYOUT, reset_less=True)
-        waiting = Signal()
-        m.d.comb += [
-            Value.cast(chosen).eq(of_now(following, coming)),
-            self.beat.eq(place),
-            self.due.eq(due),
-            self.valid.eq(there),
-            self.hold.eq(~there),
-        ]
+        there, waiting, full = Signal(), Signal(), Signal()
+        coming, comes = self._places(m, alone, full)
+        # The slot of a port that comes next is known, and nothing leaves it before.
+        following = slot_after(self.slot, self.ports, used)
+        chosen = Signal(self._layout)
+        m.d.comb += [Value.cast(chosen).eq(of_now(following, coming)), self.beat.eq(place), self.due.eq(due)]
         m.d.sync += [place.eq(chosen), there.eq(of_now(following, comes) & ~alone)]
+        m.d.comb += [self.valid.eq(there), self.hold.eq(~there)]
         stays = Const(0)
         if self._choosable:
-            stream = self.beats[0]
-            inside.count(m, alone & stream.valid & stream.ready, alone & self.accept)
-            m.d.sync += waiting.eq(inside.some & ~self.accept)
+            inside = Occupancy(2, name="inside")
+            inside.count(m, alone & self.beats[0].valid & self.beats[0].ready, alone & self.accept)
+            stays = inside.some & ~self.accept
+            m.d.sync += waiting.eq(stays)
             m.d.comb += [
+                full.eq(inside.full),
                 self.valid.eq(inside.some | there),
                 self.hold.eq(Mux(alone, waiting, ~there)),
-                self.waits.eq(inside.some | Cat(taken).any()),
+                self.waits.eq(self.valid | Cat(comes).any()),
             ]
-            stays = inside.some & ~self.accept
         with m.If(~stays):
             m.d.sync += [due[name].eq(value) for name, value in _due(chosen).items()]
-        if self._authenticated:
-            m.d.comb += self.auth_tag.eq(place.auth_tag)
-            if self._choosable:
-                kept = Signal(64, reset_less=True)
-                m.d.comb += self.auth_tag.eq(Mux(waiting, kept, place.auth_tag))
-                with m.If(~waiting):
-                    m.d.sync += kept.eq(place.auth_tag)
-        if self._coded:
-            self._watch(m, place, due, waiting)
+        self._watch(m, due, waiting)
 
-    def _watch(self, m, place, due, waiting):
-        """Says what is ``upset``. A beat that is ``waiting`` does so on the pins, and its place may have the next one:
-        only what is decided by is looked at then."""
-        kept = Signal(name="due_code", reset_less=True)
-        told = [due[name] == value for name, value in _due(place).items()]
-        wrong_here = control_wrong(self._channel, place, place.code) | ~Cat(told).all()
-        if self.ports == 1 or self._choosable:
-            m.d.sync += kept.eq(code_of(due))
-            wrong_here = Mux(waiting, wrong(kept, due), wrong_here)
+    def _places(self, m, alone, full):
+        """One place for each port, whose beat moves on at once when the port is ``alone``, which takes none when
+        ``full``. Gives of each port what is in its place in the next cycle, if nothing leaves it in this one, and
+        whether that is a beat."""
+        exists = existing(self.used) if self._choosable else Const(-1, self.ports)
+        coming, comes = [], []
+        for port, stream in enumerate(self.beats):
+            place = Signal(self._layout, name=f"place_{port}", reset_less=True)
+            taken = Signal(name=f"taken_{port}")
+            m.d.comb += stream.ready.eq(~taken & exists[port] & ~(full if port == 0 else 0))
+            with m.If(stream.ready):
+                m.d.sync += place.eq(stream.p)
+            with m.If(~taken):
+                m.d.sync += taken.eq(stream.valid & stream.ready & ~alone)
+            with m.Elif(self.accept & (self.slot == port)):
+                m.d.sync += taken.eq(0)
+            coming.append(Mux(stream.ready, stream.p, place))
+            comes.append(taken | (stream.valid & stream.ready))
+        return coming, comes
+
+    def _watch(self, m, due, waiting):
+        """Keeps the AuthTag of a beat that is ``waiting`` on the pins, and says what is ``upset``. Its place may have
+        another beat then: only what is decided by is looked at, ``due``."""
+        moves_on = self.ports == 1 or self._choosable
+        if self._authenticated:
+            m.d.comb += self.auth_tag.eq(self.beat.auth_tag)
+            if moves_on:
+                kept = Signal(64, name="kept", reset_less=True)
+                m.d.comb += self.auth_tag.eq(Mux(waiting, kept, self.beat.auth_tag))
+                with m.If(~waiting):
+                    m.d.sync += kept.eq(self.beat.auth_tag)
+        if not self._coded:
+            return
+        code = Signal(name="due_code", reset_less=True)
+        told = [due[name] == value for name, value in _due(self.beat).items()]
+        wrong_here = control_wrong(self._channel, self.beat, self.beat.code) | ~Cat(told).all()
+        if moves_on:
+            m.d.sync += code.eq(code_of(due))
+            wrong_here = Mux(waiting, wrong(code, due), wrong_here)
         m.d.sync += self.upset.eq(self.valid & wrong_here)
