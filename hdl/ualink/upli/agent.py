@@ -154,7 +154,7 @@ class Agent(wiring.Component):
                 receiver.open.eq(connect.outbound_open),
                 receiver.listen.eq(connect.inbound_open),
                 seen.data[name].eq(receiver.data_error),
-                seen.control[name].eq(receiver.control_error),
+                seen.control[name].eq(receiver.control_error | receiver.upset),
             ]
         self._admit(m, receivers, seen.protocol)
         for name, drop in self._drops.items():

@@ -72,11 +72,10 @@ class Completer(Agent):
         # A Request sets the phase of both channels; OrigData cannot come before one.
         calendar = self._calendar(m, "calendar", req, orig_data)
         burst = self._burst(m, "burst")
-        req_here, data_here, start = Signal(), Signal(), Signal()
+        req_here, data_here, start = req.here, Signal(), Signal()
         fits, data_fits = Signal(), Signal()
         m.d.comb += [
-            req_here.eq(req.good & ~calendar.error),
-            data_here.eq(orig_data.good & calendar.known & orig_data.in_slot),
+            data_here.eq(orig_data.here & calendar.known),
             start.eq(req_here & has_orig_data(request.cmd)),
             data_fits.eq(orig_data.room.bit_select(request.num_beats, 1)),
             fits.eq(req.room[0] & data_fits),

@@ -75,8 +75,7 @@ class Originator(Agent):
         calendars, here = {}, {}
         for name, receiver in receivers.items():
             calendar = self._calendar(m, f"{name}_calendar", receiver)
-            calendars[name], here[name] = calendar, Signal(name=f"{name}_here")
-            m.d.comb += here[name].eq(receiver.good & ~calendar.error)
+            calendars[name], here[name] = calendar, receiver.here
 
         rd_rsp, beat = receivers["rd_rsp"], receivers["rd_rsp"].beat
         multi, rest, single, fits = Signal(), Signal(), Signal(), Signal()

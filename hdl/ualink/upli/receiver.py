@@ -58,7 +58,8 @@ class Receiver(wiring.Component):
     upli : the channel.
     open : 1 bit, credits may be sent; ``listen``: the other direction is open, so that beats and parity count.
     beat : what was on the interface in the cycle before; ``good`` : 1 bit, a beat with good control parity.
-    in_slot : 1 bit, a register: its port is that of ``slot``.
+    in_slot : 1 bit, its port is that of ``slot``; ``here`` : 1 bit, and it is ``good``. All three are registers;
+        ``upset`` : 1 bit, they do not agree.
     slot : the port that this cycle belongs to on the channel, one cycle behind the interface; ``following`` : that of
         the next one.
     room : 4 bits, bit n: more than n entries are free in the queue of the port of ``slot``; 0 before its
@@ -95,6 +96,8 @@ class Receiver(wiring.Component):
                 "listen": In(1),
                 "beat": Out(CHANNEL_LAYOUTS[channel]),
                 "in_slot": Out(1),
+                "here": Out(1),
+                "upset": Out(1),
                 "good": Out(1),
                 "slot": In(2),
                 "following": In(2),
@@ -121,15 +124,18 @@ class Receiver(wiring.Component):
         if self._choosable:
             m.d.comb += credits.used.eq(self.used)
         wiring.connect(m, credits.credit, wiring.flipped(upli.credit))
-        wrong = Signal()
+        wrong, in_slot = Signal(), Signal()
         m.d.comb += [
             credits.open.eq(self.open),
             wrong.eq(control_mismatch(self.channel, upli)),
+            in_slot.eq(upli.port_id == self.following),
+            self.upset.eq(self.here ^ (self.good & self.in_slot)),
             self.beat.eq(beat),
         ]
         m.d.sync += [
             *(beat[name].eq(getattr(upli, name)) for name, _ in layout),
-            self.in_slot.eq(upli.port_id == self.following),
+            self.in_slot.eq(in_slot),
+            self.here.eq(self.listen & upli.vld & ~wrong & in_slot),
             pool.eq(upli.pool),
             self.good.eq(self.listen & upli.vld & ~wrong),
             self.control_error.eq(self.listen & wrong),
@@ -152,13 +158,15 @@ class Receiver(wiring.Component):
             incoming.credit.eq(1),
         ]
         if code is not None:
-            m.d.comb += incoming.beat.code.eq(code)
+            # What is no beat, or was one and is lost, is wrong where it is taken for one.
+            control = code_of(code.control, self.upset)
+            m.d.comb += [incoming.beat.code.eq(code), incoming.beat.code.control.eq(control)]
         if poisons:
             poison = POISON[self.channel]
             poisoned = beat[poison] | self.data_error
             m.d.comb += incoming.beat[poison].eq(poisoned)
             if code is not None:
-                m.d.comb += incoming.beat.code.control.eq(recoded(poisoned, of=beat[poison], code=code.control))
+                m.d.comb += incoming.beat.code.control.eq(recoded(poisoned, of=beat[poison], code=control))
             kept = self._fill(m, incoming)
             if code is not None:
                 self._code_of_filled(m, incoming.beat, kept, code)

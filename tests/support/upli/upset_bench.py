@@ -15,7 +15,7 @@ __all__ = ["WAITING", "WAITING_ON_THE_INTERFACE", "UpsetBench", "name_of"]
 NO_ITEMS = {
     r"\.(connect|status|credits|\w*calendar|\w*burst)\.": "the state of a machine",
     r"^\w+\.(to_(come|drop)_\d|dropped__\d)$": "what is counted, and told",
-    r"^(near\.(req|orig_data)|far\.(rd_rsp|wr_rsp))\.(good|in_slot|control_error|data_error|turn_\d)$": "flags",
+    r"^(near\.(req|orig_data)|far\.(rd_rsp|wr_rsp))\.(control_error|data_error|turn_\d)$": "flags",
     r"^(near\.(req|orig_data)|far\.(rd_rsp|wr_rsp))\.(pool|room_\w+)$": "credits",
     r"_departure\.(taken_\d|there|waiting|inside\w*)$": "whether something is there",
     r"_departure\.upset$": "told, and no more",
