@@ -21,7 +21,10 @@ __all__ = ["Receiver"]
 OF_BEAT = ("data", "byte_en", "offset", "last", *POISON.values())
 """Fields that differ between the beats of one transfer."""
 
-CONTROL_OF_BEAT = [name for name in OF_BEAT if name not in PROTECTED_BITS]
+OF_ANY = (*OF_BEAT, "auth_tag")
+"""Those, and what is looked at of the first beat of a transfer alone."""
+
+CONTROL_OF_ANY = [name for name in OF_ANY if name not in PROTECTED_BITS]
 """Those of them that are control."""
 
 ROOM = 4
@@ -67,8 +70,8 @@ class Receiver(wiring.Component):
     take, void : 1 bit, the good beat of this cycle is stored for the port of ``slot``; with ``void`` it will not be
         offered, it only returns its credit when its turn comes. Only with ``room``.
     fill : 1 bit, a poisoned beat with ``due_offset`` and ``due_last`` is stored in place of this cycle's, the rest as
-        in the beat taken last, without byte enables and with any data. It returns the credit of this cycle's beat if
-        there is ``credit`` to return.
+        in the beat taken last, without byte enables and with any data and AuthTag. It returns the credit of this
+        cycle's beat if there is ``credit`` to return.
     credit : 1 bit, with ``fill``: the beat of this cycle is good and of the port of ``slot``.
     beats : the beats taken of each port, in order.
     data_error, control_error : 1 bit each, of this cycle's beat; ``control_error`` also without one.
@@ -227,14 +230,15 @@ class Receiver(wiring.Component):
     def _fill(self, m, incoming):
         """What is stored with ``fill``; gives the fields kept of the beat taken last."""
         layout = CHANNEL_LAYOUTS[self.channel]
-        same = [name for name, _ in layout if name not in OF_BEAT]
+        same = [name for name, _ in layout if name not in OF_ANY]
         shape = data.StructLayout({name: layout[name].shape for name in same})
         kept = self._ring(m, shape, "kept")
         with m.If(self.take):
             m.d.comb += [kept.then[name].eq(self.beat[name]) for name in same]
         with m.If(self.fill):
             m.d.comb += [incoming.beat[name].eq(kept.now[name]) for name in same if name != "vc"]
-            # Nobody looks at data of a poisoned beat: that it is one is known too late for so many bits.
+            # Nobody looks at data of a poisoned beat, nor at the AuthTag of a later one of a transfer. That it is one is
+            # known too late for so many bits.
             if "byte_en" in layout.members:
                 m.d.comb += incoming.beat.byte_en.eq(0)
             m.d.comb += [
@@ -249,14 +253,19 @@ class Receiver(wiring.Component):
         return kept.now
 
     def _code_of_filled(self, m, filled, kept, code):
-        """That of ``filled``: wrong if what was ``kept`` is, or the VC of this cycle's beat where that is stored."""
+        """That of ``filled``: wrong if what was ``kept`` is, or the VC or AuthTag of this cycle's beat where stored."""
         vc_code, kept_code = Signal(name="vc_code", reset_less=True), self._ring(m, 1, "kept_code")
-        of_beat = tuple(self.beat[name] for name in CHANNEL_LAYOUTS[self.channel].members if name in CONTROL_OF_BEAT)
+        of_beat = tuple(self.beat[name] for name in CHANNEL_LAYOUTS[self.channel].members if name in CONTROL_OF_ANY)
         m.d.sync += vc_code.eq(code_of(self.upli.vc))
+        stored = [self.due_offset, self.due_last, Const(1)]
+        if "auth_tag" in filled.shape().members:
+            auth_code = Signal(name="auth_code", reset_less=True)
+            m.d.sync += auth_code.eq(code_of(self.upli.auth_tag))
+            stored.append(auth_code)
         with m.If(self.take):
             m.d.comb += kept_code.then.eq(recoded((), of=of_beat, code=code.control))
         # Where the VC of this cycle's beat is stored its own code stands for it.
-        same_vc = recoded((self.due_offset, self.due_last, Const(1)), of=(), code=kept_code.now)
+        same_vc = recoded(tuple(stored), of=(), code=kept_code.now)
         with m.If(self.fill):
             m.d.comb += filled.code.control.eq(Mux(self.credit, code_of(same_vc, kept.vc, vc_code), same_vc))
             if "byte_en" in filled.shape().members:

@@ -32,7 +32,7 @@ ON_THE_INTERFACE = r"\.upli__auth_tag$"
 WAITING_ON_THE_INTERFACE = r"(_departure\.kept|\.asi|\.uncovered_code)$"
 """What counts while a beat waits on the interface."""
 
-FILLED_IN = r"^(near\.orig_data|far\.rd_rsp)\.(kept_\d|vc_code|kept_code_\d)$"
+FILLED_IN = r"^(near\.orig_data|far\.rd_rsp)\.(kept_\d|vc_code|auth_code|kept_code_\d)$"
 """What counts when a poisoned beat takes the place of another."""
 
 GOES_ROUND = r"\.queue_\d\.wide\.older$"
@@ -141,9 +141,13 @@ def _judge(channel, sent, received, found, where):
 
 
 def _poisoned(channel, one, other):
-    """``one``, poisoned, with data and byte enables of ``other``; None of what has no data."""
+    """``one``, poisoned, with data and byte enables of ``other``, and its AuthTag if it is a later beat of a transfer;
+    None of what has no data."""
     if channel not in POISON:
         return None
     layout = CHANNEL_LAYOUTS[channel]
-    own = sum((1 << field.width) - 1 << field.offset for name, field in layout if name in PROTECTED_BITS)
+    offset = layout["offset"]
+    later = other >> offset.offset & (1 << offset.width) - 1
+    any_bits = (*PROTECTED_BITS, "auth_tag") if later else PROTECTED_BITS
+    own = sum((1 << field.width) - 1 << field.offset for name, field in layout if name in any_bits)
     return one & ~own | other & own | 1 << layout[POISON[channel]].offset
