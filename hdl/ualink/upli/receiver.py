@@ -237,8 +237,8 @@ class Receiver(wiring.Component):
             m.d.comb += [kept.then[name].eq(self.beat[name]) for name in same]
         with m.If(self.fill):
             m.d.comb += [incoming.beat[name].eq(kept.now[name]) for name in same if name != "vc"]
-            # Nobody looks at data of a poisoned beat, nor at the AuthTag of a later one of a transfer. That it is one is
-            # known too late for so many bits.
+            # Nobody looks at data of a poisoned beat, nor at the AuthTag of a later one of a transfer. That this is one
+            # is known too late for so many bits.
             if "byte_en" in layout.members:
                 m.d.comb += incoming.beat.byte_en.eq(0)
             m.d.comb += [
