@@ -105,14 +105,17 @@ class Story:
 @pytest.mark.parametrize("credit", [0, 1])
 @pytest.mark.parametrize("channel", POISON)
 def test_a_poisoned_beat_in_place_of_another(channel, credit):
-    """It is wrong if what is kept of the beat taken last, or its VC where that of this cycle's beat counts, changed in
-    any cycle between; otherwise it is right."""
+    """It is wrong if what is kept of the beat taken last, or the VC where that of this cycle's beat counts, or its
+    AuthTag, changed in any cycle between; otherwise it is right."""
     dut = Receiver(channel, PROMPT, 1, coded=True)
     story, rng, layout = Story(dut), random.Random(channel), CODED_LAYOUTS[channel]
     vc = layout["vc"].offset
     strikes = [None, ("kept_code_0", 0), *(("kept_0", bit) for bit in range(story.registers["kept_0"].bits))]
     if credit:
         strikes += [("vc_code", 0), ("beat", vc), ("beat", vc + 1)]
+    if "auth_tag" in layout.members:
+        tag = layout["auth_tag"]
+        strikes += [("auth_code", 0), ("beat", tag.offset), ("beat", tag.offset + tag.width - 1)]
 
     async def cycle(ctx, **inputs):
         for name in ("take", "fill", "credit"):
@@ -132,7 +135,7 @@ def test_a_poisoned_beat_in_place_of_another(channel, credit):
                 # It is kept from the end of the cycle in which it is taken.
                 await cycle(ctx, take=1)
                 for n in range(3):
-                    if strike is not None and n == (2 if strike[0] in ("beat", "vc_code") else waits):
+                    if strike is not None and n == (2 if strike[0] in ("beat", "vc_code", "auth_code") else waits):
                         story.flip(ctx, *strike)
                     ctx.set(dut.due_offset, rng.randrange(4))
                     ctx.set(dut.due_last, rng.randrange(2))
