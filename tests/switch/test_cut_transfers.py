@@ -45,7 +45,7 @@ class Traffic:
         self.plane, self.registers, self.simulator = routed()
         self.requests, self.beats = [], []
         self.got, self.got_data = [], []
-        self.told = False
+        self.told, self.strike = False, None
 
     def send(self, beats):
         request, data = random_request(self.rng, FROM, TO, beats)
@@ -62,6 +62,8 @@ class Traffic:
             ctx.set(Value.cast(stream.p), value or 0)
         for stream in (plane.out_req[TO], plane.out_orig_data[TO]):
             ctx.set(stream.ready, 1)
+        if self.strike:
+            self.strike(ctx)
         for stream, value in ((plane.in_req[FROM], request), (plane.in_orig_data[FROM], beat)):
             taken.append(value is not None and bool(ctx.get(stream.ready)))
         for channel, got in (("req", self.got), ("orig_data", self.got_data)):
@@ -141,5 +143,36 @@ def test_later_beats_never_complete_a_transfer_that_was_cut(cut, later, where):
         traffic.judge()
         # Beats that go to both come where they should, and are whole.
         assert traffic.told or ELSEWHERE[where]
+
+    traffic.simulator.run_all(body)
+
+
+@pytest.mark.req("RAS-009", "RAS-014", "RAS-039")
+@pytest.mark.parametrize("what", ["come", "come_data"])
+@pytest.mark.parametrize("beats", [1, 3])
+def test_what_another_port_reads_for_the_same_egress_at_once_is_wrong(beats, what):
+    """An upset lets a second port give what it has to an egress port that one reads for: neither goes on as good."""
+    traffic = Traffic(f"{beats} {what}")
+    reading = [(name, name.replace(f"_{FROM}", "_0")) for name in traffic.registers if name.endswith(f".{what}_{FROM}")]
+    struck = []
+
+    def strike(ctx):
+        for of_one, of_other in reading:
+            egress = ctx.get(traffic.registers[of_one])
+            if egress and not struck:
+                struck.append(of_other)
+                ctx.set(traffic.registers[of_other], egress)
+
+    async def body(ctx):
+        await traffic.give(ctx, 2)
+        for _ in range(PATIENCE):
+            await traffic.step(ctx)
+        whole = len(traffic.got), len(traffic.got_data)
+        traffic.strike = strike
+        await traffic.give(ctx, beats)
+        for _ in range(PATIENCE):
+            await traffic.step(ctx)
+        assert struck and traffic.told and whole == (1, 2)
+        traffic.judge()
 
     traffic.simulator.run_all(body)

@@ -117,8 +117,12 @@ class RequestBank(wiring.Component):
                 m.d.comb += getattr(self, f"{name}_most")[n].eq(high_water.most)
                 levels.append(buffer.levels)
             self._waiting(m, n, matcher)
-            for moved, now in ((come, waiting.read), (come_data, transfers.read), (ends, matcher.ends[n])):
-                following = Signal.like(now)
+            for name, moved, now in (
+                ("come", come, waiting.read),
+                ("come_data", come_data, transfers.read),
+                ("ends", ends, matcher.ends[n]),
+            ):
+                following = Signal.like(now, name=f"{name}_{n}")
                 m.d.sync += following.eq(now)
                 moved.append(following)
             self._mark(m, n, waiting.input.payload, transfers.input.payload)
