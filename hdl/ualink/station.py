@@ -10,10 +10,11 @@ from ualink.dl.link.separate_links import UPLI_CLOCK_MEMBERS, SeparateLinks
 from ualink.dl.links import FIRMWARE_MEMBERS, Links
 from ualink.lib.forward import forward_member, show
 from ualink.lib.interleave import Interleaver
-from ualink.lib.ports_used import FOUR_USED, last_port, of_turn, turns
+from ualink.lib.ports_used import FOUR_USED, last_port, of_turn, slot_after, turns
+from ualink.lib.select import of_now
 from ualink.phy.interface import BlocksSignature, RSSignature
 from ualink.phy.reconciliation import Reconciliation, ReconciliationStatusSignature
-from ualink.tl.control import TLControlSignature, TLStatusSignature
+from ualink.tl.control import LIMITS_LAYOUT, TLControlSignature, TLStatusSignature
 from ualink.tl.layer import TransactionLayer
 from ualink.upli.channels import UPLISignature
 from ualink.upli.completer import Completer
@@ -215,9 +216,15 @@ class Station(wiring.Component):
         connect(m, tl.tx_flit, links.tx_flit)
         connect(m, links.rx_flit, tl.rx_flit)
         m.d.comb += [tl.online.eq(links.online), links.tl_error.eq(tl.error)]
+        limits = Signal(LIMITS_LAYOUT)
         for name in tl.control.signature.members:
             settings = [getattr(control, name) for control in self.tl_control]
-            m.d.comb += Value.cast(getattr(tl.control, name)).eq(of_turn(turn, settings))
+            if name == "limits":
+                # The packer has no time to choose them: they hold from the next cycle on.
+                domain += Value.cast(limits).eq(of_now(slot_after(self.slot, ports, used), settings))
+                m.d.comb += tl.control.limits.eq(limits)
+            else:
+                m.d.comb += getattr(tl.control, name).eq(of_turn(turn, settings))
         self._tell_ports(m, domain, turn)
         self._connect_below(m)
         for name in FIRMWARE_MEMBERS:
