@@ -45,8 +45,8 @@ def room_behind(count, full):
 def counts(m: Module, bits, name: str) -> list[list]:
     """For each first bit g and each last bit n the number of ones from g up to n, in ``[g][n - g]``, as so many ones
     from bit 0 on. What reaches over the middle is the sum of two that end there, which all share."""
-    if len(bits) == 1:
-        return [[bits]]
+    if len(bits) <= 1:
+        return [[bits]] if len(bits) else []
     half = len(bits) // 2
     return joined(m, counts(m, bits[:half], f"{name}_0"), counts(m, bits[half:], f"{name}_1"), name)
 
