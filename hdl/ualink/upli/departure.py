@@ -126,25 +126,12 @@ class Departure(wiring.Component):
         place = Signal(self._layout, reset_less=True)
         due = Signal(DUE_LAYOUT, reset_less=True)
         there, waiting, full = Signal(), Signal(), Signal()
-        places, comes = self._places(m, alone, full)
-        # The slot of a port that comes next is known, and nothing leaves it before. What comes for it in this cycle may
-        # do so late, and is only chosen in the next.
+        coming, comes = self._places(m, alone, full)
+        # The slot of a port that comes next is known, and nothing leaves it before.
         following = slot_after(self.slot, self.ports, used)
-        arrived, arrives, fresh = (Signal(self._layout, name="arrived", reset_less=True), Signal(), Signal())
-        kept, chosen = Signal(self._layout), Signal(self._layout)
-        m.d.comb += [
-            Value.cast(arrives).eq(of_now(following, [stream.ready for stream in self.beats])),
-            Value.cast(kept).eq(of_now(following, places)),
-            chosen.eq(Mux(arrives, of_now(following, [stream.p for stream in self.beats]), kept)),
-            self.beat.eq(Mux(fresh, arrived, place)),
-            self.due.eq(due),
-        ]
-        m.d.sync += [
-            Value.cast(arrived).eq(of_now(following, [stream.p for stream in self.beats])),
-            fresh.eq(arrives),
-            place.eq(kept),
-            there.eq(of_now(following, comes) & ~alone),
-        ]
+        chosen = Signal(self._layout)
+        m.d.comb += [Value.cast(chosen).eq(of_now(following, coming)), self.beat.eq(place), self.due.eq(due)]
+        m.d.sync += [place.eq(chosen), there.eq(of_now(following, comes) & ~alone)]
         m.d.comb += [self.valid.eq(there), self.hold.eq(~there)]
         stays = Const(0)
         if self._choosable:
@@ -164,10 +151,10 @@ class Departure(wiring.Component):
 
     def _places(self, m, alone, full):
         """One place for each port, whose beat moves on at once when the port is ``alone``, which takes none when
-        ``full``. Gives what is in each, and whether a beat of that port is there in the next cycle, if none leaves in
-        this one."""
+        ``full``. Gives of each port what is in its place in the next cycle, if nothing leaves it in this one, and
+        whether that is a beat."""
         exists = existing(self.used) if self._choosable else Const(-1, self.ports)
-        places, comes = [], []
+        coming, comes = [], []
         for port, stream in enumerate(self.beats):
             place = Signal(self._layout, name=f"place_{port}", reset_less=True)
             taken = Signal(name=f"taken_{port}")
@@ -178,9 +165,9 @@ class Departure(wiring.Component):
                 m.d.sync += taken.eq(stream.valid & stream.ready & ~alone)
             with m.Elif(self.accept & (self.slot == port)):
                 m.d.sync += taken.eq(0)
-            places.append(place)
+            coming.append(Mux(stream.ready, stream.p, place))
             comes.append(taken | (stream.valid & stream.ready))
-        return places, comes
+        return coming, comes
 
     def _watch(self, m, due, waiting):
         """Keeps the AuthTag of a beat that is ``waiting`` on the pins, and says what is ``upset``. Its place may have
