@@ -4,10 +4,12 @@ import random
 from collections import deque
 
 import pytest
+from amaranth.hdl import Module, Signal
 
 from support.upli.pair import simulate
 from ualink.config import ConfigError
 from ualink.upli.channels import CHANNEL_LAYOUTS
+from ualink.upli.code import control_wrong
 from ualink.upli.turn import Turn
 
 
@@ -52,6 +54,28 @@ def test_each_port_in_its_slot(channel, ports, choosable, offer, take):
         assert taken > 400 * offer * take / ports / 3
 
     simulate(dut, bench)
+
+
+@pytest.mark.req("RAS-014", "RAS-108")
+@pytest.mark.parametrize("channel", CHANNEL_LAYOUTS)
+def test_what_is_no_beat_is_never_a_good_one(channel):
+    """Whether there is one may change by an upset: what is given then has a wrong code, and a beat has its own."""
+    dut = Turn(channel, 2, coded=True)
+    wrong = Signal()
+    m = Module()
+    m.submodules.dut = dut
+    m.d.comb += wrong.eq(control_wrong(channel, dut.beats.p, dut.beats.p.code))
+
+    async def bench(ctx):
+        for cycle in range(12):
+            ctx.set(dut.slot, cycle % 2)
+            ctx.set(dut.offered[0].valid, cycle in (3, 6, 7))
+            assert ctx.get(dut.beats.valid) == (cycle in (4, 8))
+            if cycle:
+                assert ctx.get(wrong) == (not ctx.get(dut.beats.valid))
+            await ctx.tick()
+
+    simulate(m, bench)
 
 
 @pytest.mark.parametrize("ports", [1, 3])

@@ -29,10 +29,7 @@ class Ring:
         self.now = self.places[0]
         self.then = Signal.like(like, name=f"{Value.cast(like).name}_then")
         m.d.comb += self.then.eq(self.now)
-        # Where one, two or four take turns, so many places are in use; which place is the last.
-        last = {ports - 1: 1} if used is None else {0: used[0], 1: used[1], 3: used[2]}
-        for place, register in enumerate(self.places):
-            following = self.places[place + 1] if place + 1 < ports else self.then
-            if place + 1 < ports and place in last:
-                following = Mux(last[place], self.then, following)
-            m.d.sync += register.eq(following)
+        # Where fewer than all take turns the first places are in use.
+        last = {} if used is None else {0: used[0], 1: used[1]}
+        for place, (register, following) in enumerate(zip(self.places, [*self.places[1:], self.then])):
+            m.d.sync += register.eq(Mux(last[place], self.then, following) if place in last else following)

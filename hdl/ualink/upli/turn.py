@@ -9,6 +9,7 @@ from ualink.lib.ports_used import slot_after, used_member
 from ualink.lib.select import of_now
 from ualink.upli.calendar import check_ports
 from ualink.upli.channels import beat_stream
+from ualink.upli.code import code_of
 
 __all__ = ["Turn"]
 
@@ -25,7 +26,7 @@ class Turn(wiring.Component):
     ports : 2 or 4.
     choosable : of four ports as many take turns as are used; there is ``used``, as of ``ports_used``. One port alone
         goes through.
-    coded : beats have a code, as of ``beat_stream``.
+    coded : beats have a code, as of ``beat_stream``; it is wrong without ``beats.valid``, but of one port alone.
 
     Attributes
     ----------
@@ -37,7 +38,7 @@ class Turn(wiring.Component):
     def __init__(self, channel: str, ports: int, *, choosable: bool = False, coded: bool = False):
         check_choice("turn.ports", ports, (2, 4))
         self.ports = check_ports("turn", ports, choosable)
-        self._choosable = choosable
+        self._choosable, self._coded = choosable, coded
         super().__init__(
             {
                 **used_member(choosable),
@@ -51,12 +52,16 @@ class Turn(wiring.Component):
         m = Module()
         used = self.used if self._choosable else None
         following = slot_after(self.slot, self.ports, used)
-        there = Signal()
+        chosen, comes, there = Signal.like(self.beats.p), Signal(), Signal()
         beat = Signal.like(self.beats.p, reset_less=True)
-        m.d.sync += [
-            there.eq(of_now(following, [stream.valid for stream in self.offered])),
-            Value.cast(beat).eq(of_now(following, [stream.p for stream in self.offered])),
+        m.d.comb += [
+            comes.eq(of_now(following, [stream.valid for stream in self.offered])),
+            Value.cast(chosen).eq(of_now(following, [stream.p for stream in self.offered])),
         ]
+        m.d.sync += [there.eq(comes), beat.eq(chosen)]
+        if self._coded:
+            # What is no beat is wrong where an upset makes one of it.
+            m.d.sync += beat.code.control.eq(code_of(chosen.code.control, ~comes))
         m.d.comb += [self.beats.valid.eq(there), self.beats.p.eq(beat)]
         if self._choosable:
             # One port alone has each slot, and has just been taken from.
