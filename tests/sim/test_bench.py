@@ -104,6 +104,11 @@ def names_of(*names, **options):
     return [row.name for chosen in select(names, Options(**options)) for row in chosen.rows]
 
 
+def test_a_group_that_is_slow_as_a_whole_is_meant_by_its_name():
+    assert "station.throughput.4x1" in names_of("station")
+    assert "station.throughput.4x1" not in names_of()
+
+
 @pytest.fixture
 def two_groups(monkeypatch):
     """Groups that cost nothing to measure: one measures, one cannot."""

@@ -37,16 +37,19 @@ def select(names: Iterable[str], options: Options, *, slow: bool = False) -> lis
     """The benchmarks whose rows ``names`` mean, with those rows alone; all of them if there are no names.
 
     A name means the row of that name and all whose names go on from it with a dot. After ``silicon``, its blocks need
-    no more than their own names. Slow benchmarks have to be meant by more than their group, unless ``slow``.
+    no more than their own names. Slow benchmarks have to be meant by more than their group, unless ``slow`` or the group
+    has no others.
     """
     benches = [bench for make in GROUPS.values() for bench in make(options)]
     names = _in_full(tuple(names))
     for name in names:
         if not any(_means(name, row) for bench in benches for row in bench.rows):
             raise UnknownName(f"there is no row {name!r}; groups are {', '.join(GROUPS)}")
+    quick = [row for bench in benches if not bench.slow for row in bench.rows]
+    exact = tuple(name for name in names if name not in GROUPS or not any(_means(name, row) for row in quick))
     chosen = []
     for bench in benches:
-        asking = names if slow or not bench.slow else tuple(name for name in names if name not in GROUPS)
+        asking = names if slow or not bench.slow else exact
         wanted = tuple(row for row in bench.rows if any(_means(name, row) for name in asking))
         if not names:
             wanted = () if bench.slow and not slow else bench.rows
