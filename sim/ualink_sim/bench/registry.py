@@ -37,8 +37,8 @@ def select(names: Iterable[str], options: Options, *, slow: bool = False) -> lis
     """The benchmarks whose rows ``names`` mean, with those rows alone; all of them if there are no names.
 
     A name means the row of that name and all whose names go on from it with a dot. After ``silicon``, its blocks need
-    no more than their own names. Slow benchmarks have to be meant by more than their group, unless ``slow`` or the group
-    has no others.
+    no more than their own names. Slow benchmarks have to be meant by more than their group, unless ``slow`` or that has
+    no others.
     """
     benches = [bench for make in GROUPS.values() for bench in make(options)]
     names = _in_full(tuple(names))
