@@ -71,3 +71,25 @@ def test_right_and_wrong(ports):
             assert [n for n, error in enumerate(errors) if error] == [wrong_at * ports], slots
 
     simulate(dut, bench)
+
+
+@pytest.mark.parametrize("ports", [1, 2, 4])
+def test_what_is_lost_before_the_phase_is_known_may_be_of_any_port(ports):
+    """The rest of a transfer whose first beat had wrong parity is no error of its own, whatever its port, until that
+    port has a slot without a beat."""
+    dut = BurstCheck(ports)
+
+    async def bench(ctx):
+        ctx.set(dut.upset, 1)
+        await ctx.tick()
+        ctx.set(dut.upset, 0)
+        ctx.set(dut.known, 1)
+        for round_, lost in enumerate((True, True, False)):
+            for port in range(ports):
+                assert ctx.get(dut.lost) == (lost or port > 0)
+                # In the second round port 0 has no beat.
+                ctx.set(dut.vld, round_ != 1 or port > 0)
+                ctx.set(dut.offset, 1)
+                await ctx.tick()
+
+    simulate(dut, bench)
