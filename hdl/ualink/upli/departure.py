@@ -71,6 +71,8 @@ class Departure(wiring.Component):
         self._channel, self._coded = channel, coded
         self._layout = (CODED_LAYOUTS if coded else CHANNEL_LAYOUTS)[channel]
         self._authenticated = "auth_tag" in self._layout.members
+        # Beats with data come out of memories: with several ports they are only chosen in the cycle after.
+        self._late = "data" in self._layout.members
         super().__init__(
             {
                 **used_member(choosable),
@@ -126,12 +128,25 @@ class Departure(wiring.Component):
         place = Signal(self._layout, reset_less=True)
         due = Signal(DUE_LAYOUT, reset_less=True)
         there, waiting, full = Signal(), Signal(), Signal()
-        coming, comes = self._places(m, alone, full)
+        places, comes = self._places(m, alone, full)
         # The slot of a port that comes next is known, and nothing leaves it before.
         following = slot_after(self.slot, self.ports, used)
-        chosen = Signal(self._layout)
-        m.d.comb += [Value.cast(chosen).eq(of_now(following, coming)), self.beat.eq(place), self.due.eq(due)]
-        m.d.sync += [place.eq(chosen), there.eq(of_now(following, comes) & ~alone)]
+        arrives = of_now(following, [stream.ready for stream in self.beats])
+        kept, arriving, chosen = (Signal(self._layout, name=name) for name in ("kept", "arriving", "chosen"))
+        m.d.comb += [
+            Value.cast(kept).eq(of_now(following, places)),
+            Value.cast(arriving).eq(of_now(following, [stream.p for stream in self.beats])),
+            Value.cast(chosen).eq(Mux(arrives, arriving, kept)),
+            self.due.eq(due),
+        ]
+        if self._late:
+            arrived, fresh = Signal(self._layout, name="arrived", reset_less=True), Signal(reset_less=True)
+            m.d.comb += self.beat.eq(Mux(fresh, arrived, place))
+            m.d.sync += [arrived.eq(arriving), fresh.eq(arrives), place.eq(kept)]
+        else:
+            m.d.comb += self.beat.eq(place)
+            m.d.sync += place.eq(chosen)
+        m.d.sync += there.eq(of_now(following, comes) & ~alone)
         m.d.comb += [self.valid.eq(there), self.hold.eq(~there)]
         stays = Const(0)
         if self._choosable:
@@ -151,10 +166,10 @@ class Departure(wiring.Component):
 
     def _places(self, m, alone, full):
         """One place for each port, whose beat moves on at once when the port is ``alone``, which takes none when
-        ``full``. Gives of each port what is in its place in the next cycle, if nothing leaves it in this one, and
-        whether that is a beat."""
+        ``full``. Gives what is in each, and whether a beat of that port is there in the next cycle, if none leaves in
+        this one."""
         exists = existing(self.used) if self._choosable else Const(-1, self.ports)
-        coming, comes = [], []
+        places, comes = [], []
         for port, stream in enumerate(self.beats):
             place = Signal(self._layout, name=f"place_{port}", reset_less=True)
             taken = Signal(name=f"taken_{port}")
@@ -165,9 +180,9 @@ class Departure(wiring.Component):
                 m.d.sync += taken.eq(stream.valid & stream.ready & ~alone)
             with m.Elif(self.accept & (self.slot == port)):
                 m.d.sync += taken.eq(0)
-            coming.append(Mux(stream.ready, stream.p, place))
+            places.append(place)
             comes.append(taken | (stream.valid & stream.ready))
-        return coming, comes
+        return places, comes
 
     def _watch(self, m, due, waiting):
         """Keeps the AuthTag of a beat that is ``waiting`` on the pins, and says what is ``upset``. Its place may have
