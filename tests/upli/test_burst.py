@@ -14,6 +14,7 @@ async def play(ctx, dut, cycles):
     errors = []
     for values in cycles:
         ctx.set(dut.known, 1)
+        ctx.set(dut.locked, 1)
         for signal, value in zip((dut.start, dut.num_beats, dut.vld, dut.offset, dut.last), values, strict=True):
             ctx.set(signal, value)
         errors.append(ctx.get(dut.error))
@@ -84,6 +85,7 @@ def test_what_is_lost_before_the_phase_is_known_may_be_of_any_port(ports):
         await ctx.tick()
         ctx.set(dut.upset, 0)
         ctx.set(dut.known, 1)
+        ctx.set(dut.locked, 1)
         for round_, lost in enumerate((True, True, False)):
             for port in range(ports):
                 assert ctx.get(dut.lost) == (lost or port > 0)

@@ -50,6 +50,7 @@ def test_check(ports):
                 if vld and phase is None and port != first:
                     # One of a port that does not exist sets nothing.
                     vld = port >= ports
+                assert ctx.get(dut.locked) == (phase is not None)
                 if vld and phase is None and port >= ports:
                     absent += 1
                 elif vld and phase is None:

@@ -8,14 +8,14 @@ from amaranth.hdl import Value
 from amaranth.sim import Simulator
 
 from support.upli.coded_pair import CodedPair
-from support.upli.pair import Traffic, simulate
+from support.upli.pair import Traffic, field, simulate
 from support.upsets import collect
 from ualink.config import Credits, UPLIConfig
 from ualink.lib.parity import WithoutDataParity
 from ualink.upli.channels import CHANNEL_LAYOUTS, CODE_LAYOUTS, CODED_LAYOUTS, PROTECTED_BITS
 from ualink.upli.commands import Status
 from ualink.upli.isolation.isolate_request import IsolateRequest
-from ualink.upli.receiver import Receiver
+from ualink.upli.receiver import OF_ANY, Receiver
 from ualink.upli.sender import POISON
 
 PROMPT = UPLIConfig(req=Credits(pool=6), orig_data=Credits(pool=6), rd_rsp=Credits(pool=18), wr_rsp=Credits(pool=4))
@@ -102,26 +102,29 @@ class Story:
 
 
 @pytest.mark.req("RAS-014", "RAS-108")
-@pytest.mark.parametrize("credit", [0, 1])
+@pytest.mark.parametrize(("here", "fill"), [(0, 1), (1, 1), (1, 0)], ids=["in_a_gap", "in_place_of_another", "itself"])
 @pytest.mark.parametrize("channel", POISON)
-def test_a_poisoned_beat_in_place_of_another(channel, credit):
-    """It is wrong if what is kept of the beat taken last, or the VC where that of this cycle's beat counts, or its
-    AuthTag, changed in any cycle between; otherwise it is right."""
+def test_a_later_beat_of_a_transfer(channel, here, fill):
+    """It has the fields of the first. It is wrong if what is kept of that one, or the VC where that of this cycle's beat
+    counts, or its AuthTag or poison, changed in any cycle between; otherwise it is right."""
     dut = Receiver(channel, PROMPT, 1, coded=True)
     story, rng, layout = Story(dut), random.Random(channel), CODED_LAYOUTS[channel]
     vc = layout["vc"].offset
     strikes = [None, ("kept_code_0", 0), *(("kept_0", bit) for bit in range(story.registers["kept_0"].bits))]
-    if credit:
+    if here:
         strikes += [("vc_code", 0), ("beat", vc), ("beat", vc + 1)]
+    if not fill:
+        strikes += [("sound", 0), ("beat", layout[POISON[channel]].offset)]
     if "auth_tag" in layout.members:
         tag = layout["auth_tag"]
         strikes += [("auth_code", 0), ("beat", tag.offset), ("beat", tag.offset + tag.width - 1)]
 
     async def cycle(ctx, **inputs):
-        for name in ("take", "fill", "credit"):
+        for name in ("take", "fill"):
             ctx.set(getattr(dut, name), inputs.get(name, 0))
-        for name, field in CHANNEL_LAYOUTS[channel]:
-            ctx.set(getattr(dut.upli, name), rng.getrandbits(field.width))
+        ctx.set(dut.goes_on, inputs.get("goes_on", 0))
+        for name, place in CHANNEL_LAYOUTS[channel]:
+            ctx.set(getattr(dut.upli, name), rng.getrandbits(place.width))
         await ctx.tick()
 
     for strike in strikes:
@@ -135,18 +138,30 @@ def test_a_poisoned_beat_in_place_of_another(channel, credit):
                 # It is kept from the end of the cycle in which it is taken.
                 await cycle(ctx, take=1)
                 for n in range(3):
-                    if strike is not None and n == (2 if strike[0] in ("beat", "vc_code", "auth_code") else waits):
+                    own = ("beat", "vc_code", "auth_code", "sound")
+                    if strike is not None and n == (2 if strike[0] in own else waits):
                         story.flip(ctx, *strike)
                     ctx.set(dut.due_offset, rng.randrange(4))
                     ctx.set(dut.due_last, rng.randrange(2))
-                    await cycle(ctx, fill=n == 2, credit=n == 2 and credit)
+                    if n == 2:
+                        now = {name: ctx.get(getattr(dut.beat, name)) for name in ("vc", POISON[channel])}
+                        due = {"offset": ctx.get(dut.due_offset), "last": ctx.get(dut.due_last)}
+                        for register in (dut.here, dut.good, dut.in_slot):
+                            ctx.set(register, here)
+                    await cycle(ctx, take=n == 2 and not fill, fill=n == 2 and fill, goes_on=n == 2)
                 ctx.set(dut.beats[0].ready, 1)
                 got = []
                 while len(got) < 2:
                     if ctx.get(dut.beats[0].valid):
                         got.append(ctx.get(Value.cast(dut.beats[0].p)))
                     await cycle(ctx)
-                assert got[1] >> layout[POISON[channel]].offset & 1
+                if strike is None:
+                    names = CHANNEL_LAYOUTS[channel].members
+                    first, later = ({name: field(channel, beat, name) for name in names} for beat in got)
+                    own = {**due, POISON[channel]: 1 if fill else now[POISON[channel]]}
+                    own["vc"] = now["vc"] if here else first["vc"]
+                    own |= {name: value for name, value in first.items() if name not in OF_ANY and name not in own}
+                    assert later | own == later
                 assert [control_parity(channel, beat) for beat in got] == [0, strike is not None], (strike, waits)
 
             story.run(bench)

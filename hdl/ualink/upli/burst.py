@@ -28,7 +28,8 @@ class BurstCheck(wiring.Component):
 
     Attributes
     ----------
-    known : from the ``CalendarCheck`` of the group; nothing is checked before the phase is known.
+    locked, known : from the ``CalendarCheck`` of the group; nothing is checked before the phase is known. A transfer
+        that goes on asks ``locked`` alone: what it keeps it says early.
     start : 1 bit, a transfer of ``num_beats`` + 1 beats begins in this cycle and its first beat must be here.
     alone : 1 bit, the beat of this cycle is a transfer of its own.
     num_beats : beats minus one of the transfer that begins.
@@ -49,6 +50,7 @@ class BurstCheck(wiring.Component):
         super().__init__(
             {
                 **used_member(choosable),
+                "locked": In(1),
                 "known": In(1),
                 "start": In(1),
                 "alone": In(1),
@@ -78,7 +80,7 @@ class BurstCheck(wiring.Component):
         # What this cycle's beat has to be, if it goes on with a transfer or begins one: both are made out at once.
         due, first = Signal(), Signal()
         m.d.comb += [
-            self.busy.eq(self.known & (to_come.now != 0)),
+            self.busy.eq(self.locked & (to_come.now != 0)),
             self.lost.eq(lost.now),
             self.due_offset.eq(offset.now),
             self.due_last.eq(to_come.now == 1),
@@ -87,7 +89,7 @@ class BurstCheck(wiring.Component):
             self.begins.eq(self.known & self.start & ~self.busy & first & ~self.refuse),
             self.fill.eq(self.busy & (spoilt.now | ~due)),
             self.keep.eq(self.begins | (self.busy & ~spoilt.now & due)),
-            self.error.eq(self.known & ((self.busy & ~spoilt.now & ~due) | (self.start & (self.busy | ~first)))),
+            self.error.eq((self.busy & ~spoilt.now & ~due) | (self.known & self.start & (self.busy | ~first))),
         ]
         with m.If(self.busy):
             m.d.comb += [to_come.then.eq(to_come.now - 1), offset.then.eq(offset.now + 1), spoilt.then.eq(self.fill)]

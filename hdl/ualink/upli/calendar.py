@@ -47,8 +47,8 @@ class CalendarCheck(wiring.Component):
     90).
 
     Only a beat with good control parity is to be shown to it (ruling A-50 of UPLI); one of a port that does not exist
-    sets nothing. ``slot`` is a register, other outputs are of the same cycle. With ``ports`` = 1 there is no phase and
-    no register, and ``slot`` is 0.
+    sets nothing. ``slot`` and ``locked`` are registers, other outputs are of the same cycle. With ``ports`` = 1 there is
+    no phase and no register, and ``slot`` is 0.
 
     Parameters
     ----------
@@ -60,6 +60,7 @@ class CalendarCheck(wiring.Component):
     vld : the beat that sets the phase: Req for the {Req, OrigData} group, RdRsp or WrRsp for its own.
     coming_id : 2 bits, the port of what comes in the next cycle, good or not.
     in_slot : what came in this one has the port that was ``following`` in the cycle before.
+    locked : 1 bit, the phase was set by an earlier beat; a register.
     known : 1 bit, the phase is set, by this cycle's beat or an earlier one.
     slot, following : port that owns this cycle, and the next one, valid with ``known``.
     error : 1 bit, this cycle's beat belongs to another port's slot or to a port that does not exist.
@@ -74,6 +75,7 @@ class CalendarCheck(wiring.Component):
                 "vld": In(1),
                 "coming_id": In(2),
                 "in_slot": In(1),
+                "locked": Out(1),
                 "known": Out(1),
                 "slot": Out(2),
                 "following": Out(2),
@@ -85,13 +87,14 @@ class CalendarCheck(wiring.Component):
         m = Module()
         m.d.comb += self.error.eq(self.vld & ~self.in_slot)
         if self.ports == 1:
-            m.d.comb += [self.known.eq(1), self.slot.eq(Const(0)), self.following.eq(Const(0))]
+            m.d.comb += [self.locked.eq(1), self.known.eq(1), self.slot.eq(Const(0)), self.following.eq(Const(0))]
             return m
 
         used = self.used if self._choosable else None
         last = self.ports - 1 if used is None else last_port(used)
         locked = Signal()
         m.d.comb += [
+            self.locked.eq(locked),
             self.known.eq(locked | (self.vld & ~self.error)),
             # Before the first beat the slot is that of whatever comes.
             self.following.eq(Mux(self.known, slot_after(self.slot, self.ports, used), self.coming_id & last)),
@@ -99,6 +102,6 @@ class CalendarCheck(wiring.Component):
         if self._choosable:
             # There is but one phase of one port.
             with m.If(self.used[0]):
-                m.d.comb += self.known.eq(1)
+                m.d.comb += [self.locked.eq(1), self.known.eq(1)]
         m.d.sync += [locked.eq(self.known), self.slot.eq(self.following)]
         return m

@@ -79,6 +79,7 @@ class Completer(Agent):
             start.eq(req_here & has_orig_data(request.cmd)),
             data_fits.eq(orig_data.room.bit_select(request.num_beats, 1)),
             fits.eq(req.room[0] & data_fits),
+            burst.locked.eq(calendar.locked),
             burst.known.eq(calendar.known),
             burst.start.eq(start),
             burst.num_beats.eq(request.num_beats),
@@ -93,7 +94,7 @@ class Completer(Agent):
             orig_data.take.eq(burst.keep),
             orig_data.fill.eq(burst.fill),
             orig_data.void.eq(data_here & orig_data.room[0] & ~orig_data.take & ~orig_data.fill),
-            orig_data.credit.eq(data_here),
+            orig_data.goes_on.eq(burst.busy),
             orig_data.due_offset.eq(burst.due_offset),
             orig_data.due_last.eq(burst.due_last),
         ]

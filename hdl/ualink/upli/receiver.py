@@ -69,10 +69,10 @@ class Receiver(wiring.Component):
         CreditInitDone.
     take, void : 1 bit, the good beat of this cycle is stored for the port of ``slot``; with ``void`` it will not be
         offered, it only returns its credit when its turn comes. Only with ``room``.
-    fill : 1 bit, a poisoned beat with ``due_offset`` and ``due_last`` is stored in place of this cycle's, the rest as
-        in the beat taken last, without byte enables and with any data and AuthTag. It returns the credit of this
-        cycle's beat if there is ``credit`` to return.
-    credit : 1 bit, with ``fill``: the beat of this cycle is good and of the port of ``slot``.
+    goes_on : 1 bit, from registers: what is stored in this cycle belongs to the transfer whose first beat was taken
+        last, and has its fields, with ``due_offset`` and ``due_last``.
+    fill : 1 bit, with ``goes_on``: a poisoned beat, without byte enables and with any data and AuthTag, is stored in
+        place of this cycle's. It returns the credit of that one if it is ``here``.
     beats : the beats taken of each port, in order.
     data_error, control_error : 1 bit each, of this cycle's beat; ``control_error`` also without one.
     """
@@ -107,10 +107,10 @@ class Receiver(wiring.Component):
                 "room": Out(ROOM),
                 "take": In(1),
                 "void": In(1),
+                "goes_on": In(1),
                 "fill": In(1),
                 "due_offset": In(2),
                 "due_last": In(1),
-                "credit": In(1),
                 "beats": Out(beat_stream(channel, coded=coded)).array(ports),
                 "data_error": Out(1),
                 "control_error": Out(1),
@@ -166,13 +166,16 @@ class Receiver(wiring.Component):
             m.d.comb += [incoming.beat.code.eq(code), incoming.beat.code.control.eq(control)]
         if poisons:
             poison = POISON[self.channel]
-            poisoned = beat[poison] | self.data_error
-            m.d.comb += incoming.beat[poison].eq(poisoned)
+            m.d.comb += incoming.beat[poison].eq(beat[poison] | self.data_error | self.fill)
+            kept = self._go_on(m, incoming)
             if code is not None:
-                m.d.comb += incoming.beat.code.control.eq(recoded(poisoned, of=beat[poison], code=control))
-            kept = self._fill(m, incoming)
-            if code is not None:
-                self._code_of_filled(m, incoming.beat, kept, code)
+                # Of the beat's own poison; inverted, so that synthesis does not make one register of both.
+                sound = Signal(name="sound", reset_less=True)
+                m.d.sync += sound.eq(~getattr(upli, poison))
+                first = recoded((), of=beat[poison], code=control)
+                later = code_of(self._code_of_later(m, incoming.beat, kept, code), self.upset & ~self.fill)
+                poisoned = Mux(self.goes_on, ~sound, beat[poison]) | self.data_error | self.fill
+                m.d.comb += incoming.beat.code.control.eq(code_of(Mux(self.goes_on, later, first), poisoned))
         # Whose turn it is, from registers that each reach one queue.
         turns = [Const(1)] if self.ports == 1 else [Signal(name=f"turn_{port}") for port in range(self.ports)]
         rooms, coming_rooms = [], []
@@ -227,49 +230,48 @@ class Receiver(wiring.Component):
         m.d.sync += room.eq(Mux(pushed, Mux(popped, stays, fewer), unpushed))
         return room, unpushed
 
-    def _fill(self, m, incoming):
-        """What is stored with ``fill``; gives the fields kept of the beat taken last."""
+    def _go_on(self, m, incoming):
+        """What is stored of later beats of a transfer; gives the fields kept of its first."""
         layout = CHANNEL_LAYOUTS[self.channel]
         same = [name for name, _ in layout if name not in OF_ANY]
-        shape = data.StructLayout({name: layout[name].shape for name in same})
-        kept = self._ring(m, shape, "kept")
-        with m.If(self.take):
+        kept = self._ring(m, data.StructLayout({name: layout[name].shape for name in same}), "kept")
+        with m.If(self.take & ~self.goes_on):
             m.d.comb += [kept.then[name].eq(self.beat[name]) for name in same]
-        with m.If(self.fill):
+        with m.If(self.goes_on):
             m.d.comb += [incoming.beat[name].eq(kept.now[name]) for name in same if name != "vc"]
+            m.d.comb += [
+                # A credit goes home to the VC of the beat that spent it.
+                incoming.beat.vc.eq(Mux(self.here, self.beat.vc, kept.now.vc)),
+                incoming.beat.offset.eq(self.due_offset),
+                incoming.beat.last.eq(self.due_last),
+            ]
+        with m.If(self.fill):
             # Nobody looks at data of a poisoned beat, nor at the AuthTag of a later one of a transfer. That this is one
             # is known too late for so many bits.
             if "byte_en" in layout.members:
                 m.d.comb += incoming.beat.byte_en.eq(0)
-            m.d.comb += [
-                # A credit goes home to the VC of the beat that spent it.
-                incoming.beat.vc.eq(Mux(self.credit, self.beat.vc, kept.now.vc)),
-                incoming.beat.offset.eq(self.due_offset),
-                incoming.beat.last.eq(self.due_last),
-                incoming.beat[POISON[self.channel]].eq(1),
-                incoming.credit.eq(self.credit),
-                incoming.void.eq(0),
-            ]
+            m.d.comb += [incoming.credit.eq(self.here), incoming.void.eq(0)]
         return kept.now
 
-    def _code_of_filled(self, m, filled, kept, code):
-        """That of ``filled``: wrong if what was ``kept`` is, or the VC or AuthTag of this cycle's beat where stored."""
+    def _code_of_later(self, m, stored, kept, code):
+        """That of ``stored`` but for its poison: wrong if what was ``kept`` is, or the VC or AuthTag of this cycle's
+        beat where they are stored."""
         vc_code, kept_code = Signal(name="vc_code", reset_less=True), self._ring(m, 1, "kept_code")
         of_beat = tuple(self.beat[name] for name in CHANNEL_LAYOUTS[self.channel].members if name in CONTROL_OF_ANY)
         m.d.sync += vc_code.eq(code_of(self.upli.vc))
-        stored = [self.due_offset, self.due_last, Const(1)]
-        if "auth_tag" in filled.shape().members:
+        own = [self.due_offset, self.due_last]
+        if "auth_tag" in stored.shape().members:
             auth_code = Signal(name="auth_code", reset_less=True)
             m.d.sync += auth_code.eq(code_of(self.upli.auth_tag))
-            stored.append(auth_code)
-        with m.If(self.take):
+            own.append(auth_code)
+        with m.If(self.take & ~self.goes_on):
             m.d.comb += kept_code.then.eq(recoded((), of=of_beat, code=code.control))
         # Where the VC of this cycle's beat is stored its own code stands for it.
-        same_vc = recoded(tuple(stored), of=(), code=kept_code.now)
+        same_vc = recoded(tuple(own), of=(), code=kept_code.now)
         with m.If(self.fill):
-            m.d.comb += filled.code.control.eq(Mux(self.credit, code_of(same_vc, kept.vc, vc_code), same_vc))
-            if "byte_en" in filled.shape().members:
-                m.d.comb += filled.code.byte_en.eq(0)
+            if "byte_en" in stored.shape().members:
+                m.d.comb += stored.code.byte_en.eq(0)
+        return Mux(self.here, code_of(same_vc, kept.vc, vc_code), same_vc)
 
     def _ring(self, m, shape, name):
         register = Signal(shape, name=name, reset_less=True)

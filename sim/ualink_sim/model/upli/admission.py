@@ -3,11 +3,16 @@
 A beat with wrong control parity is dropped where it is found, with what belongs to it: the OrigData of a Request, the
 rest of a transfer. A transfer that had begun is finished with poisoned beats, so that nobody behind waits for it
 (ruling A-23 of RAS). Nothing of a dropped beat is used: not its port, not its count, not for the phase of the calendar.
+What all beats of a transfer have in common is taken from its first (§2.7.5, Table 2-8).
 """
 
 from dataclasses import dataclass, field
 
 __all__ = ["Admission", "WireBeat"]
+
+
+_OF_BEAT = {"data", "byte_en", "offset", "last", "error", "data_error", "auth_tag", "vc", "pool", "port_id"}
+"""Fields that each beat of a transfer has for itself."""
 
 
 @dataclass(frozen=True)
@@ -20,9 +25,11 @@ class WireBeat:
 
 @dataclass
 class _Port:
-    """Of one port: what is still due of the transfer kept, whether it is spoilt, whether rests are of a dropped one."""
+    """Of one port: what is still due of the transfer kept, whose first beat is ``first``, whether it is spoilt, whether
+    rests are of a dropped one."""
 
     due: list = field(default_factory=list)
+    first: dict = field(default_factory=dict)
     spoilt: bool = False
     lost: bool = False
 
@@ -111,7 +118,7 @@ class Admission:
             self._hand(channel, port, {"poisoned": True, "offset": offset, "last": last})
         else:
             assert fields is not None
-            self._hand(channel, port, fields)
+            self._hand(channel, port, state.first | {name: fields[name] for name in fields if name in _OF_BEAT})
 
     def _begin(self, channel: str, state: _Port, beats: int, first: dict | None, drop: bool) -> bool:
         """Whether the transfer of ``beats`` beats that begins is kept."""
@@ -121,6 +128,8 @@ class Admission:
         if drop or not fits:
             state.lost = True
             return False
+        assert first is not None
+        state.first = first
         state.due = [(offset, int(offset == beats - 1)) for offset in range(1, beats)]
         state.spoilt = state.lost = False
         return True
