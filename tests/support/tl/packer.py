@@ -123,7 +123,7 @@ class PackerBench:
     def _taken(self, kind):
         """What ``FieldsInSight`` is told to give."""
         chosen = self.ctx.get(getattr(self.dut, f"{kind}_chosen"))
-        assert chosen.bit_count() == 1 and chosen & 1 != self.ctx.get(self.inputs.pack)
+        assert chosen.bit_count() == 1 and chosen & 1 | self.ctx.get(self.inputs.pack)
         return 0 if chosen & 1 else self.ctx.get(getattr(self.dut, f"{kind}_takes")[chosen.bit_length() - 2])
 
     async def _content(self):

@@ -112,7 +112,11 @@ def shares_are_kept(m, bench, share, placement):
         Assert(~((bench.authentication & bench.swap) | bench.message) | (together == 0)),
         Assert(share.offered == (together != 0)),
         Assert(number(share.left) == 1),
-        *(Assert(~left | (share.responses == take)) for left, take in zip(share.left, share.takes)),
+        Assert(share.requests == Mux(share.barred, 0, share.request_take)),
+        *(
+            Assert(~left | (share.responses == Mux(share.barred, 0, take)))
+            for left, take in zip(share.left, share.takes)
+        ),
         Assert(share.offered == (leave(bench, "request") | leave(bench, "response"))),
     ]
 

@@ -159,10 +159,12 @@ class Packer(wiring.Component):
                 self.complete_taken.eq(self.complete),
                 self.fc_take.eq(fc_may & fc_placement.placed),
             ]
+        goes = Signal()
         m.d.comb += [
-            self.request_chosen.eq(Cat(~self.pack, self.pack)),
-            self.request_takes[0].eq(share.requests),
-            self.response_chosen.eq(Cat(~self.pack, share.left & self.pack.replicate(len(share.left)))),
+            goes.eq(self.pack & ~share.barred),
+            self.request_chosen.eq(Cat(~goes, goes)),
+            self.request_takes[0].eq(share.request_take),
+            self.response_chosen.eq(Cat(~goes, share.left & goes.replicate(len(share.left)))),
         ]
         m.d.comb += [sink.eq(source) for sink, source in zip(self.response_takes, share.takes, strict=True)]
 
@@ -201,6 +203,7 @@ class Packer(wiring.Component):
     def _count(self, m, share):
         """Fields that go and the half-flits that they owe, added up for each number before it is known which it is."""
         requests, responses = exactly(share.requests), exactly(share.responses)
+        left = Mux(share.barred, 1, share.left)
         request_owes = _totals(m, [request.job.half_flits for request in self.requests], "request")
         # What a Response owes is whole beats. Two sums of four each, which are added in the next cycle.
         beats, half = [response.job.half_flits[1:] for response in self.responses], RESPONSES_IN_SIGHT // 2
@@ -217,14 +220,14 @@ class Packer(wiring.Component):
         )
         none_and_two = _none_and_two(m, self.responses, "response")
         no_responses, two_of_responses = (
-            select_one(share.left, [select_one(ways, those) for ways in alternatives]) for those in none_and_two
+            select_one(left, [select_one(ways, those) for ways in alternatives]) for those in none_and_two
         )
         m.d.comb += [
             self.counts.requests.eq(select_one(requests, range(REQUESTS_IN_SIGHT + 1))),
             self.counts.responses.eq(select_one(responses, range(RESPONSES_IN_SIGHT + 1))),
             self.counts.request_half_flits.eq(select_one(requests, request_owes)),
             *(
-                owed.eq(select_one(share.left, [select_one(ways, owes) for ways in alternatives]))
+                owed.eq(select_one(left, [select_one(ways, owes) for ways in alternatives]))
                 for owed, owes in zip(self.counts.response_half_flits, response_owes, strict=True)
             ),
             self.requests_owe.eq(~no_requests),

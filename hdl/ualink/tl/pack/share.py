@@ -45,9 +45,11 @@ class PackerShare(wiring.Component):
     fc_waiting, fc_urgent, fc_placed : some FC field waits; it must not wait any more; the first has a sector.
     offered : some Request or Response can go; then one does.
     candidates : bit n: Response n goes if there is a sector for it and for those before it.
+    barred : neither goes, because of where the half-flit stands.
     requests, responses : bit n: Request n, Response n goes.
-    left, takes : what Requests leave is n pairs of sectors where bit n of ``left`` is set; then the ``responses`` are
-        ``takes[n]``, which does not wait for it.
+    request_take, left, takes : of what is not barred, for who hears of that apart: the ``requests``; what they leave is
+        n pairs of sectors where bit n of ``left`` is set; then the ``responses`` are ``takes[n]``, which does not wait
+        for it.
     layout : what Requests leave free and where Responses start in it, one-hot by the index in ``LAYOUTS``; 0: nothing.
     responses_turn : it is the Responses' turn; 0 after reset.
     fc_due : an FC field that waits is due even if it is not urgent; 0 after reset.
@@ -72,8 +74,10 @@ class PackerShare(wiring.Component):
                 "fc_placed": In(1),
                 "offered": Out(1),
                 "candidates": Out(RESPONSES_IN_SIGHT),
+                "barred": Out(1),
                 "requests": Out(REQUESTS_IN_SIGHT),
                 "responses": Out(RESPONSES_IN_SIGHT),
+                "request_take": Out(REQUESTS_IN_SIGHT),
                 "left": Out(PAIRS + 1),
                 "takes": Out(RESPONSES_IN_SIGHT).array(PAIRS + 1),
                 "layout": Out(len(LAYOUTS)),
@@ -85,7 +89,7 @@ class PackerShare(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         # Whether anything may go holds up nothing: it decides last.
-        barred = Signal()
+        barred = self.barred
         m.d.comb += barred.eq(self.swap & self.authentication)
         rows, responses = self._candidates(m)
         m.d.comb += [
@@ -120,11 +124,11 @@ class PackerShare(wiring.Component):
                 request_share.fit.eq(fit),
             ]
             ways.append(request_share)
-        chosen = [barred, ~barred & ~due, ~barred & due]
         regions = Signal(len(REGIONS))
         m.d.comb += [
-            self.requests.eq(select_one(chosen[1:], [way.requests for way in ways])),
-            self.left.eq(select_one(chosen, [Const(1, PAIRS + 1), *(way.left for way in ways)])),
+            self.request_take.eq(Mux(due, ways[1].requests, ways[0].requests)),
+            self.requests.eq(Mux(barred, 0, self.request_take)),
+            self.left.eq(Mux(due, ways[1].left, ways[0].left)),
             regions.eq(Mux(due, ways[1].regions, ways[0].regions)),
         ]
         layout = []
@@ -137,7 +141,7 @@ class PackerShare(wiring.Component):
         for pairs in range(1, PAIRS + 1):
             room = Mux(due | fit_high[pairs - 1], _first(high[pairs]), _first(low[pairs]))
             m.d.comb += self.takes[pairs].eq(responses & room)
-        m.d.comb += self.responses.eq(select_one(self.left, self.takes))
+        m.d.comb += self.responses.eq(Mux(barred, 0, select_one(self.left, self.takes)))
 
         # The first ones go of either kind.
         more = (self.requests & ~self.responses[:REQUESTS_IN_SIGHT]).any()
