@@ -122,7 +122,8 @@ class RequestIngress(wiring.Component):
         left = Signal.like(kept_left)  # beats to come after this one
         active = Signal()
         moved = Signal()
-        apart = Signal(name="apart")  # so are those of a denied Request, which was meant for none
+        leaves_now = Signal.like(kept_where)  # where the Request goes whose first beat this may be
+        apart = Signal(name="apart")
         m.d.comb += [
             apart.eq(kept_where != kept_meant),
             active.eq(data_busy | (steer.leaves & with_data)),
@@ -135,7 +136,8 @@ class RequestIngress(wiring.Component):
             steered_data.payload.joins.eq(~data_busy),
             steered_data.meant.eq(meant),
             steered_data.toward.eq(where & self.orig_data.valid.replicate(len(where))),
-            steered_data.valid.eq(where & (self.orig_data.valid & active & ~denied).replicate(len(where))),
+            leaves_now.eq(self.steered_req.ready & steer.where & with_data.replicate(len(where))),
+            steered_data.valid.eq(Mux(data_busy, kept_where, leaves_now) & self.orig_data.valid.replicate(len(where))),
             self.orig_data.ready.eq(
                 (closing.closed & (~active | (data_busy & apart)))
                 | (active & (denied | (steered_data.ready & where).any())),
@@ -143,9 +145,9 @@ class RequestIngress(wiring.Component):
             moved.eq(self.orig_data.valid & self.orig_data.ready),
         ]
         if protects_data():
-            m.d.sync += strays.eq(data_busy & ~kept_denied & apart & ~closing.closed)
+            m.d.sync += strays.eq(data_busy & apart & ~closing.closed)
         comes_in = leads_to(self.lookup) & (holding & ~self.lookup.denied).replicate(self.egresses)
-        m.d.comb += self.under_way.eq(comes_in | steer.under_way)
+        m.d.comb += self.under_way.eq(comes_in | steer.where)
         with m.If(active):
             m.d.sync += [
                 data_busy.eq(~(moved & (left == 0))),

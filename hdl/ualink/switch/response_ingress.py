@@ -93,7 +93,7 @@ class ResponseIngress(wiring.Component):
         with m.If(steer.free):
             m.d.sync += wrong.eq(found_wrong)
         comes_in = leads_to(self.lookup) & (holding & ~self.lookup.denied).replicate(self.egresses)
-        m.d.comb += self.under_way.eq(comes_in | steer.under_way)
+        m.d.comb += self.under_way.eq(comes_in | steer.where)
         with m.If(self.rsp.ready):
             held.becomes(m, self.rsp.valid & ~closes & ~closing.closed)
             m.d.sync += [
