@@ -105,8 +105,8 @@ class Story:
 @pytest.mark.parametrize(("here", "fill"), [(0, 1), (1, 1), (1, 0)], ids=["in_a_gap", "in_place_of_another", "itself"])
 @pytest.mark.parametrize("channel", POISON)
 def test_a_later_beat_of_a_transfer(channel, here, fill):
-    """It has the fields of the first. It is wrong if what is kept of that one, or the VC where that of this cycle's beat
-    counts, or its AuthTag or poison, changed in any cycle between; otherwise it is right."""
+    """It has the fields of the first. It is wrong if what is kept of that one, or the VC where that of this cycle's
+    beat counts, or its AuthTag or poison, changed in any cycle between; otherwise it is right."""
     dut = Receiver(channel, PROMPT, 1, coded=True)
     story, rng, layout = Story(dut), random.Random(channel), CODED_LAYOUTS[channel]
     vc = layout["vc"].offset

@@ -47,8 +47,8 @@ class CalendarCheck(wiring.Component):
     90).
 
     Only a beat with good control parity is to be shown to it (ruling A-50 of UPLI); one of a port that does not exist
-    sets nothing. ``slot`` and ``locked`` are registers, other outputs are of the same cycle. With ``ports`` = 1 there is
-    no phase and no register, and ``slot`` is 0.
+    sets nothing. ``slot`` and ``locked`` are registers, other outputs are of the same cycle. With ``ports`` = 1 there
+    is no phase and no register, and ``slot`` is 0.
 
     Parameters
     ----------
