@@ -201,6 +201,8 @@ def test_registers_are_told_by_the_names_of_the_block():
     assert register_name("part.requests$174.queue.level[7]$_DFF_P_") == "requests.queue.level"
     assert register_name("part.data.low.storage.0.3") == "data.low.storage"
     assert register_name("$auto$ff.cc:337:slice$5622") == UNNAMED
+    unnamed = "$flatten\\part.\\requests.\\line.$auto$ff.cc:337:slice$71587"
+    assert register_name(unnamed) == f"requests.line.{UNNAMED}" and not is_edge(unnamed)
     assert register_name("status__fc[31]$_DFF_P_") == "edge_out_status__fc"
     names = ("part.a$_DFF_P_", "$auto$ff.cc:1:slice$2", "edge_in_rx[3]$_DFF_P_", "status__fc[31]$_DFF_P_")
     assert [*map(is_edge, names)] == [False, False, True, True]

@@ -15,34 +15,32 @@ from ..toolbox import run_tool, tool_there
 
 __all__ = ["Instance", "abc_constraints", "abc_script", "instances", "run_yosys", "script", "yosys"]
 
-# Enables and resets become gates and memories of up to 8 words registers, so that ABC sees all logic at once. Memories
-# are mapped in modules of their own, once each: for each one memory_libmap walks through the whole module around it.
+# Enables and resets become gates and memories of up to 8 words registers, so that ABC sees all logic at once. What can
+# be done in modules is done before they are one: once each, and each alone.
 _SCRIPT = """read_rtlil top.il
 hierarchy -top top
 proc -norom
-opt_expr
-opt_clean
-memory -nomap
-opt_clean
 attrmap -remove init
-select -set tiny t:$mem_v2 r:SIZE<=8 %i
-memory_map @tiny
-memory_libmap -lib macros.txt
-memory_map
-flatten
-opt_expr
-opt_clean
 opt -nodffe -nosdff
 wreduce
 peepopt
 opt_clean
 alumacc
 opt -nodffe -nosdff
+memory -nomap
+opt_clean
+select -set tiny t:$mem_v2 r:SIZE<=8 %i
+memory_map @tiny
+memory_libmap -lib macros.txt
+memory_map
+opt -nodffe -nosdff
 techmap -map +/techmap.v -map +/choices/kogge-stone.v t:$lcu
 techmap
 opt -fast -nodffe -nosdff
 attrmap -remove init
 dfflegalize -cell $_DFF_P_ x
+flatten
+opt -fast -nodffe -nosdff
 opt_clean
 rename -wire
 dfflibmap {liberties} {left_out}

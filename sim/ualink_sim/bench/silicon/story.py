@@ -23,10 +23,12 @@ _MOST_ROOMS = 12
 
 def register_name(instance: str) -> str:
     """A register's or memory's place and name in the block, without bit: ``link.packer.state.q``."""
-    if instance.startswith("$auto$"):
-        return UNNAMED
-    name = re.sub(r"\$_DFF_P_$|_reg$", "", instance)
-    name = re.sub(r"\$\d+", "", name).replace("$flatten", "")
+    place = instance.removeprefix("$flatten").replace("\\", "")
+    if "$auto$" in place:
+        place, _, _ = place.partition("$auto$")
+        return f"{place.removeprefix('part.')}{UNNAMED}"
+    name = re.sub(r"\$_DFF_P_$|_reg$", "", place)
+    name = re.sub(r"\$\d+", "", name)
     name = re.sub(r"(\[\d+\])+$", "", name)
     name = re.sub(r"\.\d+\.\d+$", "", name)
     if name.startswith("part."):
