@@ -4,9 +4,9 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from ualink.lib.presence import Presence
 from ualink.switch.closing import Closing
 from ualink.switch.deny_log import DenialSignature
-from ualink.switch.presence import Presence
 from ualink.switch.route_table import LookupSignature
 from ualink.switch.steer import Steer, leads_to
 from ualink.switch.transfer import SteeredSignature, transfer_layout

@@ -3,7 +3,7 @@
 from amaranth.hdl import Const, Signal
 
 from ualink.lib.parity import protects_data
-from ualink.switch.presence import Presence
+from ualink.lib.presence import Presence
 
 __all__ = ["Steer", "leads_to"]
 

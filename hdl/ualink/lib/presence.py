@@ -1,4 +1,4 @@
-"""Whether something is in a register of the switch core."""
+"""Whether something is in a register."""
 
 from amaranth.hdl import Signal
 
