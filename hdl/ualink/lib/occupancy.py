@@ -1,8 +1,9 @@
 """How much is inside, for those who are told late what comes and goes."""
 
-from amaranth.hdl import Mux, Signal
+from amaranth.hdl import Const, Mux, Signal, Value
 
 from ualink.lib.contract import contract
+from ualink.lib.parity import protects_data
 
 __all__ = ["Occupancy"]
 
@@ -18,6 +19,12 @@ class Occupancy:
         self._depth = depth
         self.level = Signal(range(depth + 1), name=name) if level is None else level
         self.some, self.full = Signal(name=f"{name}_some"), Signal(name=f"{name}_full")
+
+    def torn(self) -> Value:
+        """1 bit: the registers do not agree, as after an upset of one of them; 0 in what is ``WithoutDataParity``."""
+        if not protects_data():
+            return Const(0)
+        return (self.some ^ self.level.any()) | (self.full ^ (self.level == self._depth)) | (self.level > self._depth)
 
     def count(self, m, added, taken) -> None:
         """One is ``added``, when ``full`` only as one is taken; one is ``taken``, not without ``some``."""

@@ -11,14 +11,14 @@ class Presence:
     """A bit of state that an upset must not change unseen: no code covers what is gone, or what is there twice.
 
     It is kept twice, the second time inverted, so that synthesis does not make one register of both. In what is
-    ``WithoutDataParity`` it is kept once.
+    ``WithoutDataParity``, or not ``protected``, it is kept once.
 
     ``here`` : something is there, as both say. ``torn`` : they differ: nobody knows, and it counts as not there.
     """
 
-    def __init__(self, m, name: str):
+    def __init__(self, m, name: str, *, protected: bool = True):
         self._is_there = Signal(name=name)
-        self._is_gone = Signal(name=f"{name}_not", init=1) if protects_data() else None
+        self._is_gone = Signal(name=f"{name}_not", init=1) if protected and protects_data() else None
         self.here, self.torn = Signal(name=f"{name}_here"), Signal(name=f"{name}_torn")
         m.d.comb += self.here.eq(self._is_there)
         if self._is_gone is not None:

@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In, Out
 from ualink.lib.contract import contract
 from ualink.lib.occupancy import Occupancy
 from ualink.lib.ports_used import existing, slot_after, used_member
+from ualink.lib.presence import Presence
 from ualink.lib.select import of_now
 from ualink.upli.calendar import check_ports
 from ualink.upli.channels import CHANNEL_LAYOUTS, CODED_LAYOUTS, beat_stream
@@ -62,7 +63,8 @@ class Departure(wiring.Component):
     beat : for the registers of the pins, unless ``hold``, 1 bit: these have the beat that ``valid`` is about.
     auth_tag : 64 bits, that of the beat that ``valid`` is about; not with ``"orig_data"``.
     upset : 1 bit, reset value 0: in the cycle before, control of that beat was not what its code was made of, or
-        ``due`` was not of that beat, which may wait for ever then.
+        ``due`` was not of that beat, which may wait for ever then; or nobody knew what was there. A beat of which
+        nobody knows whether it has been sent has a wrong code.
     """
 
     def __init__(self, channel: str, ports: int, *, choosable: bool = False, coded: bool = False):
@@ -92,6 +94,7 @@ class Departure(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         contract(m, self.valid | ~self.accept, "accept: only what is there leaves")
+        self._shown = Signal(self._layout, name="shown")
         if self.ports == 1:
             self._wait_at_the_pins(m)
         else:
@@ -102,24 +105,25 @@ class Departure(wiring.Component):
         stream = self.beats[0]
         place = Signal(self._layout, reset_less=True)
         due = Signal(DUE_LAYOUT, reset_less=True)
-        waiting = Signal()
+        waiting = Presence(m, "waiting", protected=self._coded)
         inside = Occupancy(2, name="inside")
         inside.count(m, stream.valid & stream.ready, self.accept)
         m.d.comb += [
             stream.ready.eq(~inside.full),
             self.valid.eq(inside.some),
             self.due.eq(due),
-            self.beat.eq(place),
-            self.hold.eq(waiting),
+            self.beat.eq(self._shown),
+            self._shown.eq(place),
+            self.hold.eq(waiting.here),
         ]
-        m.d.sync += waiting.eq(inside.some & ~self.accept)
+        waiting.becomes(m, inside.some & ~self.accept)
         # What comes while nothing is offered is overwritten by what is.
         with m.If(stream.ready):
             m.d.sync += place.eq(stream.p)
         with m.If(~inside.some | self.accept):
             for name, value in _due(stream.p).items():
                 m.d.sync += due[name].eq(Mux(inside.full, _due(place)[name], value))
-        self._watch(m, due, waiting)
+        self._watch(m, due, waiting.here, inside.torn() | waiting.torn)
 
     def _wait_by_port(self, m):
         """By port, and with ``choosable`` one alone moves on to the pins, as if it were the only one."""
@@ -127,8 +131,8 @@ class Departure(wiring.Component):
         alone = self.used[0] if self._choosable else Const(0)
         place = Signal(self._layout, reset_less=True)
         due = Signal(DUE_LAYOUT, reset_less=True)
-        there, waiting, full = Signal(), Signal(), Signal()
-        places, comes = self._places(m, alone, full)
+        there, full = Presence(m, "there", protected=self._coded), Signal()
+        places, comes, torn = self._places(m, alone, full)
         # The slot of a port that comes next is known, and nothing leaves it before.
         following = slot_after(self.slot, self.ports, used)
         arrives = of_now(following, [stream.ready for stream in self.beats])
@@ -141,52 +145,61 @@ class Departure(wiring.Component):
         ]
         if self._late:
             arrived, fresh = Signal(self._layout, name="arrived", reset_less=True), Signal(reset_less=True)
-            m.d.comb += self.beat.eq(Mux(fresh, arrived, place))
+            m.d.comb += self._shown.eq(Mux(fresh, arrived, place))
             m.d.sync += [arrived.eq(arriving), fresh.eq(arrives), place.eq(kept)]
+            if self._coded:
+                # The one that is not meant is wrong.
+                m.d.sync += [
+                    arrived.code.control.eq(code_of(arriving.code.control, ~arrives)),
+                    place.code.control.eq(code_of(kept.code.control, arrives)),
+                ]
         else:
-            m.d.comb += self.beat.eq(place)
+            m.d.comb += self._shown.eq(place)
             m.d.sync += place.eq(chosen)
-        m.d.sync += there.eq(of_now(following, comes) & ~alone)
-        m.d.comb += [self.valid.eq(there), self.hold.eq(~there)]
-        stays = Const(0)
+        there.becomes(m, of_now(following, comes) & ~alone)
+        m.d.comb += [self.beat.eq(self._shown), self.valid.eq(there.here), self.hold.eq(~there.here)]
+        waiting, stays = Const(0), Const(0)
         if self._choosable:
             inside = Occupancy(2, name="inside")
             inside.count(m, alone & self.beats[0].valid & self.beats[0].ready, alone & self.accept)
             stays = inside.some & ~self.accept
-            m.d.sync += waiting.eq(stays)
+            held = Presence(m, "waiting", protected=self._coded)
+            held.becomes(m, stays)
+            waiting = held.here
+            torn |= inside.torn() | held.torn
             m.d.comb += [
                 full.eq(inside.full),
-                self.valid.eq(inside.some | there),
-                self.hold.eq(Mux(alone, waiting, ~there)),
+                self.valid.eq(inside.some | there.here),
+                self.hold.eq(Mux(alone, waiting, ~there.here)),
                 self.waits.eq(self.valid | Cat(comes).any()),
             ]
         with m.If(~stays):
             m.d.sync += [due[name].eq(value) for name, value in _due(chosen).items()]
-        self._watch(m, due, waiting)
+        self._watch(m, due, waiting, torn | there.torn)
 
     def _places(self, m, alone, full):
         """One place for each port, whose beat moves on at once when the port is ``alone``, which takes none when
-        ``full``. Gives what is in each, and whether a beat of that port is there in the next cycle, if none leaves in
-        this one."""
+        ``full``. Gives what is in each, whether a beat of that port is there in the next cycle, if none leaves in this
+        one, and whether nobody knows of some place if a beat is in it."""
         exists = existing(self.used) if self._choosable else Const(-1, self.ports)
-        places, comes = [], []
+        places, comes, torn = [], [], Const(0)
         for port, stream in enumerate(self.beats):
             place = Signal(self._layout, name=f"place_{port}", reset_less=True)
-            taken = Signal(name=f"taken_{port}")
-            m.d.comb += stream.ready.eq(~taken & exists[port] & ~(full if port == 0 else 0))
+            taken = Presence(m, f"taken_{port}", protected=self._coded)
+            m.d.comb += stream.ready.eq(~taken.here & exists[port] & ~(full if port == 0 else 0))
             with m.If(stream.ready):
                 m.d.sync += place.eq(stream.p)
-            with m.If(~taken):
-                m.d.sync += taken.eq(stream.valid & stream.ready & ~alone)
-            with m.Elif(self.accept & (self.slot == port)):
-                m.d.sync += taken.eq(0)
+            comes_now, leaves = stream.valid & stream.ready, self.accept & (self.slot == port)
+            taken.becomes(m, Mux(taken.here, ~leaves, comes_now & ~alone))
+            torn |= taken.torn
             places.append(place)
-            comes.append(taken | (stream.valid & stream.ready))
-        return places, comes
+            comes.append(taken.here | comes_now)
+        return places, comes, torn
 
-    def _watch(self, m, due, waiting):
+    def _watch(self, m, due, waiting, torn):
         """Keeps the AuthTag of a beat that is ``waiting`` on the pins, and says what is ``upset``. Its place may have
-        another beat then: only what is decided by is looked at, ``due``."""
+        another beat then: only what is decided by is looked at, ``due``. What is shown is wrong when ``torn``: it may
+        have been sent."""
         moves_on = self.ports == 1 or self._choosable
         if self._authenticated:
             m.d.comb += self.auth_tag.eq(self.beat.auth_tag)
@@ -197,10 +210,11 @@ class Departure(wiring.Component):
                     m.d.sync += kept.eq(self.beat.auth_tag)
         if not self._coded:
             return
+        m.d.comb += self.beat.code.control.eq(code_of(self._shown.code.control, torn))
         code = Signal(name="due_code", reset_less=True)
         told = [due[name] == value for name, value in _due(self.beat).items()]
         wrong_here = control_wrong(self._channel, self.beat, self.beat.code) | ~Cat(told).all()
         if moves_on:
             m.d.sync += code.eq(code_of(due))
             wrong_here = Mux(waiting, wrong(code, due), wrong_here)
-        m.d.sync += self.upset.eq(self.valid & wrong_here)
+        m.d.sync += self.upset.eq((self.valid & wrong_here) | torn)

@@ -1,0 +1,111 @@
+"""Each bit that the last place before the pins remembers, flipped in each cycle of a run: what leaves as a good beat is
+one that came, once and in its order, or the place says that it was upset.
+
+CI strikes each bit in a few cycles; ``make soak`` (UALINK_SOAK=1) in all.
+"""
+
+import os
+import random
+
+import pytest
+from amaranth.hdl import Module, Signal, Value
+from amaranth.sim import Simulator
+
+from support.upsets import collect
+from ualink.upli.code import control_wrong
+from ualink.upli.departure import Departure
+
+SOAK = bool(os.environ.get("UALINK_SOAK"))
+CYCLES = 40
+
+
+class Bench:
+    """A place, with the registers of the pins behind it, and the same traffic in each run."""
+
+    def __init__(self, channel: str, ports: int, used: int | None, seed: str):
+        self.dut = Departure(channel, 4 if used else ports, coded=True, choosable=bool(used))
+        self.ports, self.used, self.channel = ports, used, channel
+        rng = random.Random(seed)
+        self.plan = [
+            (rng.random() < 0.5, [rng.random() < 0.6 for _ in self.dut.beats], rng.random() < 0.2)
+            for _ in range(CYCLES)
+        ]
+        self.clear, self.pins_wrong = Signal(), Signal()
+        self.pins = Signal(self.dut.beat.shape(), reset_less=True)
+        m = Module()
+        m.submodules.dut = self.dut
+        with m.If(~self.dut.hold):
+            m.d.sync += self.pins.eq(self.dut.beat)
+        m.d.comb += self.pins_wrong.eq(control_wrong(channel, self.pins, self.pins.code))
+        self.design, registers, _ = collect(m)
+        self.registers = [place for place in registers if place.path[0] == "dut"]
+
+    async def play(self, ctx, strike=None) -> tuple[int | None, int | None]:
+        """The cycles in which a beat was first at the pins that had not come or had left before, as a good one, and in
+        which the place first said that it was upset."""
+        dut, registers = self.dut, [place.signal for place in self.registers]
+        for signal in registers:
+            ctx.set(Value.cast(signal), signal.init)
+        if self.used:
+            ctx.set(dut.used, self.used)
+        number, taken, told = 1, [[] for _ in dut.beats], None
+        doubtful, leaves = None, None
+        for cycle, (accepts, offers, stale) in enumerate(self.plan):
+            if strike is not None and strike[2] == cycle:
+                signal = Value.cast(registers[strike[0]])
+                ctx.set(signal, ctx.get(signal) ^ 1 << strike[1])
+            slot = cycle % self.ports
+            ctx.set(dut.slot, slot)
+            if leaves is not None and not ctx.get(self.pins_wrong) and doubtful is None:
+                port, tag = leaves, ctx.get(self.pins).tag
+                if not taken[port] or taken[port].pop(0) != tag:
+                    doubtful = cycle
+            if told is None and ctx.get(dut.upset):
+                told = cycle
+            offered = []
+            for port, stream in enumerate(dut.beats):
+                ctx.set(stream.valid, offers[port])
+                # What is on offer while nothing is valid is a good beat, too, of those that went before.
+                tag = number if offers[port] or stale else max(number - 2, 0)
+                ctx.set(stream.p.tag, tag)
+                ctx.set(stream.p.vc, tag % 4)
+                ctx.set(stream.p.code.control, (tag.bit_count() + (tag % 4).bit_count()) % 2)
+                offered.append(number)
+                number += 1
+            goes = accepts and ctx.get(dut.valid)
+            ctx.set(dut.accept, goes)
+            for port, stream in enumerate(dut.beats):
+                if offers[port] and ctx.get(stream.ready):
+                    taken[port].append(offered[port])
+            leaves = slot if goes else None
+            await ctx.tick()
+        return doubtful, told
+
+
+@pytest.mark.soak
+@pytest.mark.req("RAS-014", "RAS-108")
+@pytest.mark.parametrize("channel", ["wr_rsp", "rd_rsp"])
+@pytest.mark.parametrize(("ports", "used"), [(1, None), (2, None), (1, 1), (2, 2)], ids=["1", "2", "1_of_4", "2_of_4"])
+def test_each_bit_in_each_cycle(channel, ports, used):
+    bench = Bench(channel, ports, used, f"{channel} {ports} {used}")
+    rng = random.Random(channel)
+
+    async def run(ctx):
+        assert await bench.play(ctx) == (None, None)
+        unseen, seen = [], set()
+        for n, place in enumerate(bench.registers):
+            wide = place.bits > 16
+            for bit in rng.sample(range(place.bits), 3) if wide else range(place.bits):
+                cycles = range(1, CYCLES - 4)
+                for cycle in cycles if SOAK else rng.sample(cycles, 3):
+                    doubtful, told = await bench.play(ctx, (n, bit, cycle))
+                    seen |= {place.path[-1]} if told is not None else set()
+                    if doubtful is not None and (told is None or told > doubtful):
+                        unseen.append((place.path[-1], bit, cycle, doubtful, told))
+        assert not unseen
+        assert {"due", "waiting" if ports == 1 else "there"} <= seen
+
+    simulator = Simulator(bench.design)
+    simulator.add_clock(1e-9)
+    simulator.add_testbench(run)
+    simulator.run()
