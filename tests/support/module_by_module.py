@@ -13,8 +13,8 @@ _PORT = re.compile(r"^  (?:input|output|inout) (?:\[[^\]]*\] )?(?:\\\S+ |\w+);$"
 
 
 def module_by_module(verilog: str) -> tuple[str, str]:
-    """``verilog``, as Yosys writes it, with an instance of its box for each instance of a module; and the boxes, modules
-    that have their ports and nothing else."""
+    """``verilog``, as Yosys writes it, with an instance of its box for each instance of a module; and the boxes,
+    modules that have their ports and nothing else."""
     found = [(name.strip(), ports, body) for name, ports, body in _MODULE.findall(verilog)]
     names = {name for name, _, _ in found}
 

@@ -4,6 +4,7 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from ualink.lib.contract import contract
 from ualink.lib.ports_used import used_member
 from ualink.lib.ring import Ring
 from ualink.upli.calendar import check_ports
@@ -30,10 +31,12 @@ class BurstCheck(wiring.Component):
     ----------
     locked, known : from the ``CalendarCheck`` of the group; nothing is checked before the phase is known. A transfer
         that goes on asks ``locked`` alone: what it keeps it says early.
-    start : 1 bit, a transfer of ``num_beats`` + 1 beats begins in this cycle and its first beat must be here.
+    start : 1 bit, a transfer of ``num_beats`` + 1 beats begins in this cycle and its first beat must be here; only when
+        the phase is ``known``.
     alone : 1 bit, the beat of this cycle is a transfer of its own.
     num_beats : beats minus one of the transfer that begins.
-    vld, offset, last : the beat of this cycle, with good control parity and of the port of the slot.
+    vld, offset, last : the beat of this cycle, with good control parity and of the port of the slot, as far as this is
+        known.
     refuse : 1 bit, a transfer that begins in this cycle is dropped.
     upset : 1 bit, a beat of the group was dropped for a Control Error in this cycle.
     busy : 1 bit, a transfer that began earlier owns this slot.
@@ -77,6 +80,7 @@ class BurstCheck(wiring.Component):
         widths = {"to_come": 2, "offset": 2, "spoilt": 1, "lost": 1}
         rings = (Ring(m, Signal(width, name=name), self.ports, used=used) for name, width in widths.items())
         to_come, offset, spoilt, lost = rings
+        contract(m, ~self.start | self.known, "start: not before the phase is known")
         # What this cycle's beat has to be, if it goes on with a transfer or begins one: both are made out at once.
         due, first = Signal(), Signal()
         m.d.comb += [
@@ -86,10 +90,10 @@ class BurstCheck(wiring.Component):
             self.due_last.eq(to_come.now == 1),
             due.eq(self.vld & (self.offset == self.due_offset) & (self.last == self.due_last)),
             first.eq(self.vld & (self.offset == 0) & (self.last == (self.num_beats == 0))),
-            self.begins.eq(self.known & self.start & ~self.busy & first & ~self.refuse),
+            self.begins.eq(self.start & ~self.busy & first & ~self.refuse),
             self.fill.eq(self.busy & (spoilt.now | ~due)),
             self.keep.eq(self.begins | (self.busy & ~spoilt.now & due)),
-            self.error.eq((self.busy & ~spoilt.now & ~due) | (self.known & self.start & (self.busy | ~first))),
+            self.error.eq((self.busy & ~spoilt.now & ~due) | (self.start & (self.busy | ~first))),
         ]
         with m.If(self.busy):
             m.d.comb += [to_come.then.eq(to_come.now - 1), offset.then.eq(offset.now + 1), spoilt.then.eq(self.fill)]

@@ -83,7 +83,7 @@ class Completer(Agent):
             burst.known.eq(calendar.known),
             burst.start.eq(start),
             burst.num_beats.eq(request.num_beats),
-            burst.vld.eq(data_here),
+            burst.vld.eq(orig_data.here),
             burst.offset.eq(beat.offset),
             burst.last.eq(beat.last),
             burst.refuse.eq(self.drop | ~fits),
