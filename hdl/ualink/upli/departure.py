@@ -170,7 +170,7 @@ class Departure(wiring.Component):
             m.d.comb += [
                 full.eq(inside.full),
                 self.valid.eq(inside.some | there.here),
-                self.hold.eq(Mux(alone, waiting, ~there.here)),
+                self.hold.eq(Mux(alone, waiting, ~self.valid)),
                 self.waits.eq(self.valid | Cat(comes).any()),
             ]
         with m.If(~stays):
