@@ -48,13 +48,14 @@ def warnings(folder, verilog: str, name: str) -> list[str]:
     modules, boxes = module_by_module(verilog)
     (folder / f"{name}.v").write_text(modules)
     (folder / "boxes.v").write_text(boxes)
-    (folder / "lint.vlt").write_text(f'{waivers(name)}lint_off -file "*boxes.v"\n')
+    (folder / "lint.vlt").write_text(waivers(name))
     command = ["verilator", "--lint-only", "-Wall", "-Wno-fatal", "-Wno-MULTITOP", "--quiet-stats"]
     with tools() as environment:
         files = ["lint.vlt", f"{name}.v", "boxes.v"]
         run = subprocess.run([*command, *files], cwd=folder, env=environment, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
-    return [line for line in run.stderr.splitlines() if line.startswith("%")]
+    # A box has nothing in it; that it has the wrong ports is told where it stands.
+    return [line for line in run.stderr.splitlines() if line.startswith("%") and " boxes.v:" not in line]
 
 
 def test_faults_are_found_in_a_module_and_at_the_boxes_in_it(tmp_path):
