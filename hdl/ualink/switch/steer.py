@@ -18,8 +18,8 @@ class Steer:
 
     ``payload`` : of the layout ``shape``; it is offered to the ways that ``steered`` leads to while it ``goes``.
     ``where`` : where it goes, one-hot, or 0 if it is denied or not there. It alone leads to the queues.
-    ``meant`` : the same, and what the queue keeps of it: out of a register apart, inverted so that synthesis does not
-        make one of both, so that one shows an upset of the other.
+    ``meant`` : the same, also where what was wrong denied it, and what the queue keeps of it: out of a register apart,
+        inverted so that synthesis does not make one of both, so that one shows an upset of the other.
     ``holding`` : it is there; ``torn``: by an upset nobody knows whether it is, or where it goes.
     ``denied`` : it is to be dropped; ``drops``: and it is, in this cycle.
     ``goes`` : 1 bit, from the outside if given: it may leave, if there is room.
@@ -55,12 +55,12 @@ class Steer:
     def take(self, m, comes, payload, *, drop):
         """``payload`` comes, of which the table says in this cycle where it goes; with ``drop`` it is denied."""
         where, denied = leads_to(self._lookup), self._lookup.denied | drop
-        way = where & (comes & ~denied).replicate(len(where))
+        way = where & (comes & ~self._lookup.denied).replicate(len(where))
         with m.If(self.free):
             self._presence.becomes(m, comes)
             m.d.sync += [
                 self.payload.eq(payload),
                 self.denied.eq(denied),
-                self.where.eq(way),
+                self.where.eq(way & ~drop.replicate(len(where))),
                 self._meant_not.eq(~way),
             ]
