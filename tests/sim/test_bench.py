@@ -16,6 +16,7 @@ from ualink_sim.bench.netlist import cells, lut_levels
 from ualink_sim.bench.registry import run, select
 from ualink_sim.bench.rows import Bench, Options, Row, Unavailable
 from ualink_sim.bench.show import number, update_page
+from ualink_sim.bench.silicon.planes import PLANES
 from ualink_sim.bench.station_pair import MODES
 
 
@@ -143,7 +144,7 @@ def test_names_are_stable():
         "hop.latency_ns",
         *(f"station.{what}.{mode}" for mode in MODES for what in ("throughput", "latency_cycles", "latency_ns")),
         *NAMES[switches_end:],
-        *silicon_names("dl4", "station1", "core4", "core8", "core16", "station4"),
+        *silicon_names("dl4", "station1", "core4", "core8", *(f"core16_{plane}" for plane in PLANES), "station4"),
     ]
     assert all(re.fullmatch(r"[a-z0-9_-]+(\.[a-z0-9_-]+)+", name) for name in listed)
 

@@ -14,6 +14,7 @@ from ualink.upli.completer import Completer
 from ualink.upli.originator import Originator
 
 from ..data_links import DataLinks
+from .planes import PLANES, PlaneWithTables
 
 __all__ = ["BLOCKS", "FAST"]
 
@@ -27,7 +28,10 @@ BLOCKS: dict[str, tuple[str, Callable[[], wiring.Component]]] = {
     "station1": ("station with 1 port", lambda: Station(StationConfig(ports=1))),
     "core4": ("core of a switch of 4 stations with 1 port", lambda: SwitchCore(SwitchConfig(stations=4))),
     "core8": ("core of a switch of 8 stations with 1 port", lambda: SwitchCore(SwitchConfig(stations=8))),
-    "core16": ("core of a switch of 16 stations with 1 port", lambda: SwitchCore(SwitchConfig(stations=16))),
+    **{
+        f"core16_{plane}": (f"{plane} plane of a core of 16 stations with 1 port", partial(PlaneWithTables, plane, 16))
+        for plane in PLANES
+    },
     "station4": ("station with 4 ports", lambda: Station(StationConfig(ports=4))),
 }
 """What each block is, and what makes it."""
