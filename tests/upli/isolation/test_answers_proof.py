@@ -11,6 +11,7 @@ from support.upli.offer import Offer
 from ualink.lib.contract import stays_on_offer
 from ualink.upli.commands import ReqCmd, Status
 from ualink.upli.isolation.isolation import Isolation
+from ualink.upli.isolation.port import OWED_BEATS
 
 TAGS, RECEIVED = 2, 1
 
@@ -95,7 +96,7 @@ class OnePort(Elaboratable):
             "num_beats": Mux(self.write, self.beats, 0),
         }
         self.asks.say(m, ~Array(asked)[self.tag].live, lawful)
-        req, self.owed = self.asks.payload, Signal(range(4 * TAGS + 1))
+        req, self.owed = self.asks.payload, Signal(range(OWED_BEATS + 1))
         self.gives.say(m, self.owed != 0)
         new = Mux(self.asks.taken & req.cmd[5], req.num_beats + 1, 0)
         m.d.sync += self.owed.eq(self.owed + new - self.gives.taken)

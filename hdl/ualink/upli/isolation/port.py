@@ -9,7 +9,7 @@ from ualink.upli.commands import Status, has_orig_data
 from ualink.upli.isolation.answer import VendorAnswer, answer_to, as_num_beats_says
 from ualink.upli.isolation.history import LIMIT_BITS, TAG_BITS, TIME_BITS, RequestHistory
 
-__all__ = ["IsolationPort", "RequesterSignature"]
+__all__ = ["OWED_BEATS", "IsolationPort", "RequesterSignature"]
 
 OWED_BEATS = 64
 """OrigData beats that accepted Requests may have to come: more than an Originator ever takes Requests for."""
