@@ -64,7 +64,7 @@ def test_faults_are_found_in_a_module_and_at_the_boxes_in_it(tmp_path):
     assert sum("WIDTHTRUNC" in line for line in found) == 2
 
 
-@pytest.mark.skipif(not os.environ.get("UALINK_SOAK"), reason="ten minutes; make soak")
+@pytest.mark.skipif(not os.environ.get("UALINK_SOAK"), reason="minutes and gigabytes; make soak runs it")
 @pytest.mark.soak
 def test_a_switch_of_64_stations(tmp_path):
     """It is written whole, each of its modules once, and there is nothing to warn of."""

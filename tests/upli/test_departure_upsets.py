@@ -30,7 +30,7 @@ class Bench:
             (rng.random() < 0.5, [rng.random() < 0.6 for _ in self.dut.beats], rng.random() < 0.2)
             for _ in range(CYCLES)
         ]
-        self.clear, self.pins_wrong = Signal(), Signal()
+        self.pins_wrong = Signal()
         self.pins = Signal(self.dut.beat.shape(), reset_less=True)
         m = Module()
         m.submodules.dut = self.dut
