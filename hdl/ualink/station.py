@@ -116,7 +116,7 @@ class Station(wiring.Component):
         self._turns = {}
         if config.ports > 1:
             self._turns = {channel: Turn(channel, config.ports, coded=True, **choosable) for channel in CHANNELS}
-        self._tl = TransactionLayer(config.tl, coded=True)
+        self._tl = TransactionLayer(config.port_tl, coded=True)
         self._isolate_request = IsolateRequest(config.ports, coded=True)
         self._separate: tuple[str, ...] = ()
         if config.separate_upli_clock:

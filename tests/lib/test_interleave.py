@@ -16,9 +16,9 @@ import ualink
 from support.formal import prove
 from ualink.config import ConfigError
 from ualink.lib.interleave import Interleaver
-from ualink.lib.memory_marks import NEVER_MEET, SHARED_OUT
+from ualink.lib.memory_marks import NEVER_MEET, OUT_OF_REGISTER, SHARED_OUT
 from ualink.lib.ports_used import last_port
-from ualink.lib.queue import Queue
+from ualink.lib.queue import Queue, UnhurriedQueue
 from ualink.lib.select import select_one
 
 
@@ -37,6 +37,7 @@ class Remembers(wiring.Component):
                 "table": Out(8),
                 "own": Out(8),
                 "queued": Out(8),
+                "waited": Out(14),
                 "apart": Out(8),
                 "mixed": Out(8, init=5),
             }
@@ -92,19 +93,21 @@ class Remembers(wiring.Component):
             read.addr.eq(Cat(self.stimulus[7:9], ~self.stimulus[5])),
             self.apart.eq(read.data),
         ]
-        m.submodules.queue = queue = ResetInserter(self.clear)(Queue(8, 3))
-        m.d.comb += [
-            queue.input.valid.eq(self.stimulus[20]),
-            queue.input.payload.eq(self.stimulus[10:18]),
-            queue.output.ready.eq(self.stimulus[21]),
-            self.queued.eq(Cat(queue.output.valid, queue.level)),
-        ]
-        with m.If(queue.output.valid):
-            m.d.comb += self.queued[3:].eq(queue.output.payload)
+        for name, queue, shown in (("queue", Queue(8, 3), self.queued), ("long", UnhurriedQueue(8, 20), self.waited)):
+            m.submodules[name] = queue = ResetInserter(self.clear)(queue)
+            before = 1 + len(queue.level)
+            m.d.comb += [
+                queue.input.valid.eq(self.stimulus[20]),
+                queue.input.payload.eq(self.stimulus[10:18]),
+                queue.output.ready.eq(self.stimulus[21]),
+                shown.eq(Cat(queue.output.valid, queue.level)),
+            ]
+            with m.If(queue.output.valid):
+                m.d.comb += shown[before:].eq(queue.output.payload)
         return m
 
 
-OUTPUTS = ("result", "late", "held", "table", "own", "queued", "apart", "mixed")
+OUTPUTS = ("result", "late", "held", "table", "own", "queued", "waited", "apart", "mixed")
 
 
 @pytest.mark.parametrize("contexts", [1, 2, 4])
@@ -235,7 +238,7 @@ def test_as_many_contexts_as_are_used(depth):
                 for name, value, expected in dut.pairs:
                     # What is not reset is not the copy's, and what was not written since the reset is the one before's.
                     now = ctx.get(value)
-                    if cycle >= 100 * ports or name in ("queued", "result", "mixed"):
+                    if cycle >= 100 * ports or name in ("queued", "waited", "result", "mixed"):
                         assert now == ctx.get(expected), f"{name} with {ports} in cycle {cycle}"
                         seen.add((ports, name, now))
                 await ctx.tick()
@@ -249,20 +252,22 @@ def test_as_many_contexts_as_are_used(depth):
 
 
 class Two(wiring.Component):
-    """A register and two memories, one that can stop, for the proof."""
+    """A register and three memories, one that can stop, for the proof."""
 
     go: In(1)
     bit: In(1)
     shown: Out(1)
     read: Out(1)
+    soon: Out(1)
     kept: Out(1)
 
     def elaborate(self, platform):
         m = Module()
         with m.If(self.go):
             m.d.sync += self.shown.eq(self.shown ^ self.bit)
-        for name, output in (("always", self.read), ("stops", self.kept)):
-            m.submodules[name] = storage = memory.Memory(shape=1, depth=2, init=[])
+        for name, output in (("always", self.read), ("registered", self.soon), ("stops", self.kept)):
+            attrs = OUT_OF_REGISTER if name == "registered" else {}
+            m.submodules[name] = storage = memory.Memory(shape=1, depth=2, init=[], attrs=attrs)
             write = storage.write_port()
             read = storage.read_port(transparent_for=(write,))
             m.d.comb += [
@@ -283,15 +288,16 @@ class TwoProof(wiring.Component):
     go: In(1)
     bit: In(1)
 
-    def __init__(self, ports: int):
-        self._used = Const(ports, 3)
+    def __init__(self, ports: int, *, chosen: bool):
+        self._contexts, self._used = 4 if chosen else ports, Const(ports, 3)
+        self._choice = {"used": self._used} if chosen else {}
         super().__init__()
 
     def elaborate(self, platform):
         m = Module()
         turn, number, asked = Signal(2), Signal(3), Signal(4)
         shared, copies = Two(), [Two() for _ in range(4)]
-        m.submodules.shared = Interleaver(4, turn, used=self._used)(shared)
+        m.submodules.shared = Interleaver(self._contexts, turn, **self._choice)(shared)
         m.d.sync += turn.eq((turn + 1) & last_port(self._used))
         m.d.comb += [shared.go.eq(self.go), shared.bit.eq(self.bit)]
         # Before its first read a memory shows anything.
@@ -303,16 +309,16 @@ class TwoProof(wiring.Component):
             with m.If(turn == n):
                 m.d.comb += Assert(shared.shown == copy.shown)
                 with m.If(number == 4):
-                    m.d.comb += Assert(shared.read == copy.read)
+                    m.d.comb += Assert((shared.read == copy.read) & (shared.soon == copy.soon))
                 with m.If(asked[n]):
                     m.d.comb += Assert(shared.kept == copy.kept)
                 m.d.sync += asked[n].eq(asked[n] | self.go)
         return m
 
 
-@pytest.mark.parametrize("ports", [1, 2, 4])
-def test_each_context_alone_always(ports):
-    prove(TwoProof(ports), mode="bmc", depth=4 + 2 * ports)
+@pytest.mark.parametrize(("ports", "chosen"), [(1, True), (2, True), (4, True), (2, False), (4, False)])
+def test_each_context_alone_always(ports, chosen):
+    prove(TwoProof(ports, chosen=chosen), mode="bmc", depth=4 + 2 * ports)
 
 
 def test_one_context_costs_nothing():

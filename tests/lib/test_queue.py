@@ -13,11 +13,11 @@ from amaranth.sim import Simulator
 from support.formal import BITWUZLA, prove
 from ualink.config import ConfigError
 from ualink.lib.headed_queue import HeadedQueue
-from ualink.lib.queue import Queue
+from ualink.lib.queue import Queue, UnhurriedQueue
 from ualink.lib.shift_queue import ShiftQueue
 
 SLOW = partial(Queue, prompt=False)
-KINDS = pytest.mark.parametrize("kind", [Queue, HeadedQueue, ShiftQueue])
+KINDS = pytest.mark.parametrize("kind", [Queue, UnhurriedQueue, HeadedQueue, ShiftQueue])
 
 
 @pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
@@ -30,8 +30,8 @@ def test_refuses_depth(kind, depth):
 
 @pytest.mark.parametrize(
     ("kind", "cycles"),
-    [(Queue, 1), (HeadedQueue, 1), (ShiftQueue, 1), (SLOW, 3), (partial(SLOW, lean=True), 3)],
-    ids=["Queue", "HeadedQueue", "ShiftQueue", "SLOW", "LEAN"],
+    [(Queue, 1), (UnhurriedQueue, 1), (HeadedQueue, 1), (ShiftQueue, 1), (SLOW, 3), (partial(SLOW, lean=True), 3)],
+    ids=["Queue", "UnhurriedQueue", "HeadedQueue", "ShiftQueue", "SLOW", "LEAN"],
 )
 @pytest.mark.parametrize("depth", [1, 2, 3, 5, 8, 17])
 @pytest.mark.parametrize(("push", "pop"), [(1.0, 1.0), (0.9, 0.3), (0.3, 0.9), (0.5, 0.5)])

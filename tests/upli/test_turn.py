@@ -4,9 +4,10 @@ import random
 from collections import deque
 
 import pytest
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Signal, Value
 
 from support.upli.pair import simulate
+from support.upsets import collect
 from ualink.config import ConfigError
 from ualink.upli.channels import CHANNEL_LAYOUTS
 from ualink.upli.code import control_wrong
@@ -19,7 +20,7 @@ from ualink.upli.turn import Turn
 @pytest.mark.parametrize("channel", CHANNEL_LAYOUTS)
 def test_each_port_in_its_slot(channel, ports, choosable, offer, take):
     """In a slot there is the oldest beat of its port, if the port had it in the cycle before, and of one port alone at
-    once; what is taken is taken from that port."""
+    once; what is taken is taken from that port, of four a cycle later."""
     dut = Turn(channel, 4 if choosable else ports, choosable=choosable)
     rng = random.Random(f"{channel} {ports} {choosable} {offer}")
     number = "data" if channel == "orig_data" else "tag"
@@ -28,7 +29,8 @@ def test_each_port_in_its_slot(channel, ports, choosable, offer, take):
         if choosable:
             ctx.set(dut.used, ports)
         queues, given, taken = [deque() for _ in range(ports)], 0, 0
-        before = [None] * ports
+        later = ports == 4 and not choosable
+        before, told = [None] * ports, None
         for cycle in range(400):
             slot = cycle % ports
             for port, queue in enumerate(queues):
@@ -44,12 +46,14 @@ def test_each_port_in_its_slot(channel, ports, choosable, offer, take):
             assert ctx.get(dut.beats.valid) == (expected is not None)
             if expected is not None:
                 assert ctx.get(dut.beats.p[number]) == expected
+            goes = (slot, expected) if ready and expected is not None else None
+            told, here = (goes, told) if later else (None, goes)
             leaves = [bool(ctx.get(stream.valid) and ctx.get(stream.ready)) for stream in list(dut.offered)[:ports]]
-            assert leaves == [ready and expected is not None and port == slot for port in range(ports)]
+            assert leaves == [here is not None and port == here[0] for port in range(ports)]
             before = heads
-            if any(leaves):
+            if here is not None:
                 taken += 1
-                assert queues[slot].popleft() == expected
+                assert queues[here[0]].popleft() == here[1]
             await ctx.tick()
         assert taken > 400 * offer * take / ports / 3
 
@@ -76,6 +80,57 @@ def test_what_is_no_beat_is_never_a_good_one(channel):
             await ctx.tick()
 
     simulate(m, bench)
+
+
+@pytest.mark.req("RAS-014", "RAS-108")
+@pytest.mark.parametrize("channel", CHANNEL_LAYOUTS)
+@pytest.mark.parametrize("name", ["taken", "taken_not"])
+def test_what_is_taken_leaves_once(channel, name):
+    """In whatever cycle an upset changes whether a beat was taken: none leaves as a good one that has left before, and
+    none is left out."""
+    dut = Turn(channel, 4, coded=True)
+    number = "data" if channel == "orig_data" else "tag"
+    wrong = Signal()
+    m = Module()
+    m.submodules.dut = dut
+    m.d.comb += wrong.eq(control_wrong(channel, dut.beats.p, dut.beats.p.code))
+    design, places, _ = collect(m)
+    (place,) = [place for place in places if place.path == ("dut", name)]
+
+    async def play(ctx, strike):
+        """Of port 1, which has all the beats, what left as good and what left with a wrong code."""
+        for register in places:
+            ctx.set(Value.cast(register.signal), register.signal.init)
+        queue, good, bad = deque(range(1, 8)), [], []
+        for cycle in range(40):
+            if cycle == strike:
+                ctx.set(place.signal, ~ctx.get(place.signal) & 1)
+            ctx.set(dut.slot, cycle % 4)
+            ctx.set(dut.offered[1].valid, bool(queue))
+            beat = queue[0] if queue else 0
+            ctx.set(dut.offered[1].p[number], beat)
+            if channel != "orig_data":
+                ctx.set(dut.offered[1].p.code.control, beat.bit_count() % 2)
+            ctx.set(dut.beats.ready, 1)
+            if ctx.get(dut.beats.valid):
+                (bad if ctx.get(wrong) else good).append(ctx.get(dut.beats.p[number]))
+            if queue and ctx.get(dut.offered[1].ready):
+                queue.popleft()
+            await ctx.tick()
+        return good, bad
+
+    async def bench(ctx):
+        every = list(range(1, 8))
+        assert await play(ctx, None) == (every, [])
+        doubts = 0
+        for strike in range(1, 36):
+            good, bad = await play(ctx, strike)
+            assert sorted({*good, *bad}) == every and len(set(good)) == len(good)
+            doubts += bool(bad)
+        # In those in which the port hears.
+        assert doubts >= 7
+
+    simulate(design, bench)
 
 
 @pytest.mark.parametrize("ports", [1, 3])

@@ -74,6 +74,11 @@ class StationConfig(Config):
             self.phy.replace(rate=self.phy.rate // self.ports)
 
     @property
+    def port_tl(self) -> TLConfig:
+        """The transaction layer of each port. One of four that always take turns is ``unhurried``."""
+        return self.tl.replace(unhurried=True) if self.ports == 4 and not self.choosable_ports else self.tl
+
+    @property
     def port_dl(self) -> DLConfig:
         """The data link of each port. All ports together have the TxReplay of a x4 link: a x1 link, whose flits take
         four times as long, covers the same round trip with a quarter of it. With ``choosable_ports`` it is shared out

@@ -52,7 +52,8 @@ class TLConfig(Config):
     each kind that it puts into one half-flit.
     ``catch_in_lines`` keeps the fields that a half-flit brought in memories, not in registers: smaller where a memory
     costs less than multiplexers, as in FPGAs; latency and limits are the same.
-    ``lean`` is that of ``UPLIConfig``.
+    ``lean`` is that of ``UPLIConfig``. ``unhurried`` keeps all that waits in memories alone, which have the time where
+    the clock is slow or where each port has every fourth cycle only: ``StationConfig.port_tl``.
     """
 
     req_cmd: Credits = Credits(pool=256)
@@ -73,6 +74,7 @@ class TLConfig(Config):
     responses_in_sight: int = 8
     catch_in_lines: bool = False
     lean: bool = False
+    unhurried: bool = False
 
     def __post_init__(self):
         check_choice("tl", "device", self.device, ("accelerator", "switch", "either"))
@@ -81,6 +83,7 @@ class TLConfig(Config):
         check_choice("tl", "shared_data_buffer", self.shared_data_buffer, (False, True))
         check_choice("tl", "catch_in_lines", self.catch_in_lines, (False, True))
         check_choice("tl", "lean", self.lean, (False, True))
+        check_choice("tl", "unhurried", self.unhurried, (False, True))
         check_integer("tl.requests_in_sight", self.requests_in_sight, 1, 4)
         check_integer("tl.responses_in_sight", self.responses_in_sight, 1, 8)
         check_integer("tl.credit_return_delay", self.credit_return_delay, 1, 255)

@@ -3,7 +3,7 @@
 from amaranth.hdl import Module, Signal
 
 from ualink.lib.banked_data import BankedData
-from ualink.lib.queue import Queue
+from ualink.lib.queue import Queue, UnhurriedQueue
 
 __all__ = ["BankedQueue", "banked_queue"]
 
@@ -35,6 +35,9 @@ class BankedQueue(Queue):
         return m
 
 
-def banked_queue(shape, depth: int, *, lean: bool) -> Queue:
-    """A ``BankedQueue``, or for slow clocks, ``lean``, a plain queue, which does the same out of one memory."""
+def banked_queue(shape, depth: int, *, lean: bool, unhurried: bool) -> Queue:
+    """A ``BankedQueue``, or for slow clocks, ``lean``, or ``unhurried``, a plain one, which does the same out of one
+    memory."""
+    if unhurried:
+        return UnhurriedQueue(shape, depth)
     return Queue(shape, depth) if lean else BankedQueue(shape, depth)

@@ -9,7 +9,7 @@ from amaranth.lib import data, memory
 
 from ualink.lib.memory_marks import NEVER_MEET
 from ualink.lib.occupancy import Occupancy
-from ualink.lib.queue import Queue, ram_attributes, successor
+from ualink.lib.queue import Queue, UnhurriedQueue, ram_attributes, successor
 
 __all__ = ["HeadedQueue", "headed_queue"]
 
@@ -134,8 +134,11 @@ class HeadedQueue(Queue):
             m.d.sync += write_index.eq(successor(write_index, rows - 1))
 
 
-def headed_queue(shape, depth: int, *, decisive: Collection[str] = (), lean: bool) -> Queue:
-    """A ``HeadedQueue``, or for slow clocks, ``lean``, a plain queue, which does the same out of its memory."""
+def headed_queue(shape, depth: int, *, decisive: Collection[str] = (), lean: bool, unhurried: bool) -> Queue:
+    """A ``HeadedQueue``, or for slow clocks, ``lean``, or ``unhurried``, a plain one, which does the same out of its
+    memory."""
+    if unhurried:
+        return UnhurriedQueue(shape, depth)
     return Queue(shape, depth) if lean else HeadedQueue(shape, depth, decisive=decisive)
 
 

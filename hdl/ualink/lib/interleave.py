@@ -15,7 +15,7 @@ from amaranth.hdl._xfrm import FragmentTransformer, LHSMaskCollector
 from amaranth.utils import ceil_log2
 
 from ualink.checks import ConfigError, check_choice
-from ualink.lib.memory_marks import NEVER_MEET, SHARED_OUT
+from ualink.lib.memory_marks import NEVER_MEET, OUT_OF_REGISTER, SHARED_OUT
 from ualink.lib.select import select_one
 
 __all__ = ["Interleaver"]
@@ -112,7 +112,11 @@ class Interleaver(FragmentTransformer):
         contents = [instance._data.init[n] for n in range(instance._data.depth)]
         contents = [row for row in contents for _ in range(parts)]
         data = MemoryData(shape=instance._data.shape, depth=instance._data.depth * parts, init=contents)
-        memory = MemoryInstance(data=data, attrs=instance._attrs, src_loc=instance.src_loc)
+        attrs = instance._attrs
+        if self._reads_late(instance):
+            # In the cycles of others, who write rows of their own.
+            attrs = attrs | NEVER_MEET
+        memory = MemoryInstance(data=data, attrs=attrs, src_loc=instance.src_loc)
         around = Fragment(src_loc=instance.src_loc)
         for port in instance._write_ports:
             memory.write_port(domain=port._domain, addr=self._row(instance, port), data=port._data, en=port._en)
@@ -121,6 +125,12 @@ class Interleaver(FragmentTransformer):
             row = self._row(instance, port)
             if port._domain == "comb":
                 memory.read_port(addr=row, data=port._data, en=port._en, **ports)
+            elif self._reads_late(instance):
+                shown = self._contexts == 4 and OUT_OF_REGISTER.keys() <= instance._attrs.keys()
+                late, data = Signal(len(row), reset_less=True), Signal(len(port._data))
+                self._ring(around, row, late, self._contexts - 1 - shown)
+                memory.read_port(addr=late, data=data, en=Const(1), domain=port._domain, transparent_for=())
+                around.add_statements(self._domain if shown else "comb", port._data.eq(data))
             elif self._may_read_late(instance, port):
                 late = Signal(len(row), reset_less=True)
                 self._ring(around, row, late, self._contexts - 1)
@@ -142,6 +152,10 @@ class Interleaver(FragmentTransformer):
         """The row of the half or the quarter that the context has."""
         first = select_one(used[1:], (self._context[0] * (depth // 2), self._context * (depth // 4)))
         return (port._addr + first)[: ceil_log2(depth)]
+
+    def _reads_late(self, instance):
+        """All that is read is read in a cycle of another context, so that nobody reads a row while it is written."""
+        return self._used is None and all(self._may_read_late(instance, port) for port in instance._read_ports)
 
     def _may_read_late(self, instance, port):
         """Reading just before the context's next cycle needs a delay of the address only. It shows what the context

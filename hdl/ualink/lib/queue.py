@@ -6,10 +6,10 @@ from amaranth.lib.wiring import In, Out
 
 from ualink.checks import check_integer
 from ualink.lib.contract import contract
-from ualink.lib.memory_marks import BLOCK_RAM, NEVER_MEET
+from ualink.lib.memory_marks import BLOCK_RAM, NEVER_MEET, OUT_OF_REGISTER
 from ualink.lib.occupancy import Occupancy
 
-__all__ = ["Queue", "ram_attributes", "successor"]
+__all__ = ["Queue", "UnhurriedQueue", "ram_attributes", "successor"]
 
 _LUT_RAM_ROWS, _BLOCK_BITS = 16, 1 << 13
 """A queue of more rows than a LUT RAM has costs several of these and a multiplexer for each bit; half a block RAM."""
@@ -47,6 +47,8 @@ class Queue(wiring.Component):
     level : payloads inside, those offered on ``output`` included; 0 after reset.
     """
 
+    _unhurried = False
+
     def __init__(self, shape, depth: int, *, prompt: bool = True, lean: bool = False, settles: bool = False):
         check_integer("queue.depth", depth, 1)
         self.shape = shape
@@ -65,8 +67,9 @@ class Queue(wiring.Component):
         m = Module()
         # A payload that the memory would have to give in the cycle in which it is written goes round it. LUT RAMs give
         # it without that.
-        through = (self._prompt or self._lean) and self.depth <= _LUT_RAM_ROWS
-        attrs = ({} if through else NEVER_MEET) | (ram_attributes(self.shape, self.depth) or {})
+        through = self._unhurried or ((self._prompt or self._lean) and self.depth <= _LUT_RAM_ROWS)
+        attrs = OUT_OF_REGISTER if self._unhurried else {} if through else NEVER_MEET
+        attrs = attrs | (ram_attributes(self.shape, self.depth) or {})
         m.submodules.storage = storage = memory.Memory(shape=self.shape, depth=self.depth, init=[], attrs=attrs)
         write = storage.write_port()
         read = storage.read_port(transparent_for=(write,) if through else ())
@@ -125,6 +128,14 @@ class Queue(wiring.Component):
         m.d.sync += [payload.eq(self.input.p), writes.eq(pushed), written.eq(writes)]
         readable.count(m, written, popped)
         return payload, readable.some, writes
+
+
+class UnhurriedQueue(Queue):
+    """A ``Queue``, cycle by cycle, in which everything goes through the memory, whatever its depth: for slow clocks, or
+    for those who take turns with others (``Interleaver``), where that costs nothing and a register stands behind it.
+    """
+
+    _unhurried = True
 
 
 def _stays_after(alone, popped):

@@ -1,11 +1,12 @@
 """What the port of a slot offers to a device that serves all ports in turn."""
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.checks import check_choice
 from ualink.lib.ports_used import slot_after, used_member
+from ualink.lib.presence import Presence
 from ualink.lib.select import of_now
 from ualink.upli.calendar import check_ports
 from ualink.upli.channels import beat_stream
@@ -19,6 +20,10 @@ class Turn(wiring.Component):
 
     It comes out of registers, chosen in the cycle before: what a port offers it offers until its slot, in which it may
     be taken. So what a port offers in the cycle before its slot at the latest is there in its slot.
+
+    A port hears in its slot that its beat is taken; with four that always take turns one cycle later, out of a
+    register: two cycles before its next beat is chosen. That register is kept twice (``Presence``). Where the two
+    differ, the port has heard of nothing, and what is chosen for it next has a wrong code: it may have been taken.
 
     Parameters
     ----------
@@ -39,6 +44,7 @@ class Turn(wiring.Component):
         check_choice("turn.ports", ports, (2, 4))
         self.ports = check_ports("turn", ports, choosable)
         self._choosable, self._coded = choosable, coded
+        self._tells_later = ports == 4 and not choosable
         super().__init__(
             {
                 **used_member(choosable),
@@ -59,9 +65,10 @@ class Turn(wiring.Component):
             Value.cast(chosen).eq(of_now(following, [stream.p for stream in self.offered])),
         ]
         m.d.sync += [there.eq(comes), beat.eq(chosen)]
+        taken, doubtful = self._taken(m)
         if self._coded:
             # What is no beat is wrong where an upset makes one of it.
-            m.d.sync += beat.code.control.eq(code_of(chosen.code.control, ~comes))
+            m.d.sync += beat.code.control.eq(code_of(chosen.code.control, ~comes | doubtful))
         m.d.comb += [self.beats.valid.eq(there), self.beats.p.eq(beat)]
         if self._choosable:
             # One port alone has each slot, and has just been taken from.
@@ -72,5 +79,16 @@ class Turn(wiring.Component):
             ]
         for port, stream in enumerate(self.offered):
             # What came too late to be chosen is not taken either.
-            m.d.comb += stream.ready.eq((self.slot == port) & self.beats.valid & self.beats.ready)
+            m.d.comb += stream.ready.eq(taken[port])
         return m
+
+    def _taken(self, m):
+        """Of each port whether its beat is taken; and whether it may have been, of the port that is chosen now."""
+        goes = self.beats.valid & self.beats.ready
+        if not self._tells_later:
+            return [goes & (self.slot == port) for port in range(self.ports)], Const(0)
+        taken = Presence(m, "taken")
+        taken.becomes(m, goes)
+        doubtful = Signal(2)
+        m.d.sync += doubtful.eq(Cat(taken.torn, doubtful[0]))
+        return [taken.here & (self.slot == (port + 1) % self.ports) for port in range(self.ports)], doubtful[1]

@@ -4,7 +4,7 @@ from amaranth.hdl import Cat, Module
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ualink.lib.queue import Queue
+from ualink.lib.queue import Queue, UnhurriedQueue
 
 __all__ = ["BEAT_LAYOUT", "HALF_BEAT_LAYOUT", "DataBuffer"]
 
@@ -22,6 +22,10 @@ class DataBuffer(wiring.Component):
 
     A beat is poisoned if either half is; then its lanes are zero (UALink_200 §9.5.5, ruling D30).
 
+    Parameters
+    ----------
+    depth : int: buffers. unhurried : they are ``UnhurriedQueue``.
+
     Attributes
     ----------
     low, high : halves of the beats, each in beat order; ``ready`` is low when all buffers are taken.
@@ -29,8 +33,8 @@ class DataBuffer(wiring.Component):
     half_poisoned : level, the beat that is offered had only one poisoned half.
     """
 
-    def __init__(self, depth: int):
-        self.depth = depth
+    def __init__(self, depth: int, *, unhurried: bool = False):
+        self.depth, self._unhurried = depth, unhurried
         super().__init__(
             {
                 "low": In(stream.Signature(HALF_BEAT_LAYOUT)),
@@ -42,8 +46,9 @@ class DataBuffer(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.low_half = low = Queue(HALF_BEAT_LAYOUT, self.depth)
-        m.submodules.high_half = high = Queue(HALF_BEAT_LAYOUT, self.depth)
+        kind = UnhurriedQueue if self._unhurried else Queue
+        m.submodules.low_half = low = kind(HALF_BEAT_LAYOUT, self.depth)
+        m.submodules.high_half = high = kind(HALF_BEAT_LAYOUT, self.depth)
         wiring.connect(m, low.input, wiring.flipped(self.low))
         wiring.connect(m, high.input, wiring.flipped(self.high))
 

@@ -1,11 +1,13 @@
 """Data of a TL receiver: the buffers of both classes, and whether the partner keeps to their credits."""
 
+from functools import partial
+
 from amaranth.hdl import Cat, Module, ResetInserter
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.config import TLConfig
-from ualink.lib.queue import Queue
+from ualink.lib.queue import Queue, UnhurriedQueue
 from ualink.tl.credit.check import CreditCheck
 from ualink.tl.credit.data_buffer import DataBuffer
 from ualink.tl.credit.data_signatures import BYTE_ENABLES_LAYOUT, KINDS, OF_BOTH_LAYOUT, ClassDataSignature
@@ -72,7 +74,8 @@ class ReceiveData(wiring.Component):
         beats = config.req_data.total + (config.rsp_data.pool if config.shared_data_buffer else 0)
         depth = min(config.req_cmd.total + 1, beats)
         # A shared buffer tells of data that are complete a cycle later: byte enables are wanted no sooner.
-        queue = Queue(BYTE_ENABLES_LAYOUT, depth, settles=config.shared_data_buffer)
+        kind = UnhurriedQueue if config.unhurried else partial(Queue, settles=config.shared_data_buffer)
+        queue = kind(BYTE_ENABLES_LAYOUT, depth)
         byte_enables = ResetInserter(self.flush & ~self.request.busy)(queue)
         m.submodules.byte_enables = byte_enables
         wiring.connect(m, assembler.byte_enables, byte_enables.input)
@@ -118,7 +121,7 @@ class ReceiveData(wiring.Component):
         """A memory and an account for each class."""
         for kind, credits in zip(KINDS, (self.config.req_data, self.config.rsp_data)):
             own, halves = self._of(kind), getattr(assembler.halves, kind)
-            buffer = ResetInserter(self.flush & ~own.busy)(DataBuffer(credits.total))
+            buffer = ResetInserter(self.flush & ~own.busy)(DataBuffer(credits.total, unhurried=self.config.unhurried))
             check = ResetInserter(self.flush)(CreditCheck(credits))
             m.submodules[f"{kind}_buffer"] = buffer
             m.submodules[f"{kind}_credits"] = check

@@ -91,7 +91,10 @@ class ReceiveRequests(wiring.Component):
         catch = catch_buffer(config, 4, caught, foreseen=config.rx_cache.rows > 0)
         m.submodules.catch = catch = ResetInserter(stop)(catch)
         m.submodules.reconstruction = rebuild = RequestReconstruction(config)
-        queue = headed_queue(entry, config.req_cmd.total, decisive=("cmd", "num_beats", "vc", "pool"), lean=config.lean)
+        decisive = ("cmd", "num_beats", "vc", "pool")
+        queue = headed_queue(
+            entry, config.req_cmd.total, decisive=decisive, lean=config.lean, unhurried=config.unhurried
+        )
         m.submodules.queue = queue = ResetInserter(self.flush & ~unload.busy)(queue)
         m.submodules.credits = credits = ResetInserter(self.flush)(CreditCheck(config.req_cmd))
 

@@ -90,11 +90,13 @@ class ReceiveResponses(wiring.Component):
         m.submodules.unload = unload = ReadResponseUnload(config)
         m.submodules.catch = catch = ResetInserter(self.flush)(catch_buffer(config, 8, caught))
         m.submodules.reconstruction = rebuild = ResponseReconstruction()
-        reads = headed_queue(read_entry, depth, decisive=("num_beats", "vc", "pool"), lean=config.lean)
+        reads = headed_queue(
+            read_entry, depth, decisive=("num_beats", "vc", "pool"), lean=config.lean, unhurried=config.unhurried
+        )
         # What is to be dropped ``isolates`` and does not ``stay``: no upset of one bit has anything dropped.
         marked = data.StructLayout({**{name: field.shape for name, field in write_entry}, "isolates": 1, "stays": 1})
         decisive = ("vc", "pool", "isolates", "stays")
-        writes = headed_queue(marked, depth, decisive=decisive, lean=config.lean)
+        writes = headed_queue(marked, depth, decisive=decisive, lean=config.lean, unhurried=config.unhurried)
         m.submodules.read_queue = reads = ResetInserter(self.flush & ~unload.busy)(reads)
         m.submodules.write_queue = writes = ResetInserter(self.flush)(writes)
         m.submodules.credits = credits = ResetInserter(self.flush)(CreditCheck(config.rsp_cmd, releases=2))

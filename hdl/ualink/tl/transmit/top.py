@@ -113,8 +113,8 @@ class Transmit(wiring.Component):
             RESPONSE_FIELD_LAYOUT, config.responses_in_sight, responses=True, alternatives=RESPONSE_ALTERNATIVES
         )
         # What leaves them is known late.
-        orig_data = headed_queue(ORIG_DATA_BEAT_LAYOUT, ORIG_DATA_BEATS, lean=config.lean)
-        rd_data = banked_queue(READ_DATA_BEAT_LAYOUT, READ_DATA_BEATS, lean=config.lean)
+        orig_data = headed_queue(ORIG_DATA_BEAT_LAYOUT, ORIG_DATA_BEATS, lean=config.lean, unhurried=config.unhurried)
+        rd_data = banked_queue(READ_DATA_BEAT_LAYOUT, READ_DATA_BEATS, lean=config.lean, unhurried=config.unhurried)
         credits = transmit_credits(config)
         release = CreditRelease(config)
         request_limit = SourceRateLimit(REQUEST_LIMIT)
