@@ -1,6 +1,6 @@
 """The data links of all ports of a station on one data path."""
 
-from amaranth.hdl import Module, Value
+from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -9,7 +9,8 @@ from ualink.dl.interface import tl_flit_signature
 from ualink.dl.layer import DataLink
 from ualink.dl.registers.firmware import FULL_RATE
 from ualink.lib.interleave import Interleaver
-from ualink.lib.ports_used import of_turn, turns, used_member
+from ualink.lib.ports_used import of_turn, slot_after, turns, used_member
+from ualink.lib.select import of_now
 from ualink.phy.interface import RSSignature
 
 __all__ = ["FIRMWARE_MEMBERS", "Links"]
@@ -90,9 +91,18 @@ class Links(wiring.Component):
         return m
 
     def _connect_firmware(self, m, link, turn):
+        used = self.used if self._choosable else None
+        following = slot_after(self.slot, self._ports, used)
         for name in link.config.signature.members:
             settings = [getattr(config, name) for config in self.config]
-            m.d.comb += Value.cast(getattr(link.config, name)).eq(of_turn(turn, settings))
+            told = Value.cast(getattr(link.config, name))
+            if self._ports == 1:
+                m.d.comb += told.eq(settings[0])
+                continue
+            # Chosen in the cycle before: there is no time for it in that of the port.
+            chosen = Signal.like(told, name=f"config_{name}")
+            m.d.sync += chosen.eq(of_now(following, settings))
+            m.d.comb += told.eq(chosen)
         m.d.comb += [
             link.uart_tx.valid.eq(of_turn(turn, [tx.valid for tx in self.uart_tx])),
             link.uart_tx.p.eq(of_turn(turn, [tx.p for tx in self.uart_tx])),

@@ -118,15 +118,19 @@ class Interleaver(FragmentTransformer):
             attrs = attrs | NEVER_MEET
         memory = MemoryInstance(data=data, attrs=attrs, src_loc=instance.src_loc)
         around = Fragment(src_loc=instance.src_loc)
+        shown = self._reads_late(instance) and self._contexts == 4 and OUT_OF_REGISTER.keys() <= attrs.keys()
         for port in instance._write_ports:
-            memory.write_port(domain=port._domain, addr=self._row(instance, port), data=port._data, en=port._en)
+            written = {"addr": self._row(instance, port), "data": port._data, "en": port._en}
+            if shown:
+                # There is a cycle for that, too, before the context reads.
+                written = {name: self._delayed(around, name, value) for name, value in written.items()}
+            memory.write_port(domain=port._domain, **written)
         for port in instance._read_ports:
             ports = {"domain": port._domain, "transparent_for": port._transparent_for}
             row = self._row(instance, port)
             if port._domain == "comb":
                 memory.read_port(addr=row, data=port._data, en=port._en, **ports)
             elif self._reads_late(instance):
-                shown = self._contexts == 4 and OUT_OF_REGISTER.keys() <= instance._attrs.keys()
                 late, data = Signal(len(row), reset_less=True), Signal(len(port._data))
                 self._ring(around, row, late, self._contexts - 1 - shown)
                 memory.read_port(addr=late, data=data, en=Const(1), domain=port._domain, transparent_for=())
@@ -141,6 +145,12 @@ class Interleaver(FragmentTransformer):
                 self._hold(around, port, data)
         around.add_subfragment(memory, "memory")
         return around
+
+    def _delayed(self, fragment, name, value):
+        """``value`` as it was in the cycle before."""
+        before = Signal(len(value), name=f"write_{name}", reset_less=True)
+        fragment.add_statements(self._domain, before.eq(value))
+        return before
 
     def _row(self, instance, port):
         if self._used is not None and SHARED_OUT.keys() <= instance._attrs.keys():

@@ -9,8 +9,8 @@ NEVER_MEET = {"reads_and_writes_never_meet": 1}
 """A memory of which no read whose data counts asks for a row that is written in the same cycle."""
 
 OUT_OF_REGISTER = {"out_of_register": 1}
-"""A memory of several contexts that is read early enough for a register behind it where they leave time: see
-``Interleaver``."""
+"""A memory of several contexts that has a register before what is written and one behind what is read where they leave
+time for that: see ``Interleaver``."""
 
 SHARED_OUT = {"shared_out": 1}
 """A memory of several contexts, of whom each has a part and looks at the rows from 0 on only: see ``Interleaver``."""

@@ -132,7 +132,7 @@ class Queue(wiring.Component):
 
 class UnhurriedQueue(Queue):
     """A ``Queue``, cycle by cycle, in which everything goes through the memory, whatever its depth: for slow clocks, or
-    for those who take turns with others (``Interleaver``), where that costs nothing and a register stands behind it.
+    for those who take turns with others (``Interleaver``), where that costs nothing and registers stand around it.
     """
 
     _unhurried = True

@@ -131,10 +131,16 @@ class ClaimBench(wiring.Component):
         m.d.comb += Assert(~flagged | ~announcing)
         self._tell(m, dut, flagged)
         # What was claimed in the cycle before is one number for each bucket.
-        spent = []
-        for credit_class in CREDIT_CLASSES:
-            spent += [dut.spent[credit_class].pool, *(dut.spent[credit_class].vc[vc] for vc in range(4))]
+        spent, less = (
+            [
+                bucket
+                for name in CREDIT_CLASSES
+                for bucket in (counts[name].pool, *(counts[name].vc[n] for n in range(4)))
+            ]
+            for counts in (dut.spent, dut.less)
+        )
         m.d.comb += [Assert((one & (one - 1)) == 0) for one in spent]
+        m.d.comb += [Assert(minus + told(one) == 0) for one, minus in zip(spent, less, strict=True)]
         m.d.comb += Assert(settled | (dut.spent.req_data.pool[4:] == 0))
         with m.If(announcing):
             m.d.comb += [Assert(one == 0) for one in spent]

@@ -1,6 +1,6 @@
 """Credits that the partner has given to the transmitter (UALink_200 §5.8)."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Shape, Signal, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -89,6 +89,18 @@ def _spent_layout(credit_class):
 _SPENT_LAYOUT = data.StructLayout({credit_class: _spent_layout(credit_class) for credit_class in CREDIT_CLASSES})
 
 
+def _less_layout(credit_class):
+    spent = _spent_layout(credit_class)
+    pool, each = (
+        signed(Shape.cast(shape).width.bit_length() + 1)
+        for shape in (spent["pool"].shape, spent["vc"].shape.elem_shape)
+    )
+    return data.StructLayout({"pool": pool, "vc": data.ArrayLayout(each, 4)})
+
+
+_LESS_LAYOUT = data.StructLayout({credit_class: _less_layout(credit_class) for credit_class in CREDIT_CLASSES})
+
+
 _EACH_LAYOUT = data.StructLayout({name: data.StructLayout({"pool": 1, "vc": 4}) for name in CREDIT_CLASSES})
 
 
@@ -122,9 +134,10 @@ class TransmitCredits(wiring.Component):
         # The initial release is over; both data Pools are one; the first cycle of that.
         self.init_done, self.shared, self.merges = (Signal(name=name) for name in ("init_done", "shared", "merges"))
         # Credits in hand, all 0 after reset; and with those that were claimed in the cycle before: bit n of ``spent``
-        # for n + 1 of them.
+        # for n + 1 of them, and ``less`` is minus these.
         self.counts = Signal(credit_counts_layout(config))
         self.gross, self.spent = Signal(gross_layout(config), name="gross"), Signal(_SPENT_LAYOUT, name="spent")
+        self.less = Signal(_LESS_LAYOUT)
         # Bit n: the bucket has n + 1 credits or more; true whenever it is set.
         self.at_least = Signal(_FLAGS_LAYOUT)
         # What Requests leave of a joint Pool to Responses.
@@ -204,12 +217,12 @@ class TransmitCredits(wiring.Component):
             return layout[credit_class].pool if vc is None else layout[credit_class].vc[vc]
 
         spent = of(self.spent)
-        m.d.sync += spent.eq(_spent(taken, amount, len(spent)))
+        m.d.sync += [spent.eq(_spent(taken, amount, len(spent))), of(self.less).eq(Mux(taken, -amount, 0))]
         # What is certain of it in the next cycle, for both answers, each in one step from the count.
         held, before = _thermometer(m, of(self.gross), 3 * len(spent)), _or_none(m, spent)
-        less = _without(m, held, _together(m, before, _exactly(m, amount)))
+        if_taken = _without(m, held, _together(m, before, _exactly(m, amount)))
         exceeds = self._count(m, of, before, [of(self.update)], announced=of(self.update))
-        m.d.sync += of(self.at_least).eq(Mux(taken, less, _without(m, held, before)))
+        m.d.sync += of(self.at_least).eq(Mux(taken, if_taken, _without(m, held, before)))
         if vc is None:
             m.d.comb += self.exceeds[credit_class].pool.eq(exceeds)
         else:
@@ -226,11 +239,11 @@ class TransmitCredits(wiring.Component):
         ``gross`` a cycle later, so that nothing of this waits for claims.
         """
         count, announced_yet, gross = of(self.counts), of(self.announced), of(self.gross)
-        net, total_over = Signal(len(gross)), Signal(2)
+        net, less, total_over = Signal(len(gross)), Signal(len(gross)), Signal(2)
         gains, gives = self.update.valid, self.update.valid & ~self.init_done
         amount = select_one(spent, range(len(spent)))
-        m.d.comb += [net.eq(gross - amount), count.eq(net)]
-        change = Mux(merges, merged, select_one(spent, [Const(-n, len(gross)) for n in range(len(spent))]))
+        m.d.comb += [net.eq(gross - amount), count.eq(net), less.eq(of(self.less))]
+        change = Mux(merges, merged, less)
         following = Mux(gains, total(m, [gross, *returned, change], len(gross), "more"), gross + change)
         following_total = Mux(gives, announced_yet + announced, announced_yet + Mux(merges, merged_total, 0))
         m.d.sync += [
@@ -261,6 +274,10 @@ class TransmitCredits(wiring.Component):
         m.d.sync += [
             req_spent.eq(claimed[1:]),
             rsp_spent.eq(_spent(rsp_taken & ~shared, rsp_beats, LARGEST_TRANSFER)),
+            self.less.req_data.pool.eq(
+                Mux(req_taken, Mux(joint, -(req_beats + rsp_beats), -req_beats), Mux(joint, -rsp_beats, 0))
+            ),
+            self.less.rsp_data.pool.eq(Mux(rsp_taken & ~shared, -rsp_beats, 0)),
         ]
         m.d.sync += flags.eq(Mux(req_taken, Mux(joint, less_both, less_req), Mux(joint, less_rsp, holds)))
         holds = _thermometer(m, self.gross.rsp_data.pool, 3 * LARGEST_TRANSFER)
