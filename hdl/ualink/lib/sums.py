@@ -19,8 +19,9 @@ def total(m: Module, terms: list[Value], width: int, name: str) -> Value:
         one, two, three, *others = rows
         ones, carries = (Signal(width, name=f"{name}_{what}_{len(rows)}") for what in ("ones", "carries"))
         m.d.comb += [
-            ones.eq(one ^ two ^ three),
-            carries.eq(Cat(0, (one & two) | (one & three) | (two & three))),
+            ones.eq((one ^ two) ^ three),
+            carries.eq(Cat(0, (one & two) | ((one | two) & three))),
         ]
-        rows = [*others, ones, carries]
+        # The last one, which may come late, behind all that is known.
+        rows = [ones, carries, *others] if len(others) == 1 else [*others, ones, carries]
     return reduce(lambda one, two: (one + two)[:width], rows)

@@ -49,7 +49,7 @@ def run(cycles, *, come, take, seed=1):
     async def bench(ctx):
         nonlocal gone
         waiting, before = [], []
-        limits, most, tags = (8, 8), DEPTH, 0
+        limits, next_limits, most, tags = (8, 8), (8, 8), DEPTH, 0
         for number in range(cycles):
             new = {"field": rng.getrandbits(64), "compressed": rng.getrandbits(1), "auth_tag": rng.getrandbits(64)}
             new["code"] = {name: rng.getrandbits(1) for name in ("low", "high", "auth_tag")}
@@ -74,9 +74,10 @@ def run(cycles, *, come, take, seed=1):
                     assert stack & ((1 << count) - 1) == (1 << room if room < count else 0)
                     fit = ctx.get(dut.fits.high[pairs - 1] if start else dut.fits.low[pairs])
                     assert fit == (room >= may)
-            limits, tags = (rng.randrange(5), rng.randrange(5)), rng.getrandbits(1)
+            # They hold from the next cycle but one on.
+            limits, next_limits, tags = next_limits, (rng.randrange(5), rng.randrange(5)), rng.getrandbits(1)
             ctx.set(dut.authentication, tags)
-            ctx.set(dut.limits, {"compressed": limits[1], "uncompressed": limits[0]})
+            ctx.set(dut.limits, {"compressed": next_limits[1], "uncompressed": next_limits[0]})
             for content, entry in zip(dut.contents, before):
                 content = ctx.get(content)
                 assert (content.field, content.auth_tag) == (entry["field"], entry["auth_tag"])

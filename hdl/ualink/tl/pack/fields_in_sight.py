@@ -39,7 +39,7 @@ class FieldsInSight(wiring.Component):
     Attributes
     ----------
     i : fields in.
-    limits : backoff limits; they hold from the next cycle on.
+    limits : backoff limits; they hold from the next cycle but one on.
     authentication : from the next cycle on fields go with tags, of which a half-flit has room for ``TAGS``.
     allowance : source rate limit of this cycle, as in ``SourceRateLimit``; a Control half-flit that takes fields is the
         last before that of the next cycle.
@@ -128,7 +128,11 @@ class FieldsInSight(wiring.Component):
             stacked = stacks_from(m, Cat(short, new), self.depth + 1, together)
         tags = Cat(Const(-1, min(TAGS, self.depth)), (~self.authentication).replicate(max(0, self.depth - TAGS)))
         room = [tags & Cat(1, self.allowance[gone:], Const(0, gone))[: self.depth] for gone in range(self.depth + 1)]
-        full = {form: full_at(m, self.limits[form], self.depth + 1, form) for form in ("compressed", "uncompressed")}
+        full = {
+            form: Signal(self.depth + 1, name=f"{form}_at_limit", reset_less=True)
+            for form in FORM_LIMITS_LAYOUT.members
+        }
+        m.d.sync += [full[form].eq(full_at(m, self.limits[form], self.depth + 1, form)) for form in full]
         long = [*joined_halves(m, uncompressed, self.depth, "uncompressed"), []]
         gone_with = []
         for gone in range(self.depth + 1):
