@@ -144,10 +144,20 @@ class Departure(wiring.Component):
             self.due.eq(due),
         ]
         if self._late:
-            arrived, fresh = Signal(self._layout, name="arrived", reset_less=True), Signal(reset_less=True)
-            m.d.comb += self._shown.eq(Mux(fresh, arrived, place))
-            m.d.sync += [arrived.eq(arriving), fresh.eq(arrives), place.eq(kept)]
+            arrived = Signal(self._layout, name="arrived", reset_less=True)
+            # One alone would be long in reaching all of the beat, and of two with the same bits tools make one.
+            fresh, stale = Signal(reset_less=True), Signal(init=1, reset_less=True)
+            m.d.comb += [
+                self._shown[name].eq(
+                    Mux(fresh, arrived[name], place[name]) if name == "data" else Mux(stale, place[name], arrived[name])
+                )
+                for name, _ in self._layout
+            ]
+            m.d.sync += [arrived.eq(arriving), fresh.eq(arrives), stale.eq(~arrives), place.eq(kept)]
             if self._coded:
+                m.d.comb += self._shown.code.control.eq(
+                    Mux(stale, place.code.control, arrived.code.control) ^ (fresh == stale)
+                )
                 # The one that is not meant is wrong.
                 m.d.sync += [
                     arrived.code.control.eq(code_of(arriving.code.control, ~arrives)),
