@@ -12,7 +12,7 @@ from amaranth.hdl import Module, Signal, Value
 from amaranth.sim import Simulator
 
 from support.upsets import collect
-from ualink.upli.code import control_wrong
+from ualink.upli.code import control_wrong, data_wrong
 from ualink.upli.departure import Departure
 
 SOAK = bool(os.environ.get("UALINK_SOAK"))
@@ -25,24 +25,27 @@ class Bench:
     def __init__(self, channel: str, ports: int, used: int | None, seed: str):
         self.dut = Departure(channel, 4 if used else ports, coded=True, choosable=bool(used))
         self.ports, self.used, self.channel = ports, used, channel
+        self.has_data = "data" in self.dut.beat.shape().members
         rng = random.Random(seed)
         self.plan = [
             (rng.random() < 0.5, [rng.random() < 0.6 for _ in self.dut.beats], rng.random() < 0.2)
             for _ in range(CYCLES)
         ]
-        self.pins_wrong = Signal()
+        self.pins_wrong, self.data_wrong = Signal(), Signal()
         self.pins = Signal(self.dut.beat.shape(), reset_less=True)
         m = Module()
         m.submodules.dut = self.dut
         with m.If(~self.dut.hold):
             m.d.sync += self.pins.eq(self.dut.beat)
         m.d.comb += self.pins_wrong.eq(control_wrong(channel, self.pins, self.pins.code))
+        if self.has_data:
+            m.d.comb += self.data_wrong.eq(data_wrong(channel, self.pins, self.pins.code))
         self.design, registers, _ = collect(m)
         self.registers = [place for place in registers if place.path[0] == "dut"]
 
     async def play(self, ctx, strike=None) -> tuple[int | None, int | None]:
-        """The cycles in which a beat was first at the pins that had not come or had left before, as a good one, and in
-        which the place first said that it was upset."""
+        """The cycles in which a beat was first at the pins that had not come or had left before, as a good one, or had
+        the data of another as good ones, and in which the place first said that it was upset."""
         dut, registers = self.dut, [place.signal for place in self.registers]
         for signal in registers:
             ctx.set(Value.cast(signal), signal.init)
@@ -58,7 +61,8 @@ class Bench:
             ctx.set(dut.slot, slot)
             if leaves is not None and not ctx.get(self.pins_wrong) and doubtful is None:
                 port, tag = leaves, ctx.get(self.pins).tag
-                if not taken[port] or taken[port].pop(0) != tag:
+                has_own = not self.has_data or ctx.get(self.data_wrong) or ctx.get(self.pins).data == tag
+                if not taken[port] or taken[port].pop(0) != tag or not has_own:
                     doubtful = cycle
             if told is None and ctx.get(dut.upset):
                 told = cycle
@@ -69,6 +73,9 @@ class Bench:
                 tag = number if offers[port] or stale else max(number - 2, 0)
                 ctx.set(stream.p.tag, tag)
                 ctx.set(stream.p.vc, tag % 4)
+                if self.has_data:
+                    ctx.set(stream.p.data, tag)
+                    ctx.set(stream.p.code.data, tag.bit_count() % 2)
                 ctx.set(stream.p.code.control, (tag.bit_count() + (tag % 4).bit_count()) % 2)
                 offered.append(number)
                 number += 1

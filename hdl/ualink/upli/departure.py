@@ -147,21 +147,17 @@ class Departure(wiring.Component):
             arrived = Signal(self._layout, name="arrived", reset_less=True)
             # One alone would be long in reaching all of the beat, and of two with the same bits tools make one.
             fresh, stale = Signal(reset_less=True), Signal(init=1, reset_less=True)
-            m.d.comb += [
-                self._shown[name].eq(
-                    Mux(fresh, arrived[name], place[name]) if name == "data" else Mux(stale, place[name], arrived[name])
-                )
-                for name, _ in self._layout
-            ]
+            m.d.comb += self._shown.eq(Mux(stale, place, arrived))
+            m.d.comb += self._shown.data.eq(Mux(fresh, arrived.data, place.data))
             m.d.sync += [arrived.eq(arriving), fresh.eq(arrives), stale.eq(~arrives), place.eq(kept)]
             if self._coded:
-                m.d.comb += self._shown.code.control.eq(
-                    Mux(stale, place.code.control, arrived.code.control) ^ (fresh == stale)
-                )
-                # The one that is not meant is wrong.
+                m.d.comb += self._shown.code.data.eq(Mux(fresh, arrived.code.data, place.code.data))
+                # The one that is not meant is wrong, in control and in data.
                 m.d.sync += [
                     arrived.code.control.eq(code_of(arriving.code.control, ~arrives)),
                     place.code.control.eq(code_of(kept.code.control, arrives)),
+                    arrived.code.data[0].eq(code_of(arriving.code.data[0], ~arrives)),
+                    place.code.data[0].eq(code_of(kept.code.data[0], arrives)),
                 ]
         else:
             m.d.comb += self._shown.eq(place)

@@ -20,6 +20,7 @@ __all__ = [
     "REQUEST_FIELD_LAYOUT",
     "RESPONSE_FIELD_LAYOUT",
     "SECTORS",
+    "SPOILT",
     "TAGS",
     "DataSource",
     "carried_code",
@@ -31,6 +32,10 @@ SECTORS = 8
 
 TAGS = 4
 """Tags in an AuthTags half-flit."""
+
+
+SPOILT = 4
+"""In so many parts it is looked at whether control of a beat is wrong, which nobody wants to know in the same cycle."""
 
 
 class DataSource(enum.Enum, shape=1):
@@ -101,10 +106,10 @@ ORIG_DATA_BEAT_LAYOUT = data.StructLayout(
 even parity: ``data`` (2 bits), one over each half of ``data`` and ``error``; ``byte_en`` (1 bit)."""
 
 READ_DATA_BEAT_LAYOUT = data.StructLayout(
-    {"data": 512, "error": 1, "code": data.StructLayout({"data": 2}), "spoilt": 1}
+    {"data": 512, "error": 1, "code": data.StructLayout({"data": 2}), "spoilt": SPOILT // 2}
 )
-"""What the link carries of the data of a Read Response beat; as above, but with ``spoilt`` all of ``code`` is inverted:
-the beat was not what its control said, which is known late."""
+"""What the link carries of the data of a Read Response beat; as above, but all of ``code`` is inverted if
+an odd number of bits of ``spoilt`` are set: the beat was not what its control said, which is known late."""
 
 
 def carried_data(bits, error) -> Value:

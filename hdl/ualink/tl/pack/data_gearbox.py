@@ -73,7 +73,7 @@ class DataGearbox(wiring.Component):
 
         head, error, code, beat_valid = Signal(512), Signal(), Signal(2), Signal()
         for chosen, beats, spoilt in (
-            (from_rd_rsp, self.rd_data, self.rd_data.p.spoilt),
+            (from_rd_rsp, self.rd_data, code_of(self.rd_data.p.spoilt)),
             (~from_rd_rsp, self.orig_data, Const(0)),
         ):
             with m.If(chosen):

@@ -4,12 +4,10 @@ from types import SimpleNamespace
 
 from amaranth.hdl import Cat, Const, Value
 
+from ualink.tl.format.half_flits import SPOILT
 from ualink.upli.code import beat_code, control_bits, control_wrong, wrong
 
-__all__ = ["SPOILT", "code_of_beat", "spoilt_parts"]
-
-SPOILT = 4
-"""In so many parts it is looked at whether control of a beat is wrong, which nobody wants to know in the same cycle."""
+__all__ = ["code_of_beat", "spoilt_parts"]
 
 
 def code_of_beat(channel: str, beat, *, coded: bool):

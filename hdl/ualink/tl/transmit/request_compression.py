@@ -8,11 +8,9 @@ from ualink.config import TLConfig
 from ualink.tl.cache.row import at_this_end
 from ualink.tl.cache.tx_address_cache import TxAddressCache
 from ualink.tl.format.fields import COMPRESSED_REQUEST, UNCOMPRESSED_REQUEST, CompressedCmd, FType
-from ualink.tl.format.half_flits import REQUEST_FIELD_LAYOUT
+from ualink.tl.format.half_flits import REQUEST_FIELD_LAYOUT, SPOILT
 from ualink.upli.code import code_of, recoded
 from ualink.upli.commands import ReqCmd
-
-from .beat_codes import SPOILT
 
 __all__ = ["COMPRESSED_COMMANDS", "META_DATA_MUST_BE_ZERO", "RequestCompression"]
 

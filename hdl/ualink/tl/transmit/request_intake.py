@@ -13,12 +13,12 @@ from ualink.tl.format.fields import (
     has_byte_enables,
     request_half_flits,
 )
-from ualink.tl.format.half_flits import REQUEST_FIELD_LAYOUT, DataSource
+from ualink.tl.format.half_flits import REQUEST_FIELD_LAYOUT, SPOILT, DataSource
 from ualink.upli.channels import beat_stream
 from ualink.upli.code import code_of
 from ualink.upli.commands import ReqCmd
 
-from .beat_codes import SPOILT, spoilt_parts
+from .beat_codes import spoilt_parts
 
 __all__ = ["RequestIntake"]
 

@@ -1,6 +1,6 @@
 """Read and Write Responses on their way to the link: credits are claimed, fields are formed, read data split off."""
 
-from amaranth.hdl import Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -15,6 +15,7 @@ from ualink.tl.format.fields import (
 from ualink.tl.format.half_flits import (
     READ_DATA_BEAT_LAYOUT,
     RESPONSE_FIELD_LAYOUT,
+    SPOILT,
     DataSource,
     carried_code,
     carried_data,
@@ -22,7 +23,7 @@ from ualink.tl.format.half_flits import (
 from ualink.upli.channels import beat_stream
 from ualink.upli.code import code_of
 
-from .beat_codes import SPOILT, code_of_beat, spoilt_parts
+from .beat_codes import code_of_beat, spoilt_parts
 
 __all__ = ["ResponseIntake"]
 
@@ -76,7 +77,7 @@ class ResponseIntake(wiring.Component):
         m = Module()
         rd, wr = self.rd_rsp.p, self.wr_rsp.p
         stored = Signal(RESPONSE_FIELD_LAYOUT, reset_less=True)
-        code, rd_upset = code_of_beat("rd_rsp", rd, coded=self.coded)
+        code, _ = code_of_beat("rd_rsp", rd, coded=self.coded)
         of_rd, of_wr = (spoilt_parts(name, beat, coded=self.coded) for name, beat in (("rd_rsp", rd), ("wr_rsp", wr)))
         rest = Signal(2)  # beats to come of the Read Response whose field has gone
         rd_first, rd_waits, wr_waits = Signal(), Signal(), Signal()
@@ -102,7 +103,7 @@ class ResponseIntake(wiring.Component):
             self.rd_data.data.eq(carried_data(rd.data, rd.data_error)),
             self.rd_data.error.eq(rd.data_error),
             self.rd_data.code.data.eq(carried_code(code.data, rd.data_error, Const(0))),
-            self.rd_data.spoilt.eq(rd_upset),
+            self.rd_data.spoilt.eq(Cat(code_of(of_rd[n::2]) for n in range(2))),
         ]
         # Whoever of the two was in sight, with credits or without, comes after the other next time.
         with m.If(rd_waits & wr_waits):
