@@ -161,8 +161,8 @@ class RequestIngress(wiring.Component):
             self.steered_req.soon.eq(only_if(~kind.with_data, steer.where)),
         ]
         m.d.sync += data_busy.eq(active & ~(moved & (left == 0)))
-        # They count from when it leaves on. Whether it does is known later.
-        with m.If(data_busy | (steer.holding & with_data)):
+        # They count from when it leaves on; whether it does is known later. After an upset it may, and not be there.
+        with m.If(data_busy | (with_data & (steer.holding | steer.where.any()))):
             m.d.sync += [
                 kept_where.eq(where),
                 kept_meant.eq(meant),
