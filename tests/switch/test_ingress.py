@@ -52,7 +52,9 @@ class Port:
         self.offering, self.index, self.got = False, 0, [[] for _ in range(WAYS)]
         self.moved = 0
         payload = steered.payload
-        self.payload = (payload.transfer if "transfer" in payload.shape().members else payload).as_value()
+        whole = payload.transfer if "transfer" in payload.shape().members else payload
+        self.payload = whole.as_value()
+        self.ends = ~payload.kind.with_data if "kind" in payload.shape().members else whole.end
 
     def drive(self, ctx):
         self.offering = self.index < len(self.beats) and (self.offering or self.rng.random() < self.rate)
@@ -67,6 +69,8 @@ class Port:
         # It is known before whether it goes that it would go there.
         assert moved in (0, ctx.get(self.steered.toward))
         if moved:
+            # With it an item is whole, or not yet.
+            assert ctx.get(self.steered.soon) == (moved if ctx.get(self.ends) else 0)
             self.got[moved.bit_length() - 1].append(ctx.get(self.payload))
         if self.offering and ctx.get(self.stream.ready):
             self.index += 1

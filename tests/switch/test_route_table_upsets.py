@@ -47,7 +47,7 @@ def test_each_bit_of_each_copy_is_seen_where_it_is_looked_up(stations, ports):
             assert not await told(ctx, rng.randrange(depth)), "what stood there before the reset is nobody's fault"
         assert {place.path[-1] for place in memories} == {*lookups, "table_config"}
         for place in memories:
-            for bit in range(layout.size + 1):
+            for bit in range(place.bits):
                 index = rng.randrange(depth)
                 await write(ctx, index, rng.getrandbits(layout.size))
                 assert not await told(ctx, index)

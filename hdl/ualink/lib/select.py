@@ -7,7 +7,12 @@ from operator import or_
 from amaranth.hdl import Array, Const, Mux, Value
 from amaranth.utils import ceil_log2
 
-__all__ = ["of_now", "select_from", "select_one", "several"]
+__all__ = ["of_now", "only_if", "select_from", "select_one", "several"]
+
+
+def only_if(one: Value, value: Value) -> Value:
+    """Bits of ``value`` if ``one`` is set, else 0."""
+    return one.replicate(len(value)) & value
 
 
 def select_one(chosen: Iterable, values: Iterable) -> Value:
@@ -17,7 +22,7 @@ def select_one(chosen: Iterable, values: Iterable) -> Value:
     """
     terms = []
     for one, value in zip(chosen, map(Value.cast, values)):
-        terms.append(one.replicate(len(value)) & value)
+        terms.append(only_if(one, value))
     return reduce(or_, terms)
 
 

@@ -1,6 +1,6 @@
 """A bank of the request plane: buffers of ingress ports for some of the egress ports."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, Shape, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Shape, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -8,7 +8,7 @@ from ualink.lib.delayed import delayed
 from ualink.lib.headed_queue import HeadedQueue
 from ualink.lib.occupancy import Occupancy
 from ualink.lib.parity import protects_data
-from ualink.lib.select import select_one, several
+from ualink.lib.select import only_if, select_one, several
 from ualink.switch.arrival import RequestArrival
 from ualink.switch.high_water import HighWater
 from ualink.switch.matching.matcher import Matcher
@@ -131,15 +131,16 @@ class RequestBank(wiring.Component):
             beats.append(beat.beat)
             others = (request.first != transfers.number) | (request.odd ^ beat.odd)
             wrong.append(
-                control_wrong("req", request.item, request.item.code)
-                | waiting.astray
-                | (request.with_data & others if protects_data() else Const(0))
+                Cat(
+                    control_wrong("req", request.item, request.item.code),
+                    waiting.astray | (request.with_data & others if protects_data() else Const(0)),
+                )
             )
             beat_wrong.append(
-                control_wrong("orig_data", beat.beat, beat.beat.code)
-                | transfers.astray
-                | (beat.end ^ ends[n])
-                | self._mixed(m, n, beat, ends[n])
+                Cat(
+                    control_wrong("orig_data", beat.beat, beat.beat.code),
+                    transfers.astray | (beat.end ^ ends[n]) | self._mixed(m, n, beat, ends[n]),
+                )
             )
             poison.append(data_wrong("orig_data", beat.beat, beat.beat.code))
         for k in range(self.egresses):
@@ -148,7 +149,7 @@ class RequestBank(wiring.Component):
             here, data_here = [one[k] for one in come], [one[k] for one in come_data]
             # Each a register, because codes are checked late. What two have read is one and the other in one.
             found = {
-                name: delayed(m, Cat(two, *(one & value for one, value in zip(of, values))), f"{name}_{k}")
+                name: delayed(m, Cat(two, *map(only_if, of, values)), f"{name}_{k}")
                 for name, of, values, two in (
                     ("wrong", here, wrong, several(here)),
                     ("beat_wrong", data_here, beat_wrong, several(data_here)),
@@ -222,11 +223,7 @@ class RequestBank(wiring.Component):
                 matcher.without[n][k].eq(oldest.valid & ~oldest.p.with_data),
                 matcher.more[n][k].eq(kinds.level > 1),
                 matcher.beats[n][k].eq(oldest.p.beats),
-                # Whether there is room is known later. Of a Request that stands alone its kind is known now.
-                matcher.soon_without[n][k].eq(~oldest.valid & req.valid[k] & ~req.payload.kind.with_data),
-                matcher.soon_with_data[n][k].eq(
-                    orig_data.valid[k]
-                    & orig_data.payload.transfer.end
-                    & Mux(oldest.valid, oldest.p.with_data, req.valid[k])
-                ),
+                # Of a Request that stands alone its kind is known now.
+                matcher.soon_without[n][k].eq(~oldest.valid & req.soon[k]),
+                matcher.soon_with_data[n][k].eq(orig_data.soon[k] & (~oldest.valid | oldest.p.with_data)),
             ]

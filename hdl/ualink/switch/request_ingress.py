@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ualink.lib.parity import protects_data
 from ualink.lib.presence import Presence
+from ualink.lib.select import only_if
 from ualink.switch.closing import Closing
 from ualink.switch.deny_log import DenialSignature
 from ualink.switch.route_table import LookupSignature
@@ -123,6 +124,10 @@ class RequestIngress(wiring.Component):
         active = Signal()
         moved = Signal()
         leaves_now = Signal.like(kept_where)  # where the Request goes whose first beat this may be
+        # Beats of the Request that went before can be taken; so can the first one of that which leaves now.
+        kept_room, room = Signal(name="kept_room"), Signal(name="room")
+        # A beat that is the last of its transfer, of the Request that went before; of that which leaves now.
+        ends_kept, ends_now = Signal(name="ends_kept"), Signal(name="ends_now")
         apart = Signal(name="apart")
         m.d.comb += [
             apart.eq(kept_where != kept_meant),
@@ -138,9 +143,10 @@ class RequestIngress(wiring.Component):
             steered_data.toward.eq(where & self.orig_data.valid.replicate(len(where))),
             leaves_now.eq(self.steered_req.ready & steer.where & with_data.replicate(len(where))),
             steered_data.valid.eq(Mux(data_busy, kept_where, leaves_now) & self.orig_data.valid.replicate(len(where))),
+            kept_room.eq(kept_denied | (steered_data.ready & kept_where).any()),
+            room.eq(steer.denied | (steered_data.ready & steer.where).any()),
             self.orig_data.ready.eq(
-                (closing.closed & (~active | (data_busy & apart)))
-                | (active & (denied | (steered_data.ready & where).any())),
+                (closing.closed & (~active | (data_busy & apart))) | Mux(data_busy, kept_room, active & room)
             ),
             moved.eq(self.orig_data.valid & self.orig_data.ready),
         ]
@@ -148,9 +154,16 @@ class RequestIngress(wiring.Component):
             m.d.sync += strays.eq(data_busy & apart & ~closing.closed)
         comes_in = leads_to(self.lookup) & (holding & ~self.lookup.denied).replicate(self.egresses)
         m.d.comb += self.under_way.eq(comes_in | steer.where)
-        with m.If(active):
+        m.d.comb += [
+            ends_kept.eq(self.orig_data.valid & data_busy & (kept_left == 0)),
+            ends_now.eq(self.orig_data.valid & ~data_busy & with_data & (kind.beats == 0)),
+            steered_data.soon.eq(only_if(ends_kept, kept_where) | only_if(ends_now, steer.where)),
+            self.steered_req.soon.eq(only_if(~kind.with_data, steer.where)),
+        ]
+        m.d.sync += data_busy.eq(active & ~(moved & (left == 0)))
+        # They count from when it leaves on; whether it does is known later. After an upset it may, and not be there.
+        with m.If(data_busy | (with_data & (steer.holding | steer.where.any()))):
             m.d.sync += [
-                data_busy.eq(~(moved & (left == 0))),
                 kept_where.eq(where),
                 kept_meant.eq(meant),
                 kept_denied.eq(denied),

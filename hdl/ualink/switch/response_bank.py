@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from ualink.lib.delayed import delayed
 from ualink.lib.headed_queue import HeadedQueue
 from ualink.lib.occupancy import Occupancy
-from ualink.lib.select import select_one, several
+from ualink.lib.select import only_if, select_one, several
 from ualink.switch.arrival import ResponseArrival
 from ualink.switch.high_water import HighWater
 from ualink.switch.matching.matcher import Matcher
@@ -89,20 +89,18 @@ class ResponseBank(wiring.Component):
                 steered.ready.eq(buffer.input.ready & room),
                 came.eq(steered.valid & steered.ready & steered.payload.end.replicate(self.egresses)),
             ]
-            # Whether there is room is known later.
-            soon = steered.valid & steered.payload.end.replicate(self.egresses)
             come, leads = Signal(self.egresses, name=f"come_{n}"), Signal(name=f"leads_{n}")
             comes.append(come)
             first.append(leads)
-            found = control_wrong(self.channel, beat, beat.code) | buffer.astray
+            misread = buffer.astray
             if self.channel == "rd_rsp":
-                self._lengths(m, n, came, soon, room, matcher)
+                self._lengths(m, n, came, room, matcher)
                 m.d.comb += buffer.read.eq(matcher.hold[n])
-                found |= self._misread(m, n, buffer, leads, matcher)
+                misread |= self._misread(m, n, buffer, leads, matcher)
             else:
-                self._counts(m, n, came, soon, room, matcher)
+                self._counts(m, n, came, room, matcher)
                 m.d.comb += buffer.read.eq(matcher.start[n])
-            wrong.append(found)
+            wrong.append(Cat(control_wrong(self.channel, beat, beat.code), misread))
             m.d.sync += [come.eq(buffer.read), leads.eq(matcher.start[n].any())]
             m.submodules[f"high_water_{n}"] = high_water = HighWater(self.depth, self.egresses)
             m.d.comb += [seen.eq(level) for seen, level in zip(high_water.levels, buffer.levels)]
@@ -113,7 +111,7 @@ class ResponseBank(wiring.Component):
             here = [come[k] for come in comes]
             # Each a register, because codes are checked late. What two have read is one and the other in one.
             found = {
-                name: delayed(m, Cat(two, *(one & value for one, value in zip(here, values))), f"{name}_{k}")
+                name: delayed(m, Cat(two, *map(only_if, here, values)), f"{name}_{k}")
                 for name, values, two in (("wrong", wrong, several(here)), ("poison", poison, Const(0)))
             }
             m.d.comb += [
@@ -138,7 +136,7 @@ class ResponseBank(wiring.Component):
         m.d.sync += ends.eq(matcher.ends[n])
         return (buffer.beat.first ^ leads) | (buffer.beat.end ^ ends)
 
-    def _lengths(self, m, n, came, soon, room, matcher):
+    def _lengths(self, m, n, came, room, matcher):
         """Transfers of ingress port ``n`` that are there whole and not accepted: their beats, in order."""
         for k in range(self.egresses):
             m.submodules[f"lengths_{n}_{k}"] = lengths = HeadedQueue(2, min(self.depth, MOST_TRANSFERS))
@@ -148,12 +146,12 @@ class ResponseBank(wiring.Component):
                 lengths.input.valid.eq(came[k]),
                 lengths.output.ready.eq(matcher.accept[n][k]),
                 matcher.with_data[n][k].eq(lengths.output.valid),
-                matcher.soon_with_data[n][k].eq(soon[k]),
+                matcher.soon_with_data[n][k].eq(self.steered[n].soon[k]),
                 matcher.more[n][k].eq(lengths.level > 1),
                 matcher.beats[n][k].eq(lengths.output.p),
             ]
 
-    def _counts(self, m, n, came, soon, room, matcher):
+    def _counts(self, m, n, came, room, matcher):
         """The same where all have one beat, so that the buffer counts them."""
         m.d.comb += room.eq(~Const(0, self.egresses))
         for k in range(self.egresses):
@@ -161,6 +159,6 @@ class ResponseBank(wiring.Component):
             items.count(m, came[k], matcher.accept[n][k])
             m.d.comb += [
                 matcher.without[n][k].eq(items.some),
-                matcher.soon_without[n][k].eq(soon[k]),
+                matcher.soon_without[n][k].eq(self.steered[n].soon[k]),
                 matcher.more[n][k].eq(items.level > 1),
             ]

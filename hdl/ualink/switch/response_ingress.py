@@ -86,6 +86,7 @@ class ResponseIngress(wiring.Component):
             closing.dropping.eq(self.dropping),
             closing.waits.eq(self.rsp.valid | holding | steer.holding),
             self.upset.eq(closing.upset),
+            self.steered.soon.eq(steer.where & steer.payload.end.replicate(self.egresses)),
         ]
         found_wrong = Signal(name="found_wrong")
         m.d.comb += found_wrong.eq(leads & (control_wrong(self.channel, beat, beat.code) | self.lookup.wrong))

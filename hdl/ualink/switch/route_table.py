@@ -1,6 +1,6 @@
 """The route table of a station: Destination Accelerator ID to egress port, or Deny (UALink_200 §10.7)."""
 
-from amaranth.hdl import Array, Cat, Module, Mux, Signal
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
@@ -92,6 +92,9 @@ class RouteTable(wiring.Component):
     A lookup takes one cycle and sees an entry as it was before or after a write, never a mix (ruling C-08). Each port
     has one lookup for each plane in every cycle: each has its own copy of the table, and so has the read-back.
 
+    The copy for lookups of a port has of each entry only what this port asks: whether the entry denies it, or leads to
+    no station or port of this switch, and where it leads. The copy that is read back has the whole entry.
+
     Each entry has a parity bit in each copy, formed as it is written and checked with each lookup (UALink_200 §3.1.1).
 
     Attributes
@@ -109,6 +112,9 @@ class RouteTable(wiring.Component):
         self.depth = config.route_entries
         self._choosable = config.station.choosable_ports
         self.entry_layout = route_entry_layout(config.stations)
+        port_bits = bits_for(self.ports - 1) if self.ports > 1 else 0
+        station_bits = self.entry_layout["egress_station"].width
+        self.way_layout = data.StructLayout({"denied": 1, "egress_port": port_bits, "egress_station": station_bits})
         lookup = LookupSignature(self.stations * self.ports)
         super().__init__(
             {
@@ -127,8 +133,6 @@ class RouteTable(wiring.Component):
         write_index = Signal(range(self.depth))
         write_data = Signal(self.entry_layout)
         write = Signal()
-        row = data.StructLayout({"entry": self.entry_layout, "parity": 1})
-
         with m.If(config.ready):
             m.d.comb += [
                 write.eq(config.write & (config.index < self.depth)),
@@ -141,47 +145,60 @@ class RouteTable(wiring.Component):
             with m.If(sweep_index == self.depth - 1):
                 m.d.sync += config.ready.eq(1)
 
-        def copy(name: str, index, enable):
-            """The entry at ``index`` of the last cycle with ``enable``, from a copy of the table of its own, and if its
-            parity does not fit."""
+        def copy(name: str, entry, index, enable):
+            """What was written as ``entry`` at ``index`` of the last cycle with ``enable``, from a copy of the table of
+            its own, and if its parity does not fit."""
+            row = data.StructLayout({"entry": entry.shape(), "parity": 1})
             table = memory.Memory(shape=row, depth=self.depth, init=[])
             m.submodules[name] = table
             write_port = table.write_port()
             read_port = table.read_port()
             m.d.comb += [
                 write_port.addr.eq(write_index),
-                write_port.data.entry.eq(write_data),
-                write_port.data.parity.eq(write_data.as_value().xor()),
+                write_port.data.entry.eq(entry),
+                write_port.data.parity.eq(entry.as_value().xor()),
                 write_port.en.eq(write),
                 read_port.addr.eq(index),
                 read_port.en.eq(enable),
             ]
             return read_port.data.entry, read_port.data.as_value().xor()
 
-        read_back, read_wrong = copy("table_config", config.index, 1)
+        read_back, read_wrong = copy("table_config", write_data, config.index, 1)
         read_missing = Signal(init=1)
         m.d.sync += read_missing.eq(~config.ready | (config.index >= self.depth))
         m.d.comb += [config.read_data.eq(read_back), config.read_wrong.eq(read_wrong & ~read_missing)]
         with m.If(read_missing):
             m.d.comb += [config.read_data.eq(0), config.read_data.deny.eq(0b1111)]
 
+        ways = [self._way_of(m, write_data, port) for port in range(self.ports)]
         for plane in ("req", "rd_rsp", "wr_rsp"):
             for port, lookup in enumerate(getattr(self, f"lookup_{plane}")):
-                entry, wrong = copy(f"table_{plane}_{port}", lookup.dst_phys_acc_id, lookup.look)
+                way, wrong = copy(f"table_{plane}_{port}", ways[port], lookup.dst_phys_acc_id, lookup.look)
                 missing = Signal(init=1, name=f"missing_{plane}_{port}")
                 with m.If(lookup.look):
                     m.d.sync += missing.eq(~config.ready | (lookup.dst_phys_acc_id >= self.depth))
-                port_bits = entry.egress_port[: bits_for(self.ports - 1)] if self.ports > 1 else Cat()
                 m.d.comb += [
-                    lookup.denied.eq(missing | entry.deny[port] | ~self._exists(entry)),
-                    lookup.egress.eq(Cat(port_bits, entry.egress_station)),
+                    lookup.denied.eq(missing | way.denied | ~self._is_used(way)),
+                    lookup.egress.eq(Cat(way.egress_port, way.egress_station)),
                     lookup.wrong.eq(wrong & ~missing),
                 ]
         return m
 
-    def _exists(self, entry):
-        exists = (entry.egress_station < self.stations) & (entry.egress_port < self.ports)
-        if self._choosable:
-            ports = Array(Mux(denied, 0, existing(used)) for used, denied in zip(self.used, self.denied_station))
-            exists &= ports[entry.egress_station].bit_select(entry.egress_port, 1)
-        return exists
+    def _way_of(self, m, entry, port: int):
+        """``entry`` as port ``port`` goes by it."""
+        way = Signal(self.way_layout, name=f"way_of_{port}")
+        m.d.comb += [
+            way.denied.eq(
+                entry.deny[port] | (entry.egress_station >= self.stations) | (entry.egress_port >= self.ports)
+            ),
+            way.egress_station.eq(entry.egress_station),
+            way.egress_port.eq(entry.egress_port),
+        ]
+        return way
+
+    def _is_used(self, way):
+        """1 bit: the port exists that ``way``, if it is not denied, leads to."""
+        if not self._choosable:
+            return Const(1)
+        ports = Array(Mux(denied, 0, existing(used)) for used, denied in zip(self.used, self.denied_station))
+        return ports[way.egress_station].bit_select(way.egress_port, 1)

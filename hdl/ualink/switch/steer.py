@@ -48,7 +48,8 @@ class Steer:
             steered.toward.eq(self.where),
             steered.valid.eq(self.where & goes.replicate(len(self.where))),
             self.drops.eq(self.holding & goes & self.denied),
-            self.leaves.eq(self.drops | (steered.valid & steered.ready).any()),
+            # Whether it may leave is known last.
+            self.leaves.eq(goes & ((self.holding & self.denied) | (self.where & steered.ready).any())),
             self.free.eq(~self.holding | self.leaves | strayed),
         ]
 

@@ -51,18 +51,24 @@ class SteeredSignature(wiring.Signature):
     toward : ``ways`` bit, one-hot or zero, a few gates behind registers: the queue that it would go to. Whether it may
         go at all is known later.
     meant : ``ways`` bit, one-hot: the same while ``valid`` is not zero, from registers of its own.
+    soon : ``ways`` bit, one-hot or zero, a few gates behind registers: the queue that an item likely stands in whole in
+        the next cycle. Whether there is room is known later.
     ready : ``ways`` bit, from registers of the queues: queue n has room.
     """
 
     def __init__(self, shape, ways: int):
         super().__init__(
-            {"payload": Out(shape), "valid": Out(ways), "toward": Out(ways), "meant": Out(ways), "ready": In(ways)}
+            {
+                "payload": Out(shape),
+                **{name: Out(ways) for name in ("valid", "toward", "meant", "soon")},
+                "ready": In(ways),
+            }
         )
 
 
 def connect_steered(m, steered, ways, part) -> None:
     """Connect ``part``, a ``SteeredSignature`` seen from queues, to those ``ways`` of ``steered`` that lead to them."""
     m.d.comb += part.payload.eq(steered.payload)
-    for name in ("valid", "toward", "meant"):
+    for name in ("valid", "toward", "meant", "soon"):
         m.d.comb += getattr(part, name).eq(Cat(getattr(steered, name)[way] for way in ways))
     m.d.comb += [steered.ready[way].eq(part.ready[n]) for n, way in enumerate(ways)]
