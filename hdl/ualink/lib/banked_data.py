@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from ualink.checks import check_integer
 from ualink.lib.memory_marks import NEVER_MEET
 from ualink.lib.queue import ram_attributes, successor
-from ualink.lib.select import select_one
+from ualink.lib.select import select_one, several
 
 __all__ = ["BankedData"]
 
@@ -27,15 +27,28 @@ class BankedData(wiring.Component):
     Members
     -------
     room : 1 bit, register of the queue: it is not full.
+    some : 1 bit, there is a payload in it, or may be. After a cycle without one it begins anew, whatever upsets have
+        left behind.
     pushed : 1 bit, ``coming`` enters; only with ``room``.
     popped : 1 bit, the oldest leaves; not without one.
+    torn : 1 bit: after an upset ``oldest`` may be of two payloads, or of none; only where there is one.
     oldest : that payload, one memory read and a multiplexer behind registers; from the cycle after it was pushed.
     """
 
     def __init__(self, shape, depth: int):
         check_integer("banked_data.depth", depth, 1)
         self.shape, self.depth = shape, depth
-        super().__init__({"room": In(1), "coming": In(shape), "pushed": In(1), "popped": In(1), "oldest": Out(shape)})
+        super().__init__(
+            {
+                "room": In(1),
+                "some": In(1, init=1),
+                "coming": In(shape),
+                "pushed": In(1),
+                "popped": In(1),
+                "torn": Out(1),
+                "oldest": Out(shape),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -45,16 +58,23 @@ class BankedData(wiring.Component):
         m.d.sync += [kept.eq(Value.cast(self.coming)), older.eq(kept)]
         # In one-hot bits the memory that the next payload goes to, and the one that has the oldest.
         into, turn = Signal(2, init=1), Signal(2, init=1)
-        for pointer, moves in ((into, self.pushed), (turn, self.popped)):
-            with m.If(moves):
-                m.d.sync += pointer.eq(pointer.rotate_left(1))
+        with m.If(self.pushed):
+            m.d.sync += into.eq(into.rotate_left(1))
+        with m.Elif(~self.some):
+            m.d.sync += into.eq(Cat(into[0], ~into[0]))
+        with m.If(self.popped):
+            m.d.sync += turn.eq(turn.rotate_left(1))
+        with m.Elif(~self.some):
+            m.d.sync += turn.eq(into)
         given, rounds, written = [], [], []
         for n in range(2):
             attrs = NEVER_MEET | (ram_attributes(self.shape, rows) or {})
             m.submodules[f"storage_{n}"] = storage = memory.Memory(shape=len(kept), depth=rows, init=[], attrs=attrs)
             write, read = storage.write_port(), storage.read_port()
             row, before, moved = _row(m, self.pushed & into[n], rows, f"write_{n}")
-            read_row, _, _ = _row(m, self.popped & turn[n], rows, f"read_{n}")
+            read_row, read_before, _ = _row(m, self.popped & turn[n], rows, f"read_{n}")
+            with m.If(~self.some):
+                m.d.sync += read_before.eq(row)
             m.d.comb += [
                 write.addr.eq(before),
                 write.data.eq(kept),
@@ -73,7 +93,10 @@ class BankedData(wiring.Component):
             for whose in (turn, turn.rotate_left(1))
         )
         m.d.sync += source.eq(Mux(self.popped, leave, stay))
-        m.d.comb += Value.cast(self.oldest).eq(select_one(source, [kept, older, *given]))
+        m.d.comb += [
+            Value.cast(self.oldest).eq(select_one(source, [kept, older, *given])),
+            self.torn.eq(several(source) | ~source.any()),
+        ]
         return m
 
 

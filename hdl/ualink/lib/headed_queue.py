@@ -4,12 +4,15 @@ from collections.abc import Collection
 from functools import reduce
 from operator import or_
 
-from amaranth.hdl import Cat, Module, Mux, Shape, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Shape, Signal, Value
 from amaranth.lib import data, memory
 
 from ualink.lib.memory_marks import NEVER_MEET
 from ualink.lib.occupancy import Occupancy
+from ualink.lib.parity import protects_data
+from ualink.lib.presence import Presence
 from ualink.lib.queue import Queue, UnhurriedQueue, ram_attributes, successor
+from ualink.lib.select import several
 
 __all__ = ["HeadedQueue", "headed_queue"]
 
@@ -23,7 +26,9 @@ FEW = 4
 class HeadedQueue(Queue):
     """A ``Queue``, cycle by cycle, with ``output`` out of registers: no memory stands before what looks at it.
 
-    Members are those of ``Queue``.
+    Members are those of ``Queue``. A queue that has become empty begins anew, whatever upsets have left behind. When
+    those who choose what is offered do not agree, for an upset of one, nothing is offered in that cycle, and they agree
+    again. Neither is done in what is ``WithoutDataParity``.
 
     Each payload has its place in a ring of three registers, ``depth`` if that is four or less. It goes there at once if
     fewer than three are in the queue; else it waits in a memory without write-through, and comes to its place three
@@ -43,6 +48,9 @@ class HeadedQueue(Queue):
     def __init__(self, shape, depth: int, *, decisive: Collection[str] = ()):
         super().__init__(shape, depth)
         self._early = _bits_of(shape, decisive)
+        self.torn, self.astray = Signal(), Signal()
+        """1 bit each, for those who watch the queue: nothing is offered in this cycle, for an upset; in the cycle
+        before, what the memory has was not from the row that is read to the one that is written."""
 
     def elaborate(self, platform):
         m = Module()
@@ -56,24 +64,33 @@ class HeadedQueue(Queue):
         pushed, popped, direct = Signal(), Signal(), Signal(init=1)
         due, behind = Signal(ring), Signal(len(heads[0]))
         inside, payload = self.inside, Value.cast(self.input.p)
+        there, none, settled, home = inside.some, Const(0), (oldest, others), newest
+        if protects_data():
+            there, none = inside.some & ~self.torn, ~self.level.any()
+            m.d.comb += self.torn.eq(~(oldest ^ others).all())
+            # An upset bit makes two bits of one, or none.
+            agreed = Mux(none, newest, Mux(oldest.any() & ~several(oldest), oldest, ~others))
+            settled, home = (agreed, ~agreed), Mux(none, 1, newest)
         m.d.comb += [
             self.input.ready.eq(~inside.full),
-            self.output.valid.eq(inside.some),
+            self.output.valid.eq(there),
             pushed.eq(self.input.valid & ~inside.full),
-            popped.eq(inside.some & self.output.ready),
+            popped.eq(there & self.output.ready),
         ]
         inside.count(m, pushed, popped)
         if self.depth > ring:
-            self._store(m, pushed & ~direct, free, newest, due, behind)
+            self._store(m, pushed & ~direct, free, newest, due, behind, none)
             fewer, more = self.level <= HEADS, self.level < HEADS - 1
-            m.d.sync += direct.eq(Mux(popped, Mux(pushed, direct, fewer), Mux(pushed, more, direct)))
+            m.d.sync += direct.eq(Mux(popped, Mux(pushed, direct, fewer), Mux(pushed, more, direct | none)))
         else:
             m.d.comb += direct.eq(1)
         arrives = due | Mux(pushed & direct, newest, 0)
-        m.d.sync += free.eq((free & ~arrives) | Mux(popped, oldest, 0))
-        for pointer, moves in ((newest, pushed), (oldest, popped), (others, popped)):
-            with m.If(moves):
-                m.d.sync += pointer.eq(pointer.rotate_left(1))
+        m.d.sync += free.eq(((free | none.replicate(ring)) & ~arrives) | Mux(popped, oldest, 0))
+        m.d.sync += [
+            newest.eq(Mux(pushed, newest.rotate_left(1), home)),
+            oldest.eq(Mux(popped, oldest.rotate_left(1), settled[0])),
+            others.eq(Mux(popped, others.rotate_left(1), settled[1])),
+        ]
         becomes = [Signal.like(head, name=f"next_{n}") for n, head in enumerate(heads)]
         for n, (head, value) in enumerate(zip(heads, becomes)):
             m.d.comb += value.eq(Mux(free[n], Mux(due[n], behind, payload), head))
@@ -97,8 +114,9 @@ class HeadedQueue(Queue):
     def _early_of(self, payload):
         return Cat(payload[n] for n in self._early)
 
-    def _store(self, m, written, free, newest, due, behind):
-        """The memory; drives ``due``, the place of the row that has been read, if any, and ``behind``, this row."""
+    def _store(self, m, written, free, newest, due, behind, none):
+        """The memory, empty when ``none`` is in the queue; drives ``due``, the place of the row that has been read, if
+        any, and ``behind``, this row."""
         # Two or more: two pushed one after the other can be there although there is room for the first: it has not been
         # read yet.
         rows = self.depth - HEADS
@@ -106,12 +124,12 @@ class HeadedQueue(Queue):
         m.submodules.storage = storage = memory.Memory(shape=len(behind), depth=rows, init=[], attrs=attrs)
         write, read = storage.write_port(), storage.read_port()
         write_index, read_index, next_read_index = (Signal(range(rows), name=name) for name in _INDICES)
-        waiting, found, fill = Occupancy(rows, name="waiting"), Signal(), Signal(len(free), init=1)
+        waiting, found, fill = Occupancy(rows, name="waiting"), Presence(m, "found"), Signal(len(free), init=1)
         several, refilled = Signal(), Signal()
         waiting.count(m, written, refilled)
         m.d.comb += [
             several.eq(waiting.level > 1),
-            due.eq(Mux(found, fill, 0)),
+            due.eq(Mux(found.here, fill, 0)),
             refilled.eq((due & free).any()),
             write.addr.eq(write_index),
             write.data.eq(self.input.p),
@@ -120,11 +138,9 @@ class HeadedQueue(Queue):
             read.addr.eq(next_read_index),
             behind.eq(read.data),
         ]
-        m.d.sync += [
-            read_index.eq(next_read_index),
-            # What is written in this cycle is not what is read in it.
-            found.eq(Mux(refilled, several, waiting.some)),
-        ]
+        m.d.sync += read_index.eq(next_read_index)
+        # What is written in this cycle is not what is read in it.
+        found.becomes(m, Mux(refilled, several, waiting.some))
         with m.If(refilled & several):
             m.d.sync += fill.eq(fill.rotate_left(1))
         with m.Elif(refilled | ~waiting.some):
@@ -132,6 +148,11 @@ class HeadedQueue(Queue):
             m.d.sync += fill.eq(newest)
         with m.If(written):
             m.d.sync += write_index.eq(successor(write_index, rows - 1))
+        if protects_data():
+            with m.If(none):
+                m.d.sync += [waiting.level.eq(0), waiting.some.eq(0), read_index.eq(write_index)]
+            reached = read_index + waiting.level
+            m.d.sync += self.astray.eq((reached != write_index) & (reached != write_index + rows))
 
 
 def headed_queue(shape, depth: int, *, decisive: Collection[str] = (), lean: bool, unhurried: bool) -> Queue:

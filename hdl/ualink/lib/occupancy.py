@@ -13,6 +13,9 @@ class Occupancy:
 
     ``some`` : it is not 0; ``full`` : it is ``depth``. All are 0 after reset. ``level`` may be given by whoever has it
     as a member.
+
+    An upset of ``some`` or ``full`` lasts for one cycle, for both follow ``level``; not in what is
+    ``WithoutDataParity``.
     """
 
     def __init__(self, depth: int, *, name: str, level: Signal | None = None):
@@ -30,10 +33,12 @@ class Occupancy:
         """One is ``added``, when ``full`` only as one is taken; one is ``taken``, not without ``some``."""
         contract(m, ~(added & self.full) | taken, f"{self.level.name}: nothing more is added when full")
         contract(m, ~taken | self.some, f"{self.level.name}: nothing is taken when empty")
-        level, some, full = self.level, self.some, self.full
+        level, some, full, less = self.level, self.some, self.full, self.level - 1
+        if protects_data():
+            some, full, less = level.any(), level == self._depth, Mux(level.any(), less, 0)
         # Either may be the last to be known.
         m.d.sync += [
-            level.eq(Mux(taken, Mux(added, level, level - 1), Mux(added, level + 1, level))),
-            some.eq(Mux(taken, added | (level != 1), added | some)),
-            full.eq(Mux(taken, added & full, Mux(added, level == self._depth - 1, full))),
+            level.eq(Mux(taken, Mux(added, level, less), Mux(added, level + 1, level))),
+            self.some.eq(Mux(taken, added | level[1:].any(), added | some)),
+            self.full.eq(Mux(taken, added & full, Mux(added, level == self._depth - 1, full))),
         ]

@@ -8,6 +8,7 @@ from ualink.checks import check_integer
 from ualink.lib.contract import contract
 from ualink.lib.memory_marks import BLOCK_RAM, NEVER_MEET, OUT_OF_REGISTER
 from ualink.lib.occupancy import Occupancy
+from ualink.lib.parity import protects_data
 
 __all__ = ["Queue", "UnhurriedQueue", "ram_attributes", "successor"]
 
@@ -27,7 +28,8 @@ class Queue(wiring.Component):
     The output is show-ahead: ``output.p`` is the oldest payload whenever ``output.valid``, straight from the read
     register of the memory. A payload written in cycle t into an empty queue is offered in cycle t + 1; room made in
     cycle t is offered in cycle t + 1. No path leads within a cycle from the inputs of one side to the outputs of the
-    other. A reset of the domain empties the queue.
+    other. A reset of the domain empties the queue. After a cycle without a payload it begins anew, whatever upsets have
+    left behind; not in what is ``WithoutDataParity``.
 
     A payload that finds the queue empty goes round a memory that is no LUT RAM, for which it has a register and a
     multiplexer for each bit. A queue that is not ``prompt`` has none: it offers a payload two cycles later, in cycle
@@ -91,11 +93,13 @@ class Queue(wiring.Component):
             else:
                 data = self._around(m, alone, read.data)
 
+        behind = []
         if not (through or self._lean):
             # Of many rows the next but one is in a register, because it is late known if any leaves.
             following = Signal(range(self.depth), init=1 % self.depth)
             m.d.sync += following.eq(Mux(popped, successor(following, last), following))
             after = following
+            behind.append(following.eq(successor(write_index, last)))
 
         inside.count(m, pushed, popped)
         m.d.comb += [
@@ -112,6 +116,9 @@ class Queue(wiring.Component):
         m.d.sync += read_index.eq(next_read_index)
         with m.If(writes):
             m.d.sync += write_index.eq(successor(write_index, last))
+        if protects_data():
+            with m.If(~self.level.any()):
+                m.d.sync += [read_index.eq(write_index), *behind]
         return m
 
     def _around(self, m, alone, read):
@@ -127,6 +134,9 @@ class Queue(wiring.Component):
         readable = Occupancy(self.depth, name="readable")
         m.d.sync += [payload.eq(self.input.p), writes.eq(pushed), written.eq(writes)]
         readable.count(m, written, popped)
+        if protects_data():
+            with m.If(~(writes | written | popped)):
+                m.d.sync += readable.level.eq(self.level)
         return payload, readable.some, writes
 
 

@@ -3,13 +3,15 @@
 from collections.abc import Callable
 from functools import partial, reduce
 
-from amaranth.hdl import Module
+from amaranth.hdl import Cat, Module
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.lib.banked_data import BankedData
 from ualink.lib.headed_queue import HeadedQueue
+from ualink.lib.parity import even_parity, protects_data
 from ualink.lib.queue import Queue
+from ualink.lib.ram_data import RamData
 
 __all__ = ["BeatQueue", "beat_queue"]
 
@@ -19,8 +21,14 @@ WIDE = ("data", "byte_en")
 FEW = 16
 """Beats whose data are in LUT RAMs of an FPGA, of which two would be twice as many."""
 
-DECISIVE = ("cmd", "num_beats", "status", "offset", "last", "vc", "pool", "void", "credit")
-"""Members, and fields of a beat, by which it is decided whether a beat may go."""
+DECISIVE = ("cmd", "num_beats", "status", "offset", "last", "vc")
+"""Fields of a beat by which it is decided whether it may go."""
+
+BESIDE = ("pool", "void", "credit", "beside", "decisive_code")
+"""Members of which the same is decided, and codes of what comes with them."""
+
+_CODE = "code_control"
+"""Where the code of control is, of a beat that has one."""
 
 
 class BeatQueue(wiring.Component):
@@ -35,6 +43,7 @@ class BeatQueue(wiring.Component):
     Attributes
     ----------
     input, output, level : as of ``Queue``.
+    torn : 1 bit: after an upset, what is on offer may be what is left of another beat, or of two.
     """
 
     def __init__(self, shape: data.StructLayout, depth: int):
@@ -44,6 +53,7 @@ class BeatQueue(wiring.Component):
                 "input": In(stream.Signature(shape)),
                 "output": Out(stream.Signature(shape)),
                 "level": Out(range(depth + 1)),
+                "torn": Out(1),
             }
         )
         # Members of layouts in that of a beat have a name made of their path.
@@ -55,16 +65,21 @@ class BeatQueue(wiring.Component):
             for wide in (True, False)
         )
         self._narrow = data.StructLayout({"beat": self._beat, **{name: shape[name].shape for name in self._others}})
+        self._coded = _CODE in self._beat.members
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.narrow = narrow = HeadedQueue(self._narrow, self.depth, decisive=DECISIVE)
+        narrow_shape = self._narrow
+        if self._coded and protects_data():
+            narrow_shape = data.StructLayout({**narrow_shape.members, "decisive_code": 1})
+        m.submodules.narrow = narrow = HeadedQueue(narrow_shape, self.depth, decisive=DECISIVE + BESIDE)
         m.d.comb += [
             narrow.input.valid.eq(self.input.valid),
             narrow.output.ready.eq(self.output.ready),
             self.input.ready.eq(narrow.input.ready),
             self.output.valid.eq(narrow.output.valid),
             self.level.eq(narrow.level),
+            self.torn.eq(narrow.astray),
         ]
         coming, oldest = self._wide_part(m, narrow) if self._wide.members else ({}, {})
         for outside, inside, wide, is_input in (
@@ -75,24 +90,36 @@ class BeatQueue(wiring.Component):
             pairs += [(self._of_beat(outside, name), inside.beat[name]) for name, _ in self._beat]
             pairs += [(self._of_beat(outside, name), wide[name]) for name, _ in self._wide]
             m.d.comb += [within.eq(outer) if is_input else outer.eq(within) for outer, within in pairs]
+        if self._coded and protects_data():
+            self._share_code(m, narrow)
         return m
+
+    def _share_code(self, m, narrow):
+        """What decides has a code of its own, and that of control is of the rest while inside: after an upset they may
+        be of two beats, and yet each be right. What both come out as is right for what comes out."""
+        coming, oldest = narrow.input.p, narrow.output.p
+        decisive = Cat(coming.beat[name] for name, _ in self._beat if name in DECISIVE)
+        m.d.comb += [
+            coming.decisive_code.eq(even_parity(decisive)),
+            coming.beat[_CODE].eq(even_parity(self._of_beat(self.input.p, _CODE), decisive)),
+            self._of_beat(self.output.p, _CODE).eq(even_parity(oldest.beat[_CODE], oldest.decisive_code)),
+        ]
 
     def _of_beat(self, payload, name):
         return reduce(lambda part, step: part[step], self._paths[name], payload.beat)
 
     def _wide_part(self, m, narrow):
         """What comes and the oldest of the ``WIDE`` fields, beside ``narrow``."""
-        if self.depth <= FEW:
-            # It does the same in each cycle.
-            m.submodules.wide = queue = Queue(self._wide, self.depth)
-            m.d.comb += [queue.input.valid.eq(self.input.valid), queue.output.ready.eq(self.output.ready)]
-            return queue.input.p, queue.output.p
-        m.submodules.wide = wide = BankedData(self._wide, self.depth)
+        few = self.depth <= FEW
+        m.submodules.wide = wide = RamData(self._wide, self.depth) if few else BankedData(self._wide, self.depth)
         m.d.comb += [
-            wide.room.eq(narrow.input.ready),
             wide.pushed.eq(self.input.valid & narrow.input.ready),
             wide.popped.eq(narrow.output.valid & self.output.ready),
         ]
+        if not few:
+            m.d.comb += [wide.room.eq(narrow.input.ready), self.torn.eq(narrow.astray | wide.torn)]
+        if protects_data():
+            m.d.comb += wide.some.eq(narrow.level.any())
         return wide.coming, wide.oldest
 
 

@@ -5,6 +5,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.config import UPLIConfig
+from ualink.lib.parity import protects_data
 from ualink.lib.ports_used import used_member
 from ualink.lib.ring import Ring
 from ualink.lib.select import of_now
@@ -13,6 +14,7 @@ from ualink.upli.calendar import check_ports
 from ualink.upli.channels import CHANNEL_LAYOUTS, CODE_LAYOUTS, CODED_LAYOUTS, PROTECTED_BITS, beat_stream
 from ualink.upli.code import beat_code, code_of, recoded
 from ualink.upli.credits import ReceiverCredits
+from ualink.upli.numbered_queue import NumberedQueue
 from ualink.upli.parity import control_mismatch, data_mismatch
 from ualink.upli.sender import CHANNEL_SIGNATURES, POISON
 
@@ -62,7 +64,8 @@ class Receiver(wiring.Component):
     open : 1 bit, credits may be sent; ``listen``: the other direction is open, so that beats and parity count.
     beat : what was on the interface in the cycle before; ``good`` : 1 bit, a beat with good control parity.
     in_slot : 1 bit, its port is that of ``slot``; ``here`` : 1 bit, and it is ``good``. All three are registers;
-        ``upset`` : 1 bit, they do not agree.
+        ``upset`` : 1 bit, they do not agree; or nobody knows whose turn it is; or, in the cycle before, a queue did not
+        offer what was due, as of ``NumberedQueue``.
     slot : the port that this cycle belongs to on the channel, one cycle behind the interface; ``following`` : that of
         the next one.
     room : 4 bits, bit n: more than n entries are free in the queue of the port of ``slot``; 0 before its
@@ -127,12 +130,11 @@ class Receiver(wiring.Component):
         if self._choosable:
             m.d.comb += credits.used.eq(self.used)
         wiring.connect(m, credits.credit, wiring.flipped(upli.credit))
-        wrong, in_slot = Signal(), Signal()
+        wrong, in_slot, doubt = Signal(), Signal(), Signal()
         m.d.comb += [
             credits.open.eq(self.open),
             wrong.eq(control_mismatch(self.channel, upli)),
             in_slot.eq(upli.port_id == self.following),
-            self.upset.eq(self.here ^ (self.good & self.in_slot)),
             self.beat.eq(beat),
         ]
         m.d.sync += [
@@ -151,7 +153,6 @@ class Receiver(wiring.Component):
             m.d.sync += [code[name].eq(value) for name, value in beat_code(self.channel, upli).items()]
         stored = data.StructLayout({"beat": layout, "pool": 1, "void": 1, "credit": 1})
         poisons = self.channel in POISON
-        kind = beat_queue(prompt=self._prompt_data, poisons=poisons, lean=self._lean)
         # What is stored is made once, for whichever port.
         incoming = Signal(stored)
         m.d.comb += [
@@ -162,7 +163,7 @@ class Receiver(wiring.Component):
         ]
         if code is not None:
             # What is no beat, or was one and is lost, is wrong where it is taken for one.
-            control = code_of(code.control, self.upset)
+            control = code_of(code.control, doubt)
             m.d.comb += [incoming.beat.code.eq(code), incoming.beat.code.control.eq(control)]
         if poisons:
             poison = POISON[self.channel]
@@ -173,22 +174,22 @@ class Receiver(wiring.Component):
                 sound = Signal(name="sound", reset_less=True)
                 m.d.sync += sound.eq(~getattr(upli, poison))
                 first = recoded((), of=beat[poison], code=control)
-                later = code_of(self._code_of_later(m, incoming.beat, kept, code), self.upset & ~self.fill)
+                later = code_of(self._code_of_later(m, incoming.beat, kept, code), doubt & ~self.fill)
                 poisoned = Mux(self.goes_on, ~sound, beat[poison]) | self.data_error | self.fill
                 m.d.comb += incoming.beat.code.control.eq(code_of(Mux(self.goes_on, later, first), poisoned))
         # Whose turn it is, from registers that each reach one queue.
-        turns = [Const(1)] if self.ports == 1 else [Signal(name=f"turn_{port}") for port in range(self.ports)]
-        rooms, coming_rooms = [], []
+        turns = [Const(1)]
+        if self.ports > 1:
+            turns = [Signal(name=f"turn_{port}", init=port == 0) for port in range(self.ports)]
+            m.d.sync += [turn.eq(self.following == port) for port, turn in enumerate(turns)]
+        m.d.comb += doubt.eq((self.here ^ (self.good & self.in_slot)) | self._torn(turns))
+        rooms, coming_rooms, upsets = [], [], []
         for port, turn in enumerate(turns):
-            if self.ports > 1:
-                m.d.sync += turn.eq(self.following == port)
-            queue = kind(stored, self.credits.total)
-            m.submodules[f"queue_{port}"] = queue
+            m.submodules[f"queue_{port}"] = queue = self._queue(stored)
             outgoing = queue.output.p
-            open_here = turn & upli.credit.init_done[port]
             m.d.comb += [
                 queue.input.p.eq(incoming),
-                queue.input.valid.eq(open_here & (self.take | self.void | (self.fill if poisons else 0))),
+                queue.input.valid.eq(turn & (self.take | self.void | (self.fill if poisons else 0))),
                 self.beats[port].valid.eq(queue.output.valid & ~outgoing.void),
                 self.beats[port].p.eq(outgoing.beat),
                 queue.output.ready.eq(self.beats[port].ready | outgoing.void),
@@ -196,11 +197,30 @@ class Receiver(wiring.Component):
                 credits.pop_pool[port].eq(outgoing.pool),
                 credits.pop_vc[port].eq(outgoing.beat.vc),
             ]
+            if self._coded:
+                upsets.append(queue.upset)
             room, coming_room = self._room(m, port, queue)
             rooms.append(Mux(upli.credit.init_done[port], room, 0))
             coming_rooms.append(Mux(upli.credit.init_done[port], coming_room, 0))
-        m.d.comb += self.room.eq(self._of_turn(m, rooms, coming_rooms))
+        m.d.comb += [
+            self.upset.eq(Cat(doubt, *upsets).any()),
+            self.room.eq(self._of_turn(m, rooms, coming_rooms)),
+        ]
         return m
+
+    def _queue(self, shape):
+        """The queue of a port, of entries of ``shape``, numbered if beats have a code."""
+        poisons = self.channel in POISON
+        kind = beat_queue(prompt=self._prompt_data, poisons=poisons, lean=self._lean)
+        if not self._coded:
+            return kind(shape, self.credits.total)
+        return NumberedQueue(kind, shape, self.credits.total, prompt=self._prompt_data or not poisons)
+
+    def _torn(self, turns):
+        """The one of ``turns`` that is set is not that of ``slot``: a beat would go to another port, or to none."""
+        if self.ports == 1 or not protects_data():
+            return Const(0)
+        return Cat(turn ^ (self.slot == port) for port, turn in enumerate(turns)).any()
 
     def _of_turn(self, m, rooms, coming_rooms):
         """That of ``rooms`` which is of the port of ``slot``: chosen a cycle ahead, for no beat goes to a port but in

@@ -14,7 +14,7 @@ ITEM_SIZES = sorted((layout.size for layout in CODED_LAYOUTS.values()), reverse=
 AGENTS = ("ingress", "egress")
 TO_ITSELF = re.compile(r"bank_(\d+)_0\.(?:requests|data|buffer)_\1\.")
 """Buffers between the two ports of a station, which is one port here."""
-HELD_BACK = re.compile(r"\.queue_0\.narrow\.storage$")
+HELD_BACK = re.compile(r"\.queue_0\.\w+\.narrow\.storage$")
 """Memories of agents to which beats come only when three wait before them, which the core does not take."""
 POISON = {"orig_data": "error", "rd_rsp": "data_error"}
 

@@ -20,9 +20,10 @@ NO_ITEMS = {
     r"_departure\.(taken_\d|there|waiting|inside\w*)$": "whether something is there",
     r"_departure\.upset$": "told, and no more",
     r"\.upli__pool$": "which credit was spent",
-    r"\.queue_\d\.(\w+\.)?(level|inside|waiting|readable|written|read_|write_|direct|free|fill|\$)\w*$": "a queue",
-    r"\.queue_\d\.(\w+\.)?(others|following)$": "a queue",
-    r"\.queue_\d\.wide\.(into|turn|source)$": "a queue",
+    r"\.queue_\d\.(\w+\.)*(level|inside|waiting|readable|written|read_|write_|direct|free|fill|\$)\w*$": "a queue",
+    r"\.queue_\d\.(\w+\.)*(others|following|found|found_not|astray)$": "a queue",
+    r"\.queue_\d\.(coming|due|upset|\w+_later)$": "which beat comes, and which leaves",
+    r"\.queue_\d\.\w+\.wide\.(into|turn|source)$": "a queue",
 }
 """Registers of agents in which no beat is."""
 
@@ -35,7 +36,7 @@ WAITING_ON_THE_INTERFACE = r"(_departure\.kept|\.asi|\.uncovered_code)$"
 FILLED_IN = r"^(near\.orig_data|far\.rd_rsp)\.(kept_\d|vc_code|auth_code|kept_code_\d)$"
 """What counts when a poisoned beat takes the place of another."""
 
-GOES_ROUND = r"\.queue_\d\.wide\.older$"
+GOES_ROUND = r"\.queue_\d\.\w+\.wide\.older$"
 """What is given in few cycles, those of which bit 1 of ``source`` beside it says so."""
 
 FILLED, WAITING = 50, 24
@@ -43,9 +44,6 @@ FILLED, WAITING = 50, 24
 
 MOST_WAITED = 400
 """Cycles until something is struck at last, counts it or not."""
-
-BESIDE = 3
-"""Bits that queues of received beats have above those of a beat: ``pool``, ``void`` and ``credit``."""
 
 
 def name_of(place) -> str:
@@ -77,9 +75,8 @@ class UpsetBench:
         return [place for place in self.inside if _matches(place, (pattern,))]
 
     def flip(self, ctx, place, row=None) -> str:
-        """Flip a bit of a beat in ``place``."""
-        queued = re.search(r"\.queue_\d\.(?!wide)", name_of(place))
-        return flip(ctx, self.rng, place, row, place.bits - BESIDE if queued else place.bits)
+        """Flip a bit of a beat in ``place``, or of what stands beside it."""
+        return flip(ctx, self.rng, place, row)
 
     def run(self, story) -> None:
         async def bench(ctx):
