@@ -84,10 +84,10 @@ def test_what_is_no_beat_is_never_a_good_one(channel):
 
 @pytest.mark.req("RAS-014", "RAS-108")
 @pytest.mark.parametrize("channel", CHANNEL_LAYOUTS)
-@pytest.mark.parametrize("name", ["taken", "taken_not"])
+@pytest.mark.parametrize("name", ["taken", "taken_not", "offered"])
 def test_what_is_taken_leaves_once(channel, name):
-    """In whatever cycle an upset changes whether a beat was taken: none leaves as a good one that has left before, and
-    none is left out."""
+    """In whatever cycle an upset changes whether a beat was taken, or a port offers nothing for one: none leaves as a
+    good one that has left before, and none is left out."""
     dut = Turn(channel, 4, coded=True)
     number = "data" if channel == "orig_data" else "tag"
     wrong = Signal()
@@ -95,7 +95,8 @@ def test_what_is_taken_leaves_once(channel, name):
     m.submodules.dut = dut
     m.d.comb += wrong.eq(control_wrong(channel, dut.beats.p, dut.beats.p.code))
     design, places, _ = collect(m)
-    (place,) = [place for place in places if place.path == ("dut", name)]
+    struck = [place.signal for place in places if place.path == ("dut", name)]
+    assert len(struck) == (name != "offered")
 
     async def play(ctx, strike):
         """Of port 1, which has all the beats, what left as good and what left with a wrong code."""
@@ -104,9 +105,11 @@ def test_what_is_taken_leaves_once(channel, name):
         queue, good, bad = deque(range(1, 8)), [], []
         for cycle in range(40):
             if cycle == strike:
-                ctx.set(place.signal, ~ctx.get(place.signal) & 1)
+                for signal in struck:
+                    ctx.set(signal, ~ctx.get(signal) & 1)
+            there = bool(queue) and (struck or cycle != strike)
             ctx.set(dut.slot, cycle % 4)
-            ctx.set(dut.offered[1].valid, bool(queue))
+            ctx.set(dut.offered[1].valid, bool(there))
             beat = queue[0] if queue else 0
             ctx.set(dut.offered[1].p[number], beat)
             if channel != "orig_data":
@@ -114,7 +117,7 @@ def test_what_is_taken_leaves_once(channel, name):
             ctx.set(dut.beats.ready, 1)
             if ctx.get(dut.beats.valid):
                 (bad if ctx.get(wrong) else good).append(ctx.get(dut.beats.p[number]))
-            if queue and ctx.get(dut.offered[1].ready):
+            if there and ctx.get(dut.offered[1].ready):
                 queue.popleft()
             await ctx.tick()
         return good, bad

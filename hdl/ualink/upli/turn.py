@@ -23,7 +23,8 @@ class Turn(wiring.Component):
 
     A port hears in its slot that its beat is taken; with four that always take turns one cycle later, out of a
     register: two cycles before its next beat is chosen. That register is kept twice (``Presence``). Where the two
-    differ, the port has heard of nothing, and what is chosen for it next has a wrong code: it may have been taken.
+    differ, or the port offers nothing in that cycle, it has heard of nothing, and what is chosen for it next has a
+    wrong code: it may have been taken.
 
     Parameters
     ----------
@@ -89,6 +90,9 @@ class Turn(wiring.Component):
             return [goes & (self.slot == port) for port in range(self.ports)], Const(0)
         taken = Presence(m, "taken")
         taken.becomes(m, goes)
+        told = [taken.here & (self.slot == (port + 1) % self.ports) for port in range(self.ports)]
+        # After an upset a port may not know of its beat in that cycle.
+        unheard = Cat(one & ~stream.valid for one, stream in zip(told, self.offered)).any()
         doubtful = Signal(2)
-        m.d.sync += doubtful.eq(Cat(taken.torn, doubtful[0]))
-        return [taken.here & (self.slot == (port + 1) % self.ports) for port in range(self.ports)], doubtful[1]
+        m.d.sync += doubtful.eq(Cat(taken.torn | unheard, doubtful[0]))
+        return told, doubtful[1]
