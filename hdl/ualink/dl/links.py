@@ -84,25 +84,27 @@ class Links(wiring.Component):
             self.rs.tx.valid.eq(link.tx.valid),
             self.rs.tx.p.eq(link.tx.p),
             self.rs.tx.p.port.eq(self.slot),
-            link.local_fault.eq(of_turn(turn, self.rs.local_fault[: self._ports])),
-            link.remote_fault.eq(of_turn(turn, self.rs.remote_fault[: self._ports])),
         ]
+        following = slot_after(self.slot, self._ports, used)
+        for name in ("local_fault", "remote_fault"):
+            self._tell(m, getattr(link, name), following, getattr(self.rs, name)[: self._ports])
+        for name in link.config.signature.members:
+            self._tell(m, getattr(link.config, name), following, [getattr(config, name) for config in self.config])
         self._connect_firmware(m, link, turn)
         return m
 
+    def _tell(self, m, member, following, values):
+        """``member`` of the link is that of ``values``, one a port, chosen in the cycle before its port's: there is no
+        time for it in that."""
+        told = Value.cast(member)
+        if self._ports == 1:
+            m.d.comb += told.eq(of_now(following, values))
+            return
+        chosen = Signal.like(told, name=f"told_{told.name}")
+        m.d.sync += chosen.eq(of_now(following, values))
+        m.d.comb += told.eq(chosen)
+
     def _connect_firmware(self, m, link, turn):
-        used = self.used if self._choosable else None
-        following = slot_after(self.slot, self._ports, used)
-        for name in link.config.signature.members:
-            settings = [getattr(config, name) for config in self.config]
-            told = Value.cast(getattr(link.config, name))
-            if self._ports == 1:
-                m.d.comb += told.eq(settings[0])
-                continue
-            # Chosen in the cycle before: there is no time for it in that of the port.
-            chosen = Signal.like(told, name=f"config_{name}")
-            m.d.sync += chosen.eq(of_now(following, settings))
-            m.d.comb += told.eq(chosen)
         m.d.comb += [
             link.uart_tx.valid.eq(of_turn(turn, [tx.valid for tx in self.uart_tx])),
             link.uart_tx.p.eq(of_turn(turn, [tx.p for tx in self.uart_tx])),

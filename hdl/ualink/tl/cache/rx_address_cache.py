@@ -5,7 +5,7 @@ from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.lib.contract import contract
-from ualink.lib.memory_marks import NEVER_MEET
+from ualink.lib.memory_marks import NEVER_MEET, OUT_OF_REGISTER
 
 from .address_entry import REGION_BITS, check_geometry, entry_layout, has_mismatch, make_entry
 
@@ -46,7 +46,9 @@ class RxAddressCache(wiring.Component):
         self.entry_layout = entry_layout(region_bits)
         # Of a row that is read and written at once, only the way that is written changes, and that is in the CAM.
         shape = data.ArrayLayout(self.entry_layout, ways)
-        self.storage = memory.Memory(shape=shape, depth=rows, init=[], attrs=NEVER_MEET)
+        # Of several ports it is several macros deep, and what chooses among these reaches far.
+        attrs = NEVER_MEET | OUT_OF_REGISTER
+        self.storage = memory.Memory(shape=shape, depth=rows, init=[], attrs=attrs)
         # The Address CAM, and what the array gives for this cycle.
         self.last = Signal(self.entry_layout, reset_less=True)
         self.last_row = Signal(range(rows), reset_less=True)
