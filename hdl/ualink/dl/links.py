@@ -38,8 +38,8 @@ class Links(wiring.Component):
     rs : the reconciliation sublayer. A beat for port p is given in the cycles of p, and one that comes in a cycle of
         another port is none.
     uart_tx, uart_rx : per port, dwords that firmware writes and reads, which move in the cycles of the port only.
-    config, status : per port. Status of several ports shows how it was in the last cycle of the port, and a pulse lasts
-        from one such cycle to the next.
+    config, status : per port. What ``config`` and faults say holds for several ports from the next cycle on. Status of
+        several ports shows how it was in the last cycle of the port, and a pulse lasts from one such cycle to the next.
 
     That marked (*) exists only where ports are ``choosable``.
     """
