@@ -43,6 +43,7 @@ NO_ITEMS = {
     r"\.cache\.(ready|sweeping|sweep_row|last_row|last_way|last_valid)$": "which entry is in the Address CAM",
     r"\.unload\.(index|busy|complete|some_complete|may_go)$": "how much of a transfer has left",
     r"queue\.(level|inside\w*|waiting\w*|read_index|write_index|following|others|direct|free|fill)$": "a queue",
+    r"queue\.(found|found_not|astray)$": "a queue",
     r"(half|byte_enables)\.(level|inside\w*|read_index|write_index|following|around)$": "a queue",
     r"^data\.buffer\.(freed_by|request_buffers|response_buffers)": "which buffers are free, which are next",
     r"^data\.buffer\.beats__\w+__complete$": "whether a transfer is there",
