@@ -26,11 +26,11 @@ SHOWN = (
     "requests.bank__.data_.following",
     "requests.bank__.data_.oldest_",
     "requests.bank__.requests_.next_number__",
-    "requests.ingress_.steered_meant",
+    "requests.ingress_.steered_meant_not",
     "read_responses.bank__.buffer_.following",
     "read_responses.ingress_.steered_where",
     "write_responses.bank__.buffer_.oldest_",
-    "write_responses.ingress_.steered_meant",
+    "write_responses.ingress_.steered_meant_not",
 )
 """The same; ``make soak`` strikes all."""
 

@@ -141,7 +141,7 @@ class RequestIngress(wiring.Component):
             steered_data.payload.joins.eq(~data_busy),
             steered_data.meant.eq(meant),
             steered_data.toward.eq(where & self.orig_data.valid.replicate(len(where))),
-            leaves_now.eq(self.steered_req.ready & steer.where & with_data.replicate(len(where))),
+            leaves_now.eq(self.steered_req.ready & only_if(steer.holding & with_data, steer.where)),
             steered_data.valid.eq(Mux(data_busy, kept_where, leaves_now) & self.orig_data.valid.replicate(len(where))),
             kept_room.eq(kept_denied | (steered_data.ready & kept_where).any()),
             room.eq(steer.denied | (steered_data.ready & steer.where).any()),
@@ -161,8 +161,8 @@ class RequestIngress(wiring.Component):
             self.steered_req.soon.eq(only_if(~kind.with_data, steer.where)),
         ]
         m.d.sync += data_busy.eq(active & ~(moved & (left == 0)))
-        # They count from when it leaves on; whether it does is known later. After an upset it may, and not be there.
-        with m.If(data_busy | (with_data & (steer.holding | steer.where.any()))):
+        # They count from when it leaves on. Whether it does is known later.
+        with m.If(data_busy | (steer.holding & with_data)):
             m.d.sync += [
                 kept_where.eq(where),
                 kept_meant.eq(meant),

@@ -36,7 +36,8 @@ class Steer:
         self.denied = Signal(name="steered_denied", reset_less=True)
         self.drops, self.leaves, self.free = Signal(name="drops"), Signal(name="leaves"), Signal(name="free")
         self._lookup = lookup
-        goes = Const(1) if goes is None else goes
+        # Where nothing is an upset may lead; what is kept of what was there before does not go.
+        goes = self.holding if goes is None else self.holding & goes
         # Without upsets it has a way unless it is denied.
         strayed = Signal(name="strayed")
         m.d.comb += [
@@ -47,9 +48,9 @@ class Steer:
             steered.meant.eq(self.meant),
             steered.toward.eq(self.where),
             steered.valid.eq(self.where & goes.replicate(len(self.where))),
-            self.drops.eq(self.holding & goes & self.denied),
+            self.drops.eq(goes & self.denied),
             # Whether it may leave is known last.
-            self.leaves.eq(goes & ((self.holding & self.denied) | (self.where & steered.ready).any())),
+            self.leaves.eq(goes & (self.denied | (self.where & steered.ready).any())),
             self.free.eq(~self.holding | self.leaves | strayed),
         ]
 
