@@ -71,7 +71,7 @@ class BeatQueue(wiring.Component):
         m = Module()
         narrow_shape = self._narrow
         if self._coded and protects_data():
-            narrow_shape = data.StructLayout({**narrow_shape.members, "decisive_code": 1})
+            narrow_shape = data.StructLayout({**narrow_shape.members, "decisive_code": 1, "code_share": 1})
         m.submodules.narrow = narrow = HeadedQueue(narrow_shape, self.depth, decisive=DECISIVE + BESIDE)
         m.d.comb += [
             narrow.input.valid.eq(self.input.valid),
@@ -95,14 +95,16 @@ class BeatQueue(wiring.Component):
         return m
 
     def _share_code(self, m, narrow):
-        """What decides has a code of its own, and that of control is of the rest while inside: after an upset they may
-        be of two beats, and yet each be right. What both come out as is right for what comes out."""
+        """What decides has a code of its own, and with ``code_share``, which is the same but comes with the rest, that
+        of control is of the rest: after an upset they may be of two beats, and yet each be right. What all come out as
+        is right for what comes out."""
         coming, oldest = narrow.input.p, narrow.output.p
-        decisive = Cat(coming.beat[name] for name, _ in self._beat if name in DECISIVE)
+        decisive = even_parity(Cat(coming.beat[name] for name, _ in self._beat if name in DECISIVE))
+        code = even_parity(oldest.beat[_CODE], oldest.code_share, oldest.decisive_code)
         m.d.comb += [
-            coming.decisive_code.eq(even_parity(decisive)),
-            coming.beat[_CODE].eq(even_parity(self._of_beat(self.input.p, _CODE), decisive)),
-            self._of_beat(self.output.p, _CODE).eq(even_parity(oldest.beat[_CODE], oldest.decisive_code)),
+            coming.decisive_code.eq(decisive),
+            coming.code_share.eq(decisive),
+            self._of_beat(self.output.p, _CODE).eq(code),
         ]
 
     def _of_beat(self, payload, name):
