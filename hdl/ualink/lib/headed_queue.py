@@ -27,8 +27,8 @@ class HeadedQueue(Queue):
     """A ``Queue``, cycle by cycle, with ``output`` out of registers: no memory stands before what looks at it.
 
     Members are those of ``Queue``. A queue that has become empty begins anew, whatever upsets have left behind. When
-    those who choose what is offered do not agree, for an upset of one, nothing is offered in that cycle, and they agree
-    again. Neither is done in what is ``WithoutDataParity``.
+    those who choose what is offered do not agree, for an upset of one, they agree again in the next cycle, and nothing
+    is offered in this one if the queue is ``watched``. None of this is done in what is ``WithoutDataParity``.
 
     Each payload has its place in a ring of three registers, ``depth`` if that is four or less. It goes there at once if
     fewer than three are in the queue; else it waits in a memory without write-through, and comes to its place three
@@ -43,10 +43,12 @@ class HeadedQueue(Queue):
     shape, depth : as of ``Queue``.
     decisive : names of members of ``shape``, and of layouts in it, that are wanted early. A copy of the oldest's is in
         a register of their own, which ``output.ready`` does reach; the others come through a multiplexer of the places.
+    watched : somebody looks whether what is due is offered, and at ``torn`` and ``astray``.
     """
 
-    def __init__(self, shape, depth: int, *, decisive: Collection[str] = ()):
+    def __init__(self, shape, depth: int, *, decisive: Collection[str] = (), watched: bool = False):
         super().__init__(shape, depth)
+        self._watched = watched
         self._early = _bits_of(shape, decisive)
         self.torn, self.astray = Signal(), Signal()
         """1 bit each, for those who watch the queue: nothing is offered in this cycle, for an upset; in the cycle
@@ -66,8 +68,10 @@ class HeadedQueue(Queue):
         inside, payload = self.inside, Value.cast(self.input.p)
         there, none, settled, home = inside.some, Const(0), (oldest, others), newest
         if protects_data():
-            there, none = inside.some & ~self.torn, ~self.level.any()
-            m.d.comb += self.torn.eq(~(oldest ^ others).all())
+            none = ~self.level.any()
+            if self._watched:
+                there = inside.some & ~self.torn
+                m.d.comb += self.torn.eq(~(oldest ^ others).all())
             # An upset bit makes two bits of one, or none.
             agreed = Mux(none, newest, Mux(oldest.any() & ~several(oldest), oldest, ~others))
             settled, home = (agreed, ~agreed), Mux(none, 1, newest)

@@ -72,7 +72,7 @@ class BeatQueue(wiring.Component):
         narrow_shape = self._narrow
         if self._coded and protects_data():
             narrow_shape = data.StructLayout({**narrow_shape.members, "decisive_code": 1, "code_share": 1})
-        m.submodules.narrow = narrow = HeadedQueue(narrow_shape, self.depth, decisive=DECISIVE + BESIDE)
+        m.submodules.narrow = narrow = HeadedQueue(narrow_shape, self.depth, decisive=DECISIVE + BESIDE, watched=True)
         m.d.comb += [
             narrow.input.valid.eq(self.input.valid),
             narrow.output.ready.eq(self.output.ready),
