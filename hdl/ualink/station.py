@@ -14,7 +14,7 @@ from ualink.lib.ports_used import FOUR_USED, last_port, of_turn, slot_after, tur
 from ualink.lib.select import of_now
 from ualink.phy.interface import BlocksSignature, RSSignature
 from ualink.phy.reconciliation import Reconciliation, ReconciliationStatusSignature
-from ualink.tl.control import TLControlSignature, TLStatusSignature
+from ualink.tl.control import LIMITS_LAYOUT, TLControlSignature, TLStatusSignature
 from ualink.tl.layer import TransactionLayer
 from ualink.upli.channels import UPLISignature
 from ualink.upli.completer import Completer
@@ -216,17 +216,15 @@ class Station(wiring.Component):
         connect(m, tl.tx_flit, links.tx_flit)
         connect(m, links.rx_flit, tl.rx_flit)
         m.d.comb += [tl.online.eq(links.online), links.tl_error.eq(tl.error)]
-        following = slot_after(self.slot, ports, used)
+        limits = Signal(LIMITS_LAYOUT)
         for name in tl.control.signature.members:
             settings = [getattr(control, name) for control in self.tl_control]
-            told = Value.cast(getattr(tl.control, name))
-            if ports == 1 and name != "limits":
-                m.d.comb += told.eq(settings[0])
-                continue
-            # Chosen in the cycle before: there is no time for it in that of the port, nor in the packer's.
-            chosen = Signal.like(told, name=f"control_{name}")
-            domain += chosen.eq(of_now(following, settings))
-            m.d.comb += told.eq(chosen)
+            if name == "limits":
+                # The packer has no time to choose them: they hold from the next cycle on.
+                domain += Value.cast(limits).eq(of_now(slot_after(self.slot, ports, used), settings))
+                m.d.comb += tl.control.limits.eq(limits)
+            else:
+                m.d.comb += getattr(tl.control, name).eq(of_turn(turn, settings))
         self._tell_ports(m, domain, turn)
         self._connect_below(m)
         for name in FIRMWARE_MEMBERS:

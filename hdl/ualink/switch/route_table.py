@@ -186,13 +186,12 @@ class RouteTable(wiring.Component):
 
     def _way_of(self, m, entry, port: int):
         """``entry`` as port ``port`` goes by it."""
-        way = Signal(self.way_layout, name=f"way_of_{port}")
+        way, denied = Signal(self.way_layout, name=f"way_of_{port}"), Signal(name=f"denied_to_{port}")
+        leads = entry.egress_port[: self.way_layout["egress_port"].width]
         m.d.comb += [
-            way.denied.eq(
-                entry.deny[port] | (entry.egress_station >= self.stations) | (entry.egress_port >= self.ports)
-            ),
-            way.egress_station.eq(entry.egress_station),
-            way.egress_port.eq(entry.egress_port),
+            denied.eq(entry.deny[port] | (entry.egress_station >= self.stations) | (entry.egress_port >= self.ports)),
+            # In one: as parts they would look to simulators as if they made each other.
+            way.as_value().eq(Cat(denied, leads, entry.egress_station)),
         ]
         return way
 

@@ -44,7 +44,7 @@ class CreditRelease(wiring.Component):
     urgent : level, with ``valid[0]``: a credit is still to be announced, or has been offered in
         ``config.credit_return_delay`` cycles, or what waits in a bucket fills a field or is a quarter of its total.
     take : fields that leave in this cycle.
-    complete : register: all credits of the initial release have left and Initial Credit Release Complete has not.
+    complete : all credits of the initial release have left and Initial Credit Release Complete has not.
     complete_taken : it leaves in this cycle.
     init_sent : it has left; 0 after reset.
     """
@@ -97,10 +97,9 @@ class CreditRelease(wiring.Component):
         ]
         m.d.comb += [
             self.valid.eq(Cat(self.waits, waiting[1:]) & self.enable.replicate(FC_FIELDS)),
+            self.complete.eq(self.enable & ~self.init_sent & ~self.waits),
             self.urgent.eq(self.enable & (self.presses | (self.waits & ~self.init_sent))),
         ]
-        # Until it is complete nothing comes to what has been told of already.
-        m.d.sync += self.complete.eq(self.enable & ~self.init_sent & ~self.waits & ~self.complete_taken)
         with m.If(self.complete_taken):
             m.d.sync += self.init_sent.eq(1)
         return m
