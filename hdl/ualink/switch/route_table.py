@@ -186,14 +186,13 @@ class RouteTable(wiring.Component):
 
     def _way_of(self, m, entry, port: int):
         """``entry`` as port ``port`` goes by it."""
-        way, denied = Signal(self.way_layout, name=f"way_of_{port}"), Signal(name=f"denied_to_{port}")
+        denied = Signal(name=f"denied_to_{port}")
         leads = entry.egress_port[: self.way_layout["egress_port"].width]
-        m.d.comb += [
-            denied.eq(entry.deny[port] | (entry.egress_station >= self.stations) | (entry.egress_port >= self.ports)),
-            # In one: as parts they would look to simulators as if they made each other.
-            way.as_value().eq(Cat(denied, leads, entry.egress_station)),
-        ]
-        return way
+        m.d.comb += denied.eq(
+            entry.deny[port] | (entry.egress_station >= self.stations) | (entry.egress_port >= self.ports)
+        )
+        # No signal: as parts of one they would look to simulators as if they made each other.
+        return data.View(self.way_layout, Cat(denied, leads, entry.egress_station))
 
     def _is_used(self, way):
         """1 bit: the port exists that ``way``, if it is not denied, leads to."""
