@@ -13,6 +13,8 @@ WHOLE = bool(os.environ.get("UALINK_SOAK"))
 
 SOME = (
     "requests.bank__.requests_.following",
+    "requests.bank__.requests_.came",
+    "requests.bank__.data_.came",
     "requests.bank__.data_.free_rows.head_",
     "requests.bank__.kinds__.head_",
     "requests.ingress_.steered_where",

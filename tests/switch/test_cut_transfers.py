@@ -148,12 +148,13 @@ def test_later_beats_never_complete_a_transfer_that_was_cut(cut, later, where):
 
 
 @pytest.mark.req("RAS-009", "RAS-014", "RAS-039")
-@pytest.mark.parametrize("what", ["come", "come_data"])
+@pytest.mark.parametrize("what", ["requests", "data"])
 @pytest.mark.parametrize("beats", [1, 3])
 def test_what_another_port_reads_for_the_same_egress_at_once_is_wrong(beats, what):
     """An upset lets a second port give what it has to an egress port that one reads for: neither goes on as good."""
     traffic = Traffic(f"{beats} {what}")
-    reading = [(name, name.replace(f"_{FROM}", "_0")) for name in traffic.registers if name.endswith(f".{what}_{FROM}")]
+    came = f".{what}_{FROM}.came"
+    reading = [(name, name.replace(came, f".{what}_0.came")) for name in traffic.registers if name.endswith(came)]
     struck = []
 
     def strike(ctx):

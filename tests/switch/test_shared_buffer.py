@@ -192,7 +192,7 @@ class Upset:
                 to_come[into].append(cycle)
 
 
-FINDS = ("following", "storage", "oldest_0", "empty_0", "due_0", "next_number__0", "was_read", "free_rows.storage")
+FINDS = ("following", "storage", "oldest_0", "empty_0", "due_0", "next_number__0", "came", "free_rows.storage")
 
 
 @pytest.mark.req("RAS-009", "RAS-014", "RAS-030")

@@ -117,14 +117,10 @@ class RequestBank(wiring.Component):
                 m.d.comb += getattr(self, f"{name}_most")[n].eq(high_water.most)
                 levels.append(buffer.levels)
             self._waiting(m, n, matcher)
-            for name, moved, now in (
-                ("come", come, waiting.read),
-                ("come_data", come_data, transfers.read),
-                ("ends", ends, matcher.ends[n]),
-            ):
-                following = Signal.like(now, name=f"{name}_{n}")
-                m.d.sync += following.eq(now)
-                moved.append(following)
+            come.append(waiting.came)
+            come_data.append(transfers.came)
+            ends.append(Signal(name=f"ends_{n}", init=1))
+            m.d.sync += ends[n].eq(matcher.ends[n])
             self._mark(m, n, waiting.input.payload, transfers.input.payload)
             request, beat = waiting.beat, transfers.beat
             requests.append(request)

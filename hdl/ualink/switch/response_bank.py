@@ -89,8 +89,8 @@ class ResponseBank(wiring.Component):
                 steered.ready.eq(buffer.input.ready & room),
                 came.eq(steered.valid & steered.ready & steered.payload.end.replicate(self.egresses)),
             ]
-            come, leads = Signal(self.egresses, name=f"come_{n}"), Signal(name=f"leads_{n}")
-            comes.append(come)
+            leads = Signal(name=f"leads_{n}")
+            comes.append(buffer.came)
             first.append(leads)
             misread = buffer.astray
             if self.channel == "rd_rsp":
@@ -101,7 +101,7 @@ class ResponseBank(wiring.Component):
                 self._counts(m, n, came, room, matcher)
                 m.d.comb += buffer.read.eq(matcher.start[n])
             wrong.append(Cat(control_wrong(self.channel, beat, beat.code), misread))
-            m.d.sync += [come.eq(buffer.read), leads.eq(matcher.start[n].any())]
+            m.d.sync += leads.eq(matcher.start[n].any())
             m.submodules[f"high_water_{n}"] = high_water = HighWater(self.depth, self.egresses)
             m.d.comb += [seen.eq(level) for seen, level in zip(high_water.levels, buffer.levels)]
             m.d.comb += self.most[n].eq(high_water.most)

@@ -42,7 +42,8 @@ class SharedBuffer(wiring.Component):
     ----------
     input : ``SteeredSignature``, seen from the buffer; ``ready`` is ``room`` of ``Shares``.
     read : ``ways`` bit, one-hot or 0, from a register: the oldest beat of this queue leaves.
-    beat : ``shape``, what was read in the cycle before.
+    came : ``ways`` bit, a register: ``read`` of the cycle before.
+    beat : ``shape``, what was read in the cycle before. Who takes it by ``came`` knows by ``astray`` if that is wrong.
     number : ``numbers``, a shape: which one of its queue ``beat`` is, from 1 on. It takes twice as many beats as there
         are rows, or more, until a number comes again: no row is left then that had it.
     next_number : for each queue, from a register: that of the next beat to be written; reset value 1.
@@ -61,6 +62,7 @@ class SharedBuffer(wiring.Component):
             {
                 "input": In(SteeredSignature(shape, ways)),
                 "read": In(ways),
+                "came": Out(ways),
                 "beat": Out(shape),
                 "number": Out(self.numbers),
                 "next_number": Out(self.numbers, init=1).array(ways),
@@ -100,7 +102,7 @@ class SharedBuffer(wiring.Component):
         ]
         m.d.comb += [mine.eq(level) for mine, level in zip(self.levels, shares.levels)]
 
-        was_read = Signal(self.ways)
+        was_read = self.came
         m.d.comb += [
             read.en.eq(self.read.any()),
             # A queue that is read again goes on where the row that just came says.
