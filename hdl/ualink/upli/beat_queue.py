@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import partial, reduce
 
-from amaranth.hdl import Cat, Module
+from amaranth.hdl import Cat, Module, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -13,7 +13,7 @@ from ualink.lib.parity import even_parity, protects_data
 from ualink.lib.queue import Queue
 from ualink.lib.ram_data import RamData
 
-__all__ = ["BeatQueue", "beat_queue"]
+__all__ = ["BeatQueue", "beat_queue", "decisive_code"]
 
 WIDE = ("data", "byte_en")
 """Fields of a beat that nobody decides by, and the code of each."""
@@ -37,7 +37,8 @@ class BeatQueue(wiring.Component):
 
     Parameters
     ----------
-    shape : layout with the member ``beat``, itself a layout, maybe with a code, and others.
+    shape : layout with the member ``beat``, itself a layout, maybe with a code, and others. One of them may be
+        ``decisive_code``, 1 bit: what ``decisive_code`` makes of ``beat``, from whoever has it sooner than that.
     depth : as of ``Queue``.
 
     Attributes
@@ -71,7 +72,8 @@ class BeatQueue(wiring.Component):
         m = Module()
         narrow_shape = self._narrow
         if self._coded and protects_data():
-            narrow_shape = data.StructLayout({**narrow_shape.members, "decisive_code": 1, "code_share": 1})
+            told = {} if "decisive_code" in self._others else {"decisive_code": 1}
+            narrow_shape = data.StructLayout({**narrow_shape.members, **told, "code_share": 1})
         m.submodules.narrow = narrow = HeadedQueue(narrow_shape, self.depth, decisive=DECISIVE + BESIDE, watched=True)
         m.d.comb += [
             narrow.input.valid.eq(self.input.valid),
@@ -99,7 +101,8 @@ class BeatQueue(wiring.Component):
         of control is of the rest: after an upset they may be of two beats, and yet each be right. What all come out as
         is right for what comes out."""
         coming, oldest = narrow.input.p, narrow.output.p
-        decisive = even_parity(Cat(coming.beat[name] for name, _ in self._beat if name in DECISIVE))
+        told = "decisive_code" in self._others
+        decisive = self.input.p.decisive_code if told else decisive_code(self.input.p.beat)
         code = even_parity(oldest.beat[_CODE], oldest.code_share, oldest.decisive_code)
         m.d.comb += [
             coming.decisive_code.eq(decisive),
@@ -123,6 +126,11 @@ class BeatQueue(wiring.Component):
         if protects_data():
             m.d.comb += wide.some.eq(narrow.level.any())
         return wide.coming, wide.oldest
+
+
+def decisive_code(beat) -> Value:
+    """Even parity over what decides of ``beat``, a view of a channel's layout or a record with fields of one."""
+    return even_parity(Cat(getattr(beat, name) for name in DECISIVE if hasattr(beat, name)))
 
 
 def beat_queue(*, prompt: bool, poisons: bool, lean: bool) -> Callable[[data.StructLayout, int], BeatQueue | Queue]:

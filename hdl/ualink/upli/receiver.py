@@ -5,11 +5,11 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.config import UPLIConfig
-from ualink.lib.parity import protects_data
+from ualink.lib.parity import even_parity, protects_data
 from ualink.lib.ports_used import used_member
 from ualink.lib.ring import Ring
 from ualink.lib.select import of_now
-from ualink.upli.beat_queue import beat_queue
+from ualink.upli.beat_queue import DECISIVE, BeatQueue, beat_queue, decisive_code
 from ualink.upli.calendar import check_ports
 from ualink.upli.channels import CHANNEL_LAYOUTS, CODE_LAYOUTS, CODED_LAYOUTS, PROTECTED_BITS, beat_stream
 from ualink.upli.code import beat_code, code_of, recoded
@@ -151,8 +151,10 @@ class Receiver(wiring.Component):
             code = Signal(CODE_LAYOUTS[self.channel], name="code", reset_less=True)
             layout = CODED_LAYOUTS[self.channel]
             m.d.sync += [code[name].eq(value) for name, value in beat_code(self.channel, upli).items()]
-        stored = data.StructLayout({"beat": layout, "pool": 1, "void": 1, "credit": 1})
         poisons = self.channel in POISON
+        kind = beat_queue(prompt=self._prompt_data, poisons=poisons, lean=self._lean)
+        told = {"decisive_code": 1} if kind is BeatQueue and poisons and self._coded and protects_data() else {}
+        stored = data.StructLayout({"beat": layout, "pool": 1, "void": 1, "credit": 1, **told})
         # What is stored is made once, for whichever port.
         incoming = Signal(stored)
         m.d.comb += [
@@ -169,6 +171,8 @@ class Receiver(wiring.Component):
             poison = POISON[self.channel]
             m.d.comb += incoming.beat[poison].eq(beat[poison] | self.data_error | self.fill)
             kept = self._go_on(m, incoming)
+            if told:
+                m.d.comb += incoming.decisive_code.eq(self._decisive_code(kept))
             if code is not None:
                 # Of the beat's own poison; inverted, so that synthesis does not make one register of both.
                 sound = Signal(name="sound", reset_less=True)
@@ -185,7 +189,7 @@ class Receiver(wiring.Component):
         m.d.comb += doubt.eq((self.here ^ (self.good & self.in_slot)) | self._torn(turns))
         rooms, coming_rooms, upsets = [], [], []
         for port, turn in enumerate(turns):
-            m.submodules[f"queue_{port}"] = queue = self._queue(stored)
+            m.submodules[f"queue_{port}"] = queue = self._queue(kind, stored)
             outgoing = queue.output.p
             m.d.comb += [
                 queue.input.p.eq(incoming),
@@ -208,13 +212,12 @@ class Receiver(wiring.Component):
         ]
         return m
 
-    def _queue(self, shape):
+    def _queue(self, kind, shape):
         """The queue of a port, of entries of ``shape``, numbered if beats have a code."""
-        poisons = self.channel in POISON
-        kind = beat_queue(prompt=self._prompt_data, poisons=poisons, lean=self._lean)
         if not self._coded:
             return kind(shape, self.credits.total)
-        return NumberedQueue(kind, shape, self.credits.total, prompt=self._prompt_data or not poisons)
+        prompt = self._prompt_data or self.channel not in POISON
+        return NumberedQueue(kind, shape, self.credits.total, prompt=prompt)
 
     def _torn(self, turns):
         """The one of ``turns`` that is set is not that of ``slot``: a beat would go to another port, or to none."""
@@ -272,6 +275,13 @@ class Receiver(wiring.Component):
                 m.d.comb += incoming.beat.byte_en.eq(0)
             m.d.comb += [incoming.credit.eq(self.here), incoming.void.eq(0)]
         return kept.now
+
+    def _decisive_code(self, kept):
+        """That of what is stored: known of either before it is known whether the transfer goes on."""
+        later = {"offset": self.due_offset, "last": self.due_last, "vc": Mux(self.here, self.beat.vc, kept.vc)}
+        fields = [name for name in DECISIVE if name in CHANNEL_LAYOUTS[self.channel].members]
+        of_later = Cat(later[name] if name in later else kept[name] for name in fields)
+        return Mux(self.goes_on, even_parity(of_later), decisive_code(self.beat))
 
     def _code_of_later(self, m, stored, kept, code):
         """That of ``stored`` but for its poison: wrong if what was ``kept`` is, or the VC or AuthTag of this cycle's
