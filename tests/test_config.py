@@ -100,6 +100,12 @@ def test_the_ports_of_a_station_carry_800_gb_s_at_most():
 
 
 @pytest.mark.req("PHY-006")
+def test_a_transaction_layer_is_unhurried_where_each_port_always_has_every_fourth_cycle():
+    assert StationConfig(ports=4).port_tl.unhurried
+    hurried = [StationConfig(ports=1), StationConfig(ports=2), StationConfig(ports=4, choosable_ports=True)]
+    assert not any(config.port_tl.unhurried for config in hurried)
+
+
 def test_ports_of_a_station_are_equally_wide():
     """Four lanes make one, two or four ports, and nothing else: no three of different width."""
     built = []
