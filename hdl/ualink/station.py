@@ -1,6 +1,6 @@
 """One UALink station: UPLI agents, and TL and DL of its one, two or four ports, as one 64-byte-per-cycle pipeline."""
 
-from amaranth.hdl import Cat, DomainRenamer, Module, ResetInserter, Signal, Value
+from amaranth.hdl import Cat, DomainRenamer, Module, ResetInserter, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -10,11 +10,10 @@ from ualink.dl.link.separate_links import UPLI_CLOCK_MEMBERS, SeparateLinks
 from ualink.dl.links import FIRMWARE_MEMBERS, Links
 from ualink.lib.forward import forward_member, show
 from ualink.lib.interleave import Interleaver
-from ualink.lib.ports_used import FOUR_USED, last_port, of_turn, slot_after, turns
-from ualink.lib.select import of_now
+from ualink.lib.ports_used import FOUR_USED, last_port, of_turn, slot_after, tell_next, turns
 from ualink.phy.interface import BlocksSignature, RSSignature
 from ualink.phy.reconciliation import Reconciliation, ReconciliationStatusSignature
-from ualink.tl.control import LIMITS_LAYOUT, TLControlSignature, TLStatusSignature
+from ualink.tl.control import TLControlSignature, TLStatusSignature
 from ualink.tl.layer import TransactionLayer
 from ualink.upli.channels import UPLISignature
 from ualink.upli.completer import Completer
@@ -94,7 +93,8 @@ class Station(wiring.Component):
     slot : the port that this cycle belongs to.
     rs_slot : (*) the port that this cycle belongs to on the side of the RS.
     dl_uart_tx, dl_uart_rx, dl_config, dl_status : one each per port, as of ``Links``.
-    tl_control : one per port; of several ports a pulse must last for one round of the ports.
+    tl_control : one per port. It holds from the next cycle on; of several ports a pulse must last for one round of
+        them.
     tl_status : one per port. Of several ports it shows how it was in the last cycle of the port.
     completer_control, originator_control, completer_status, originator_status : of the two agents. A Control or a
         Protocol Error at either puts all ports into TL Drop Mode (UALink_200 §3.1.3), whatever is shown already; so
@@ -196,7 +196,8 @@ class Station(wiring.Component):
             self._originator.clear_errors.eq(self.originator_control.clear_errors),
         ]
 
-        domain = m.d.upli if self._separate else m.d.sync
+        clock = "upli" if self._separate else "sync"
+        domain = m.d[clock]
         sends = self.slot
         if used is not None:
             slot = Signal(range(ports))
@@ -211,20 +212,15 @@ class Station(wiring.Component):
             m.d.comb += self.slot.eq(slot)
         m.d.comb += [self._completer.slot.eq(sends), self._originator.slot.eq(sends), links.slot.eq(self.slot)]
 
-        turn = turns(m, self.slot, ports, used, domain="upli" if self._separate else "sync")
+        turn = turns(m, self.slot, ports, used, domain=clock)
         self._connect_agents(m, turn)
         connect(m, tl.tx_flit, links.tx_flit)
         connect(m, links.rx_flit, tl.rx_flit)
         m.d.comb += [tl.online.eq(links.online), links.tl_error.eq(tl.error)]
-        limits = Signal(LIMITS_LAYOUT)
+        following = slot_after(self.slot, ports, used)
         for name in tl.control.signature.members:
             settings = [getattr(control, name) for control in self.tl_control]
-            if name == "limits":
-                # The packer has no time to choose them: they hold from the next cycle on.
-                domain += Value.cast(limits).eq(of_now(slot_after(self.slot, ports, used), settings))
-                m.d.comb += tl.control.limits.eq(limits)
-            else:
-                m.d.comb += getattr(tl.control, name).eq(of_turn(turn, settings))
+            domain += tell_next(m, getattr(tl.control, name), following, settings)
         self._tell_ports(m, domain, turn)
         self._connect_below(m)
         for name in FIRMWARE_MEMBERS:

@@ -1,6 +1,6 @@
 """The data links of all ports of a station on one data path."""
 
-from amaranth.hdl import Module, Value
+from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -9,7 +9,7 @@ from ualink.dl.interface import tl_flit_signature
 from ualink.dl.layer import DataLink
 from ualink.dl.registers.firmware import FULL_RATE
 from ualink.lib.interleave import Interleaver
-from ualink.lib.ports_used import of_turn, turns, used_member
+from ualink.lib.ports_used import of_turn, slot_after, tell_next, turns, used_member
 from ualink.phy.interface import RSSignature
 
 __all__ = ["FIRMWARE_MEMBERS", "Links"]
@@ -37,8 +37,8 @@ class Links(wiring.Component):
     rs : the reconciliation sublayer. A beat for port p is given in the cycles of p, and one that comes in a cycle of
         another port is none.
     uart_tx, uart_rx : per port, dwords that firmware writes and reads, which move in the cycles of the port only.
-    config, status : per port. Status of several ports shows how it was in the last cycle of the port, and a pulse lasts
-        from one such cycle to the next.
+    config, status : per port. What ``config`` and faults say holds from the next cycle on. Status of several ports
+        shows how it was in the last cycle of the port, and a pulse lasts from one such cycle to the next.
 
     That marked (*) exists only where ports are ``choosable``.
     """
@@ -83,16 +83,19 @@ class Links(wiring.Component):
             self.rs.tx.valid.eq(link.tx.valid),
             self.rs.tx.p.eq(link.tx.p),
             self.rs.tx.p.port.eq(self.slot),
-            link.local_fault.eq(of_turn(turn, self.rs.local_fault[: self._ports])),
-            link.remote_fault.eq(of_turn(turn, self.rs.remote_fault[: self._ports])),
         ]
+        following = slot_after(self.slot, self._ports, used)
+        for name in ("local_fault", "remote_fault"):
+            # Nobody has said yet that the link could be used.
+            faults = getattr(self.rs, name)[: self._ports]
+            m.d.sync += tell_next(m, getattr(link, name), following, faults, init=name == "local_fault")
+        for name in link.config.signature.members:
+            settings = [getattr(config, name) for config in self.config]
+            m.d.sync += tell_next(m, getattr(link.config, name), following, settings)
         self._connect_firmware(m, link, turn)
         return m
 
     def _connect_firmware(self, m, link, turn):
-        for name in link.config.signature.members:
-            settings = [getattr(config, name) for config in self.config]
-            m.d.comb += Value.cast(getattr(link.config, name)).eq(of_turn(turn, settings))
         m.d.comb += [
             link.uart_tx.valid.eq(of_turn(turn, [tx.valid for tx in self.uart_tx])),
             link.uart_tx.p.eq(of_turn(turn, [tx.p for tx in self.uart_tx])),

@@ -10,9 +10,9 @@ from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
-from ualink.lib.select import select_one
+from ualink.lib.select import of_now, select_one
 
-__all__ = ["FOUR_USED", "existing", "last_port", "of_turn", "slot_after", "turns", "used_member"]
+__all__ = ["FOUR_USED", "existing", "last_port", "of_turn", "slot_after", "tell_next", "turns", "used_member"]
 
 FOUR_USED = 0b100
 """All four ports are used."""
@@ -55,3 +55,16 @@ def of_turn(turn: Sequence[Value], values: Iterable) -> Value:
     """Bits of that of ``values``, one per port, whose ``turns`` it is. One port costs no multiplexer."""
     values = [Value.cast(value) for value in values]
     return values[0] if len(values) == 1 else select_one(turn, values)
+
+
+def tell_next(m: Module, member, following: Value, values: Sequence, *, init: int | None = None):
+    """Drive ``member`` out of a register, whose reset value is ``init`` or else its own: it is that of ``values``, one
+    per port, which the port of the slot had in the cycle before. ``following`` is the slot of the next cycle. There is
+    no time to choose in the port's own cycle; one port alone hears as late, so that it does what one of several would.
+    Gives what the register's clock domain has to do.
+    """
+    told = Value.cast(member)
+    assert isinstance(told, Signal)
+    chosen = Signal.like(told, name=f"told_{told.name}", init=told.init if init is None else init)
+    m.d.comb += told.eq(chosen)
+    return chosen.eq(of_now(following, values))

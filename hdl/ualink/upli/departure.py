@@ -95,6 +95,7 @@ class Departure(wiring.Component):
         m = Module()
         contract(m, self.valid | ~self.accept, "accept: only what is there leaves")
         self._shown = Signal(self._layout, name="shown")
+        self._stale, self._choice = Const(0), (self._shown, self._shown)
         if self.ports == 1:
             self._wait_at_the_pins(m)
         else:
@@ -147,6 +148,7 @@ class Departure(wiring.Component):
             arrived = Signal(self._layout, name="arrived", reset_less=True)
             # One alone would be long in reaching all of the beat, and of two with the same bits tools make one.
             fresh, stale = Signal(reset_less=True), Signal(init=1, reset_less=True)
+            self._stale, self._choice = stale, (place, arrived)
             m.d.comb += self._shown.eq(Mux(stale, place, arrived))
             m.d.comb += self._shown.data.eq(Mux(fresh, arrived.data, place.data))
             m.d.sync += [arrived.eq(arriving), fresh.eq(arrives), stale.eq(~arrives), place.eq(kept)]
@@ -218,9 +220,14 @@ class Departure(wiring.Component):
             return
         m.d.comb += self.beat.code.control.eq(code_of(self._shown.code.control, torn))
         code = Signal(name="due_code", reset_less=True)
-        told = [due[name] == value for name, value in _due(self.beat).items()]
-        wrong_here = control_wrong(self._channel, self.beat, self.beat.code) | ~Cat(told).all()
+        # Of either beat that may be shown, for which it is comes from one register to all of its bits.
+        wrong_here = Mux(self._stale, *(self._differs(beat, due) for beat in self._choice))
         if moves_on:
             m.d.sync += code.eq(code_of(due))
             wrong_here = Mux(waiting, wrong(code, due), wrong_here)
         m.d.sync += self.upset.eq((self.valid & wrong_here) | torn)
+
+    def _differs(self, beat, due) -> Value:
+        """Control of ``beat`` is not what its code was made of, or ``due`` not of it."""
+        told = [due[name] == value for name, value in _due(beat).items()]
+        return control_wrong(self._channel, beat, beat.code) | ~Cat(told).all()
