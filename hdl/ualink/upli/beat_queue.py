@@ -8,6 +8,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.lib.banked_data import BankedData
+from ualink.lib.contract import contract
 from ualink.lib.headed_queue import HeadedQueue
 from ualink.lib.parity import even_parity, protects_data
 from ualink.lib.queue import Queue
@@ -101,8 +102,10 @@ class BeatQueue(wiring.Component):
         of control is of the rest: after an upset they may be of two beats, and yet each be right. What all come out as
         is right for what comes out."""
         coming, oldest = narrow.input.p, narrow.output.p
-        told = "decisive_code" in self._others
-        decisive = self.input.p.decisive_code if told else decisive_code(self.input.p.beat)
+        decisive = made = decisive_code(self.input.p.beat)
+        if "decisive_code" in self._others:
+            decisive = self.input.p.decisive_code
+            contract(m, ~self.input.valid | (decisive == made), "decisive_code: that of what comes")
         code = even_parity(oldest.beat[_CODE], oldest.code_share, oldest.decisive_code)
         m.d.comb += [
             coming.decisive_code.eq(decisive),
