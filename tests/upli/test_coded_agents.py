@@ -7,6 +7,7 @@ import pytest
 from amaranth.hdl import Value
 from amaranth.sim import Simulator
 
+from support.shared_simulator import SharedSimulator
 from support.upli.coded_pair import CodedPair
 from support.upli.pair import Traffic, field, simulate
 from support.upsets import collect
@@ -167,6 +168,32 @@ def test_a_later_beat_of_a_transfer(channel, here, fill):
                 assert [control_parity(channel, beat) for beat in got] == [0, strike is not None], (strike, waits)
 
             story.run(bench)
+
+
+@pytest.mark.req("RAS-014", "RAS-108")
+@pytest.mark.parametrize("channel", POISON)
+def test_what_decides_of_a_beat_has_its_own_code(channel):
+    """Whatever is stored, a beat as it comes or one in its place: the contract of its queue demands it."""
+    dut, rng = Receiver(channel, PROMPT, 1, coded=True), random.Random(channel)
+
+    async def bench(ctx, dut):
+        for member in (dut.open, dut.listen, dut.beats[0].ready):
+            ctx.set(member, 1)
+        stored = 0
+        while stored < 200:
+            kind = rng.choice(("none", "take", "fill"))
+            for name, place in CHANNEL_LAYOUTS[channel]:
+                ctx.set(getattr(dut.upli, name), rng.getrandbits(place.width))
+            ctx.set(dut.upli.vld, rng.randrange(2))
+            for name in ("take", "fill"):
+                ctx.set(getattr(dut, name), kind == name)
+            ctx.set(dut.goes_on, kind == "fill" or rng.randrange(2))
+            ctx.set(dut.due_offset, rng.randrange(4))
+            ctx.set(dut.due_last, rng.randrange(2))
+            stored += kind != "none"
+            await ctx.tick()
+
+    SharedSimulator(dut).run(bench)
 
 
 @pytest.mark.req("RAS-014", "RAS-108")
