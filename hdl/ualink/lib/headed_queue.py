@@ -27,8 +27,8 @@ class HeadedQueue(Queue):
     """A ``Queue``, cycle by cycle, with ``output`` out of registers: no memory stands before what looks at it.
 
     Members are those of ``Queue``. A queue that has become empty begins anew, whatever upsets have left behind. When
-    those who choose what is offered do not agree, for an upset of one, they agree again in the next cycle. None of this
-    is done in what is ``WithoutDataParity``.
+    those who choose what is offered do not agree, for an upset of one, they agree again in the next cycle, and nothing
+    is offered in this one if the queue is ``watched``. None of this is done in what is ``WithoutDataParity``.
 
     Each payload has its place in a ring of three registers, ``depth`` if that is four or less. It goes there at once if
     fewer than three are in the queue; else it waits in a memory without write-through, and comes to its place three
@@ -43,7 +43,7 @@ class HeadedQueue(Queue):
     shape, depth : as of ``Queue``.
     decisive : names of members of ``shape``, and of layouts in it, that are wanted early. A copy of the oldest's is in
         a register of their own, which ``output.ready`` does reach; the others come through a multiplexer of the places.
-    watched : somebody looks at ``torn`` and ``astray``.
+    watched : somebody looks whether what is due is offered, and at ``torn`` and ``astray``.
     """
 
     def __init__(self, shape, depth: int, *, decisive: Collection[str] = (), watched: bool = False):
@@ -51,7 +51,7 @@ class HeadedQueue(Queue):
         self._watched = watched
         self._early = _bits_of(shape, decisive)
         self.torn, self.astray = Signal(), Signal()
-        """1 bit each, for those who watch the queue: what is on offer may be of two payloads, for an upset; in the cycle
+        """1 bit each, for those who watch the queue: nothing is offered in this cycle, for an upset; in the cycle
         before, what the memory has was not from the row that is read to the one that is written."""
 
     def elaborate(self, platform):
@@ -67,19 +67,20 @@ class HeadedQueue(Queue):
         pushed, popped, direct = Signal(), Signal(), Signal(init=1)
         due, behind = Signal(ring), Signal(len(heads[0]))
         inside, payload = self.inside, Value.cast(self.input.p)
-        none, settled, home = Const(0), (oldest, others), newest
+        there, none, settled, home = inside.some, Const(0), (oldest, others), newest
         if protects_data():
             none = ~self.level.any()
             if self._watched:
+                there = inside.some & ~self.torn
                 m.d.comb += self.torn.eq(~(oldest ^ others).all())
             # An upset bit makes two bits of one, or none.
             agreed = Mux(none, newest, Mux(oldest.any() & ~several(oldest), oldest, ~others))
             settled, home = (agreed, ~agreed), Mux(none, 1, newest)
         m.d.comb += [
             self.input.ready.eq(~inside.full),
-            self.output.valid.eq(inside.some),
+            self.output.valid.eq(there),
             pushed.eq(self.input.valid & ~inside.full),
-            popped.eq(inside.some & self.output.ready),
+            popped.eq(there & self.output.ready),
         ]
         inside.count(m, pushed, popped)
         if self.depth > ring:
@@ -89,11 +90,11 @@ class HeadedQueue(Queue):
         else:
             m.d.comb += direct.eq(1)
         arrives = due | Mux(pushed & direct, newest, 0)
-        m.d.sync += free.eq(((free | none.replicate(ring)) & ~arrives) | Mux(popped, settled[0], 0))
+        m.d.sync += free.eq(((free | none.replicate(ring)) & ~arrives) | Mux(popped, oldest, 0))
         m.d.sync += [
             newest.eq(Mux(pushed, newest.rotate_left(1), home)),
-            oldest.eq(Mux(popped, settled[0].rotate_left(1), settled[0])),
-            others.eq(Mux(popped, settled[1].rotate_left(1), settled[1])),
+            oldest.eq(Mux(popped, oldest.rotate_left(1), settled[0])),
+            others.eq(Mux(popped, others.rotate_left(1), settled[1])),
         ]
         becomes = [Signal.like(head, name=f"next_{n}") for n, head in enumerate(heads)]
         for n, (head, value) in enumerate(zip(heads, becomes)):

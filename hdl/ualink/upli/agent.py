@@ -134,6 +134,8 @@ class Agent(wiring.Component):
             ]
             if "auth_tag" in departure.signature.members:
                 m.d.comb += sender.auth_tag.eq(departure.auth_tag)
+            if "kept_tag" in departure.signature.members:
+                m.d.comb += sender.kept_tag.eq(departure.kept_tag)
         # Beats still to come, per port: of the transfer that is being sent, whose credits are in hand, and of one that
         # is being dropped.
         used = self.used if self.choosable else None

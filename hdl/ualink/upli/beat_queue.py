@@ -82,7 +82,7 @@ class BeatQueue(wiring.Component):
             self.input.ready.eq(narrow.input.ready),
             self.output.valid.eq(narrow.output.valid),
             self.level.eq(narrow.level),
-            self.torn.eq(narrow.torn | narrow.astray),
+            self.torn.eq(narrow.astray),
         ]
         coming, oldest = self._wide_part(m, narrow) if self._wide.members else ({}, {})
         for outside, inside, wide, is_input in (
@@ -125,7 +125,7 @@ class BeatQueue(wiring.Component):
             wide.popped.eq(narrow.output.valid & self.output.ready),
         ]
         if not few:
-            m.d.comb += [wide.room.eq(narrow.input.ready), self.torn.eq(narrow.torn | narrow.astray | wide.torn)]
+            m.d.comb += [wide.room.eq(narrow.input.ready), self.torn.eq(narrow.astray | wide.torn)]
         if protects_data():
             m.d.comb += wide.some.eq(narrow.level.any())
         return wide.coming, wide.oldest

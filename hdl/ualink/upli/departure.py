@@ -61,7 +61,8 @@ class Departure(wiring.Component):
     valid : 1 bit, there is a beat of that port; ``due`` : ``DUE_LAYOUT`` of it.
     accept : 1 bit, it leaves: it is sent or dropped; only with ``valid``.
     beat : for the registers of the pins, unless ``hold``, 1 bit: these have the beat that ``valid`` is about.
-    auth_tag : 64 bits, that of the beat that ``valid`` is about; not with ``"orig_data"``.
+    auth_tag : 64 bits, that of the beat that ``valid`` is about; not with ``"orig_data"``. With one port, also one
+        alone, and a code ``kept_tag`` is that of the beat that waits at the pins, out of a register.
     upset : 1 bit, reset value 0: in the cycle before, control of that beat was not what its code was made of, or
         ``due`` was not of that beat, which may wait for ever then; or nobody knew what was there. A beat of which
         nobody knows whether it has been sent has a wrong code.
@@ -75,6 +76,8 @@ class Departure(wiring.Component):
         self._authenticated = "auth_tag" in self._layout.members
         # Beats with data come out of memories: with several ports they are only chosen in the cycle after.
         self._late = "data" in self._layout.members
+        self._moves_on = ports == 1 or choosable
+        tags = ("auth_tag", *(["kept_tag"] if coded and self._moves_on else [])) if self._authenticated else ()
         super().__init__(
             {
                 **used_member(choosable),
@@ -86,7 +89,7 @@ class Departure(wiring.Component):
                 "accept": In(1),
                 "beat": Out(self._layout),
                 "hold": Out(1),
-                **({"auth_tag": Out(64)} if self._authenticated else {}),
+                **{name: Out(64) for name in tags},
                 **({"upset": Out(1)} if coded else {}),
             }
         )
@@ -208,21 +211,22 @@ class Departure(wiring.Component):
         """Keeps the AuthTag of a beat that is ``waiting`` on the pins, and says what is ``upset``. Its place may have
         another beat then: only what is decided by is looked at, ``due``. What is shown is wrong when ``torn``: it may
         have been sent."""
-        moves_on = self.ports == 1 or self._choosable
         if self._authenticated:
             m.d.comb += self.auth_tag.eq(self.beat.auth_tag)
-            if moves_on:
+            if self._moves_on:
                 kept = Signal(64, name="kept", reset_less=True)
                 m.d.comb += self.auth_tag.eq(Mux(waiting, kept, self.beat.auth_tag))
                 with m.If(~waiting):
                     m.d.sync += kept.eq(self.beat.auth_tag)
+                if self._coded:
+                    m.d.comb += self.kept_tag.eq(kept)
         if not self._coded:
             return
         m.d.comb += self.beat.code.control.eq(code_of(self._shown.code.control, torn))
         code = Signal(name="due_code", reset_less=True)
         # Of either beat that may be shown, for which it is comes from one register to all of its bits.
         wrong_here = Mux(self._stale, *(self._differs(beat, due) for beat in self._choice))
-        if moves_on:
+        if self._moves_on:
             m.d.sync += code.eq(code_of(due))
             wrong_here = Mux(waiting, wrong(code, due), wrong_here)
         m.d.sync += self.upset.eq((self.valid & wrong_here) | torn)

@@ -62,7 +62,8 @@ class Sender(wiring.Component):
     connected : 1 bit, both directions of the interface are open; ``listen``: credits may come in.
     slot : port that owns this cycle.
     beat : what would be sent for that port, unless ``hold``, 1 bit, as of ``Departure``.
-    vc : 4 bits, bit n: the beat that may be sent is of VC n; ``auth_tag`` : 64 bits of it.
+    vc : 4 bits, bit n: the beat that may be sent is of VC n; ``auth_tag`` : 64 bits of it; ``kept_tag`` : as of
+        ``Departure``.
     available : 4 bits, bit n: more than n credits are there for that VC.
     send : 1 bit, that beat is sent; only with ``available``.
     control_error, protocol_error : 1 bit, of this cycle's credit return: wrong parity; more credits than can be
@@ -82,6 +83,8 @@ class Sender(wiring.Component):
         self.config = config
         self.ports = check_ports("sender", ports, choosable)
         self._choosable, self._coded = choosable, coded
+        # Only then a beat waits on the interface.
+        self._watches = coded and (ports == 1 or choosable) and "auth_tag" in CHANNEL_LAYOUTS[channel].members
         super().__init__(
             {
                 **used_member(choosable),
@@ -93,6 +96,7 @@ class Sender(wiring.Component):
                 "hold": In(1),
                 "vc": In(4),
                 "auth_tag": In(64),
+                **({"kept_tag": In(64)} if self._watches else {}),
                 "available": Out(4),
                 "send": In(1),
                 "control_error": Out(1),
@@ -136,7 +140,7 @@ class Sender(wiring.Component):
         ]
         if "auth_tag" in layout.members:
             m.d.sync += self.upli.auth_tag.eq(Mux(self.send, self.auth_tag, 0))
-            if self._coded and (self.ports == 1 or self._choosable):
+            if self._watches:
                 self._watch_uncovered(m, registers)
         return m
 
@@ -160,13 +164,14 @@ class Sender(wiring.Component):
         kept = Signal(name="uncovered_code", reset_less=True)
         # Of several ports none has its beat wait there.
         waits = self.hold if self.ports == 1 else self.hold & self.used[0]
-        values = [self.auth_tag]
+        here, coming = [self.kept_tag], [self.beat.auth_tag]
         if "asi" in registers:
-            values.append(Mux(self.hold, registers["asi"], self.beat.asi))
-        m.d.sync += kept.eq(code_of(*values))
+            here.append(registers["asi"])
+            coming.append(self.beat.asi)
+        m.d.sync += kept.eq(Mux(waits, code_of(*here), code_of(*coming)))
         parity = registers[_code_shows_in(self.channel)]
         with m.If(waits):
-            m.d.sync += parity.eq(parity ^ wrong(kept, *values))
+            m.d.sync += parity.eq(parity ^ wrong(kept, *here))
 
 
 def _code_shows_in(channel: str) -> str:
