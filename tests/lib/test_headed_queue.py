@@ -10,6 +10,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
 
+from support.upsets import collect
 from ualink.lib.banked_queue import BankedQueue
 from ualink.lib.headed_queue import HeadedQueue
 from ualink.lib.queue import Queue
@@ -121,3 +122,32 @@ def test_the_same_when_pushed_while_the_memory_runs_empty(depth):
                 cycle += 1
 
     _run("headed, decisive", depth, steps)
+
+
+@pytest.mark.req("RAS-014")
+@pytest.mark.parametrize("depth", [1, 2, 3, 4, 8])
+def test_an_upset_of_what_chooses_the_payload_changes_nothing(depth):
+    """It is there three times; in every second cycle, at any rates, a bit of one of them is struck, and in the next
+    they agree again."""
+    dut, rng = Beside("headed, decisive", depth), random.Random(depth)
+    design, registers, _ = collect(dut)
+    chosen = [register.signal for register in registers if register.path[-1] in ("oldest", "others", "third")]
+    assert len(chosen) == 3
+    simulator = Simulator(design)
+    simulator.add_clock(1e-6)
+
+    @simulator.add_testbench
+    async def bench(ctx):
+        for cycle in range(3000):
+            if cycle % 50 == 0:
+                push, pop = (rng.choice((0.2, 0.5, 0.8, 1)) for _ in "io")
+            ctx.set(dut.push, rng.random() < push)
+            ctx.set(dut.pop, rng.random() < pop)
+            ctx.set(dut.number, cycle % 251)
+            if rng.random() < 0.5:
+                signal = rng.choice(chosen)
+                ctx.set(signal, ctx.get(signal) ^ 1 << rng.randrange(len(signal)))
+            assert not ctx.get(dut.differs), cycle
+            await ctx.tick()
+
+    simulator.run()

@@ -12,7 +12,6 @@ from ualink.lib.occupancy import Occupancy
 from ualink.lib.parity import protects_data
 from ualink.lib.presence import Presence
 from ualink.lib.queue import Queue, UnhurriedQueue, ram_attributes, successor
-from ualink.lib.select import several
 
 __all__ = ["HeadedQueue", "headed_queue"]
 
@@ -26,9 +25,9 @@ FEW = 4
 class HeadedQueue(Queue):
     """A ``Queue``, cycle by cycle, with ``output`` out of registers: no memory stands before what looks at it.
 
-    Members are those of ``Queue``. A queue that has become empty begins anew, whatever upsets have left behind. When
-    those who choose what is offered do not agree, for an upset of one, they agree again in the next cycle, and nothing
-    is offered in this one if the queue is ``watched``. None of this is done in what is ``WithoutDataParity``.
+    Members are those of ``Queue``. A queue that has become empty begins anew, whatever upsets have left behind. What
+    chooses the payload that is offered is there three times, and an upset of one of them changes nothing. None of this
+    is done in what is ``WithoutDataParity``.
 
     Each payload has its place in a ring of three registers, ``depth`` if that is four or less. It goes there at once if
     fewer than three are in the queue; else it waits in a memory without write-through, and comes to its place three
@@ -43,16 +42,14 @@ class HeadedQueue(Queue):
     shape, depth : as of ``Queue``.
     decisive : names of members of ``shape``, and of layouts in it, that are wanted early. A copy of the oldest's is in
         a register of their own, which ``output.ready`` does reach; the others come through a multiplexer of the places.
-    watched : somebody looks whether what is due is offered, and at ``torn`` and ``astray``.
     """
 
-    def __init__(self, shape, depth: int, *, decisive: Collection[str] = (), watched: bool = False):
+    def __init__(self, shape, depth: int, *, decisive: Collection[str] = ()):
         super().__init__(shape, depth)
-        self._watched = watched
         self._early = _bits_of(shape, decisive)
-        self.torn, self.astray = Signal(), Signal()
-        """1 bit each, for those who watch the queue: nothing is offered in this cycle, for an upset; in the cycle
-        before, what the memory has was not from the row that is read to the one that is written."""
+        self.astray = Signal()
+        """1 bit, for those who watch the queue: in the cycle before, what the memory has was not from the row that is
+        read to the one that is written."""
 
     def elaborate(self, platform):
         m = Module()
@@ -67,20 +64,18 @@ class HeadedQueue(Queue):
         pushed, popped, direct = Signal(), Signal(), Signal(init=1)
         due, behind = Signal(ring), Signal(len(heads[0]))
         inside, payload = self.inside, Value.cast(self.input.p)
-        there, none, settled, home = inside.some, Const(0), (oldest, others), newest
+        none, here, settled, home = Const(0), (oldest, ~others), oldest, newest
         if protects_data():
             none = ~self.level.any()
-            if self._watched:
-                there = inside.some & ~self.torn
-                m.d.comb += self.torn.eq(~(oldest ^ others).all())
-            # An upset bit makes two bits of one, or none.
-            agreed = Mux(none, newest, Mux(oldest.any() & ~several(oldest), oldest, ~others))
-            settled, home = (agreed, ~agreed), Mux(none, 1, newest)
+            # By the third of them an upset of one is outvoted; it is made otherwise, for the same reason.
+            third, voted = Signal(ring, init=1, name="third"), Signal(ring, name="voted")
+            m.d.comb += voted.eq(_most_of(oldest, ~others, third))
+            here, settled, home = (voted, voted), Mux(none, newest, voted), Mux(none, 1, newest)
         m.d.comb += [
             self.input.ready.eq(~inside.full),
-            self.output.valid.eq(there),
+            self.output.valid.eq(inside.some),
             pushed.eq(self.input.valid & ~inside.full),
-            popped.eq(there & self.output.ready),
+            popped.eq(inside.some & self.output.ready),
         ]
         inside.count(m, pushed, popped)
         if self.depth > ring:
@@ -90,12 +85,16 @@ class HeadedQueue(Queue):
         else:
             m.d.comb += direct.eq(1)
         arrives = due | Mux(pushed & direct, newest, 0)
-        m.d.sync += free.eq(((free | none.replicate(ring)) & ~arrives) | Mux(popped, oldest, 0))
+        m.d.sync += free.eq(((free | none.replicate(ring)) & ~arrives) | Mux(popped, here[0], 0))
+        next_oldest = Signal(ring)
+        m.d.comb += next_oldest.eq(Mux(popped, here[0].rotate_left(1), settled))
         m.d.sync += [
             newest.eq(Mux(pushed, newest.rotate_left(1), home)),
-            oldest.eq(Mux(popped, oldest.rotate_left(1), settled[0])),
-            others.eq(Mux(popped, others.rotate_left(1), settled[1])),
+            oldest.eq(next_oldest),
+            others.eq(~next_oldest),
         ]
+        if protects_data():
+            m.d.sync += third.eq(Cat(~(next_oldest & ~(1 << n)).any() for n in range(ring)))
         becomes = [Signal.like(head, name=f"next_{n}") for n, head in enumerate(heads)]
         for n, (head, value) in enumerate(zip(heads, becomes)):
             m.d.comb += value.eq(Mux(free[n], Mux(due[n], behind, payload), head))
@@ -103,13 +102,13 @@ class HeadedQueue(Queue):
         chosen = Signal.like(heads[0], name="chosen")
         half = len(chosen) // 2
         m.d.comb += [
-            chosen[:half].eq(_selected(oldest, [head[:half] for head in heads])),
-            chosen[half:].eq(_selected(~others, [head[half:] for head in heads])),
+            chosen[:half].eq(_selected(here[0], [head[:half] for head in heads])),
+            chosen[half:].eq(_selected(here[1], [head[half:] for head in heads])),
         ]
         shown = chosen
         if self._early:
             early = Signal(len(self._early), reset_less=True)
-            follows = _selected(oldest.rotate_left(1), [self._early_of(value) for value in becomes])
+            follows = _selected(here[0].rotate_left(1), [self._early_of(value) for value in becomes])
             m.d.sync += early.eq(Mux(popped, follows, Mux(inside.some, early, self._early_of(payload))))
             copies = dict(zip(self._early, early))
             shown = Cat(copies.get(n, bit) for n, bit in enumerate(chosen))
@@ -166,6 +165,11 @@ def headed_queue(shape, depth: int, *, decisive: Collection[str] = (), lean: boo
     if unhurried:
         return UnhurriedQueue(shape, depth)
     return Queue(shape, depth) if lean else HeadedQueue(shape, depth, decisive=decisive)
+
+
+def _most_of(one, other, third) -> Value:
+    """Bits that are set in two of three, or in all."""
+    return (one & other) | (third & (one | other))
 
 
 def _selected(places, payloads):

@@ -75,7 +75,7 @@ class BeatQueue(wiring.Component):
         if self._coded and protects_data():
             told = {} if "decisive_code" in self._others else {"decisive_code": 1}
             narrow_shape = data.StructLayout({**narrow_shape.members, **told, "code_share": 1})
-        m.submodules.narrow = narrow = HeadedQueue(narrow_shape, self.depth, decisive=DECISIVE + BESIDE, watched=True)
+        m.submodules.narrow = narrow = HeadedQueue(narrow_shape, self.depth, decisive=DECISIVE + BESIDE)
         m.d.comb += [
             narrow.input.valid.eq(self.input.valid),
             narrow.output.ready.eq(self.output.ready),

@@ -21,7 +21,7 @@ NO_ITEMS = {
     r"_departure\.upset$": "told, and no more",
     r"\.upli__pool$": "which credit was spent",
     r"\.queue_\d\.(\w+\.)*(level|inside|waiting|readable|written|read_|write_|direct|free|fill|\$)\w*$": "a queue",
-    r"\.queue_\d\.(\w+\.)*(others|following|found|found_not|astray)$": "a queue",
+    r"\.queue_\d\.(\w+\.)*(oldest|others|third|newest|following|found|found_not|astray)$": "a queue",
     r"\.queue_\d\.(coming|due|upset|\w+_later)$": "which beat comes, and which leaves",
     r"\.queue_\d\.\w+\.wide\.(into|turn|source)$": "a queue",
 }
