@@ -42,10 +42,13 @@ class HeadedQueue(Queue):
     shape, depth : as of ``Queue``.
     decisive : names of members of ``shape``, and of layouts in it, that are wanted early. A copy of the oldest's is in
         a register of their own, which ``output.ready`` does reach; the others come through a multiplexer of the places.
+    watched : names of members by which somebody sees that a payload is another one, or none. They have no time for a
+        vote, and may be wrong of a right payload after an upset.
     """
 
-    def __init__(self, shape, depth: int, *, decisive: Collection[str] = ()):
+    def __init__(self, shape, depth: int, *, decisive: Collection[str] = (), watched: Collection[str] = ()):
         super().__init__(shape, depth)
+        self._watched = _bits_of(shape, watched)
         self._early = _bits_of(shape, decisive)
         self.astray = Signal()
         """1 bit, for those who watch the queue: in the cycle before, what the memory has was not from the row that is
@@ -105,13 +108,14 @@ class HeadedQueue(Queue):
             chosen[:half].eq(_selected(here[0], [head[:half] for head in heads])),
             chosen[half:].eq(_selected(here[1], [head[half:] for head in heads])),
         ]
-        shown = chosen
+        plain = _selected(oldest, heads)
+        shown = Cat(plain[n] if n in self._watched else bit for n, bit in enumerate(chosen))
         if self._early:
             early = Signal(len(self._early), reset_less=True)
             follows = _selected(here[0].rotate_left(1), [self._early_of(value) for value in becomes])
             m.d.sync += early.eq(Mux(popped, follows, Mux(inside.some, early, self._early_of(payload))))
             copies = dict(zip(self._early, early))
-            shown = Cat(copies.get(n, bit) for n, bit in enumerate(chosen))
+            shown = Cat(copies.get(n, bit) for n, bit in enumerate(shown))
         m.d.comb += Value.cast(self.output.p).eq(shown)
         return m
 

@@ -14,6 +14,7 @@ SCENARIO = """
 [pod]
 accelerators = 2
 choosable_ports = true
+preset = "compact"
 bifurcation = "{}"
 [link]
 bit_error_rate = 1e-6
