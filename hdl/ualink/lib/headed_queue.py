@@ -26,8 +26,8 @@ class HeadedQueue(Queue):
     """A ``Queue``, cycle by cycle, with ``output`` out of registers: no memory stands before what looks at it.
 
     Members are those of ``Queue``. A queue that has become empty begins anew, whatever upsets have left behind. What
-    chooses the payload that is offered is there three times, and an upset of one of them changes nothing. None of this
-    is done in what is ``WithoutDataParity``.
+    chooses the payload that is offered is there three times, and an upset of one of them is outvoted. None of this is
+    done in what is ``WithoutDataParity``.
 
     Each payload has its place in a ring of three registers, ``depth`` if that is four or less. It goes there at once if
     fewer than three are in the queue; else it waits in a memory without write-through, and comes to its place three
@@ -42,13 +42,13 @@ class HeadedQueue(Queue):
     shape, depth : as of ``Queue``.
     decisive : names of members of ``shape``, and of layouts in it, that are wanted early. A copy of the oldest's is in
         a register of their own, which ``output.ready`` does reach; the others come through a multiplexer of the places.
-    watched : names of members by which somebody sees that a payload is another one, or none. They have no time for a
-        vote, and may be wrong of a right payload after an upset.
+    watched : somebody sees when all of a payload is zero, but what is ``decisive``, where none is. There is no time for
+        a vote then, and an upset may show that in place of a payload for a cycle, and is outvoted behind it.
     """
 
-    def __init__(self, shape, depth: int, *, decisive: Collection[str] = (), watched: Collection[str] = ()):
+    def __init__(self, shape, depth: int, *, decisive: Collection[str] = (), watched: bool = False):
         super().__init__(shape, depth)
-        self._watched = _bits_of(shape, watched)
+        self._watched = watched
         self._early = _bits_of(shape, decisive)
         self.astray = Signal()
         """1 bit, for those who watch the queue: in the cycle before, what the memory has was not from the row that is
@@ -67,13 +67,15 @@ class HeadedQueue(Queue):
         pushed, popped, direct = Signal(), Signal(), Signal(init=1)
         due, behind = Signal(ring), Signal(len(heads[0]))
         inside, payload = self.inside, Value.cast(self.input.p)
-        none, here, settled, home = Const(0), (oldest, ~others), oldest, newest
+        none, here, shows, settled, home = Const(0), oldest, (oldest, ~others), oldest, newest
         if protects_data():
             none = ~self.level.any()
             # By the third of them an upset of one is outvoted; it is made otherwise, for the same reason.
             third, voted = Signal(ring, init=1, name="third"), Signal(ring, name="voted")
             m.d.comb += voted.eq(_most_of(oldest, ~others, third))
-            here, settled, home = (voted, voted), Mux(none, newest, voted), Mux(none, 1, newest)
+            here, settled, home = voted, Mux(none, newest, voted), Mux(none, 1, newest)
+            # Of two that do not agree nothing comes of what one alone says, nor is it halves of two payloads.
+            shows = (oldest & ~others,) * 2 if self._watched else (voted, voted)
         m.d.comb += [
             self.input.ready.eq(~inside.full),
             self.output.valid.eq(inside.some),
@@ -88,9 +90,9 @@ class HeadedQueue(Queue):
         else:
             m.d.comb += direct.eq(1)
         arrives = due | Mux(pushed & direct, newest, 0)
-        m.d.sync += free.eq(((free | none.replicate(ring)) & ~arrives) | Mux(popped, here[0], 0))
+        m.d.sync += free.eq(((free | none.replicate(ring)) & ~arrives) | Mux(popped, here, 0))
         next_oldest = Signal(ring)
-        m.d.comb += next_oldest.eq(Mux(popped, here[0].rotate_left(1), settled))
+        m.d.comb += next_oldest.eq(Mux(popped, here.rotate_left(1), settled))
         m.d.sync += [
             newest.eq(Mux(pushed, newest.rotate_left(1), home)),
             oldest.eq(next_oldest),
@@ -105,17 +107,16 @@ class HeadedQueue(Queue):
         chosen = Signal.like(heads[0], name="chosen")
         half = len(chosen) // 2
         m.d.comb += [
-            chosen[:half].eq(_selected(here[0], [head[:half] for head in heads])),
-            chosen[half:].eq(_selected(here[1], [head[half:] for head in heads])),
+            chosen[:half].eq(_selected(shows[0], [head[:half] for head in heads])),
+            chosen[half:].eq(_selected(shows[1], [head[half:] for head in heads])),
         ]
-        plain = _selected(oldest, heads)
-        shown = Cat(plain[n] if n in self._watched else bit for n, bit in enumerate(chosen))
+        shown = chosen
         if self._early:
             early = Signal(len(self._early), reset_less=True)
-            follows = _selected(here[0].rotate_left(1), [self._early_of(value) for value in becomes])
+            follows = _selected(here.rotate_left(1), [self._early_of(value) for value in becomes])
             m.d.sync += early.eq(Mux(popped, follows, Mux(inside.some, early, self._early_of(payload))))
             copies = dict(zip(self._early, early))
-            shown = Cat(copies.get(n, bit) for n, bit in enumerate(shown))
+            shown = Cat(copies.get(n, bit) for n, bit in enumerate(chosen))
         m.d.comb += Value.cast(self.output.p).eq(shown)
         return m
 

@@ -28,9 +28,6 @@ DECISIVE = ("cmd", "num_beats", "status", "offset", "last", "vc")
 BESIDE = ("pool", "void", "credit", "beside", "decisive_code")
 """Members of which the same is decided, and codes of what comes with them."""
 
-WATCHED = ("number",)
-"""By which it is seen that a beat is not the one that is due."""
-
 _CODE = "code_control"
 """Where the code of control is, of a beat that has one."""
 
@@ -78,9 +75,7 @@ class BeatQueue(wiring.Component):
         if self._coded and protects_data():
             told = {} if "decisive_code" in self._others else {"decisive_code": 1}
             narrow_shape = data.StructLayout({**narrow_shape.members, **told, "code_share": 1})
-        m.submodules.narrow = narrow = HeadedQueue(
-            narrow_shape, self.depth, decisive=DECISIVE + BESIDE, watched=WATCHED
-        )
+        m.submodules.narrow = narrow = HeadedQueue(narrow_shape, self.depth, decisive=DECISIVE + BESIDE, watched=True)
         m.d.comb += [
             narrow.input.valid.eq(self.input.valid),
             narrow.output.ready.eq(self.output.ready),
