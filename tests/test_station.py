@@ -153,7 +153,8 @@ def test_each_port_sees_its_own_faults(ports):
         for pattern in range(1 << ports):
             ctx.set(station.rs.local_fault, pattern)
             ctx.set(station.rs.remote_fault, ~pattern & 15)
-            for _ in range(ports):
+            # They hold from the next cycle on.
+            for _ in range(1 + ports):
                 await ctx.tick()
             for port in range(ports):
                 assert ctx.get(station.dl_status[port].rx_replay) == pattern >> port & 1
