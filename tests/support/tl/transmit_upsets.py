@@ -28,7 +28,7 @@ NO_ITEMS = {
     r"^compression\.cache\.": "decides on forms; entries have a parity of their own",
     r"^(requests|responses)\.(forms\.|(taken|eligible|tagged|rows|pairs|after|fit|\$signal)$)": "what is decided by",
     r"^(requests|responses)\.(uncompressed|(un)?compressed_at_limit)$": "what is decided by",
-    r"\.(valid|inside\w*|level|free|oldest|others|newest|direct|\$signal)$": "whether something is there, and where",
+    r"\.(valid|inside\w*|level|free|oldest|others|third|newest|direct|\$signal)$": "what is there, and where",
     r"^(orig|rd)_data\.(read|write)_index$": "where something is, in the plain queue of a lean transmitter",
     r"^rd_data\.data\.(turn|source|(read|write)_\d_(before|moved))$": "where something is",
     r"^gearbox\.(requests?|responses?)_": "which data are owed",
