@@ -61,8 +61,8 @@ class HeadedQueue(Queue):
         # The place of what leaves next, and of what comes next, even if it waits in the memory before.
         oldest, newest = (Signal(ring, init=1, name=name) for name in ("oldest", "newest"))
         free = Signal(ring, init=-1)
-        # The same place, and not of it; each chooses half of the payload, which one alone would be long in reaching.
-        # Of two registers with the same bits tools make one.
+        # The same place, and not of it: of two registers with the same bits tools make one. Without protection each
+        # chooses half of the payload, which one alone would be long in reaching.
         others = Signal(ring, init=(1 << ring) - 2)
         pushed, popped, direct = Signal(), Signal(), Signal(init=1)
         due, behind = Signal(ring), Signal(len(heads[0]))
@@ -70,7 +70,7 @@ class HeadedQueue(Queue):
         none, here, shows, settled, home = Const(0), oldest, (oldest, ~others), oldest, newest
         if protects_data():
             none = ~self.level.any()
-            # By the third of them an upset of one is outvoted; it is made otherwise, for the same reason.
+            # By the third of them an upset of one is outvoted; it is made in another way, so that it stays one.
             third, voted = Signal(ring, init=1, name="third"), Signal(ring, name="voted")
             m.d.comb += voted.eq(_most_of(oldest, ~others, third))
             here, settled, home = voted, Mux(none, newest, voted), Mux(none, 1, newest)
