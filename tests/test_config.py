@@ -24,6 +24,10 @@ from ualink.config import (
         (lambda: DLConfig(explicit_cadence=0), ("dl.explicit_cadence", "0")),
         (lambda: DLConfig(cycles_per_beat=3), ("dl.cycles_per_beat", "3", "1, 2, 4")),
         (lambda: DLConfig(cycles_per_beat=True), ("dl.cycles_per_beat", "True")),
+        (
+            lambda: StationConfig(dl=DLConfig(cycles_per_beat=4), phy=PhyConfig(blocks_per_word=4)),
+            ("dl.cycles_per_beat", "4", "phy.blocks_per_word 4", "2"),
+        ),
         (lambda: Credits(pool=-1), ("credits.pool", "-1")),
         (lambda: Credits(vc=(1, 2, 3)), ("credits.vc", "four")),
         (lambda: Credits(vc=5), ("credits.vc", "5", "four")),

@@ -29,6 +29,7 @@ def test_full_is_the_default_and_the_others_are_smaller():
     assert (compact.tl.authentication, compact.tl.catch_in_lines) == (False, True)
     assert (balanced.tl.lean, balanced.upli.lean) == (False, False)
     assert (compact.tl.lean, compact.upli.lean) == (True, True)
+    assert (balanced.dl.cycles_per_beat, compact.dl.cycles_per_beat) == (1, 4)
 
 
 @pytest.mark.parametrize("name", PRESET_NAMES)
@@ -60,6 +61,19 @@ def test_a_pod_has_the_sizes_of_its_preset():
     assert hardware.switch.station.tl.responses_in_sight == 5
 
 
+def test_a_preset_slows_no_link_that_brings_a_beat_in_every_cycle():
+    """A pod's, and the reconciliation sublayer's; what is said of it is refused, as without a preset."""
+    hardware = read_hardware(parse_description("[pod]\naccelerators = 2\npreset = 'compact'\n", "FILE"))
+    assert hardware.station.dl == station_preset("compact").dl.replace(cycles_per_beat=1)
+    assert hardware.switch.station.dl == hardware.station.dl
+    below = "[pod]\npreset = 'compact'\n[phy]\nreconciliation = true\n"
+    assert described(below).dl == hardware.station.dl
+    assert described(below.replace("true", "false")) == station_preset("compact")
+    refused = r"^FILE:6: dl.cycles_per_beat: is 4; a reconciliation sublayer has a beat in every cycle: 1$"
+    with pytest.raises(ScenarioError, match=refused):
+        described(below + "[dl]\ncycles_per_beat = 4\n")
+
+
 def test_a_wrong_preset_is_refused():
     with pytest.raises(
         ScenarioError, match=r"^FILE:2: pod.preset: is 'small'; it must be one of full, balanced, compact$"
@@ -80,4 +94,4 @@ def test_generate_takes_a_preset(tmp_path):
     assert result.exit_code == 0, result.output
     written = json.loads((tmp_path / "ualink_station.json").read_text())["parameters"]
     assert (written["tl"]["requests_in_sight"], written["tl"]["responses_in_sight"]) == (1, 4)
-    assert written["tl"]["tx_cache"]["rows"] == 0
+    assert (written["tl"]["tx_cache"]["rows"], written["dl"]["cycles_per_beat"]) == (0, 4)

@@ -24,13 +24,14 @@ pytestmark = pytest.mark.xdist_group("dl_ports")
 class Bench:
     """What a port sends comes to the port half a round of the calendar later, in that port's cycle.
 
-    There is one of each number of ports, which each test finds as it is after reset.
+    There is one of each number of ports and of cycles from beat to beat, which each test finds as it is after reset.
     """
 
-    def __init__(self, ports: int):
-        self.ports = ports
-        self.links = links = Links(CONFIG, ports)
-        self.blocks = [DLRegisterBlock(CONFIG, late=True) for _ in range(ports)]
+    def __init__(self, ports: int, cycles_per_beat: int = 1):
+        self.ports, self.cycles_per_beat = ports, cycles_per_beat
+        config = CONFIG.replace(cycles_per_beat=cycles_per_beat)
+        self.links = links = Links(config, ports)
+        self.blocks = [DLRegisterBlock(config, late=True) for _ in range(ports)]
         self.firmware = [Firmware(block.bus) for block in self.blocks]
         self.simulator: Simulator | None = None
         self.slot = slot = Signal(range(ports))
@@ -96,7 +97,7 @@ class Bench:
     async def until(self, ctx, name: str, value: int, ports=None):
         """Read ``register.field`` of each port until it is ``value``."""
         for port in range(self.ports) if ports is None else ports:
-            for _ in range(600):
+            for _ in range(600 * self.cycles_per_beat):
                 if await self.firmware[port].get(ctx, name) == value:
                     break
                 await ctx.tick().repeat(4)
@@ -117,7 +118,7 @@ class Bench:
         for port in range(self.ports):
             self.received[port].clear()
             self.to_send[port].extend(flits[port])
-        for _ in range(400 * self.ports):
+        for _ in range(400 * self.ports * self.cycles_per_beat):
             if all(len(received) >= count for received in self.received):
                 break
             await ctx.tick()
@@ -143,9 +144,10 @@ class Bench:
 
 
 @pytest.mark.req("DL-001", "DL-005", "DL-007", "DL-025", "UPLI-027", "UPLI-028")
-@pytest.mark.parametrize("ports", [2, 4])
-def test_ports_that_share_a_data_path_are_links_of_their_own(ports):
-    bench = Bench(ports)
+@pytest.mark.parametrize(("ports", "cycles_per_beat"), [(2, 1), (4, 1), (2, 4)])
+def test_ports_that_share_a_data_path_are_links_of_their_own(ports, cycles_per_beat):
+    """Also where a beat takes four of a port's own cycles."""
+    bench = Bench(ports, cycles_per_beat)
 
     async def story(ctx):
         for port, firmware in enumerate(bench.firmware):

@@ -33,6 +33,11 @@ class PhyConfig(Config):
     control_flit_blocks: int = 300
     blocks_per_word: int = 8
 
+    @property
+    def cycles_per_beat(self) -> int:
+        """Cycles from one beat of 64 bytes, of eight blocks, to the next, at the least."""
+        return 8 // self.blocks_per_word
+
     def __post_init__(self):
         check_choice("phy", "blocks_per_word", self.blocks_per_word, (1, 2, 4, 8))
         check_choice("phy", "rate", self.rate, tuple(MARKERS))

@@ -32,7 +32,8 @@ class StationConfig(Config):
     ``separate_upli_clock`` puts UPLI and TL into a clock domain of their own, which an accelerator may run slower than
     the links (UALink_200 §6.5). With ``choosable_ports`` a station of four ports uses one, two or all of them, as
     firmware chooses while links are down; all are after reset, and ``phy.rate`` is that of one alone. With ``phy`` the
-    station ends below its reconciliation sublayer, without above it.
+    station ends below its reconciliation sublayer, without above it; ``dl.cycles_per_beat`` is then at most
+    ``phy.cycles_per_beat``.
     """
 
     ports: int = 1
@@ -47,6 +48,11 @@ class StationConfig(Config):
         check_choice("station", "ports", self.ports, (1, 2, 4))
         if self.dl.replay_depth < 2 * self.ports:
             raise ConfigError(f"dl.replay_depth is {self.dl.replay_depth}; {self.ports} ports need two flits each")
+        if self.phy is not None and self.dl.cycles_per_beat > self.phy.cycles_per_beat:
+            raise ConfigError(
+                f"dl.cycles_per_beat is {self.dl.cycles_per_beat}; with phy.blocks_per_word {self.phy.blocks_per_word} "
+                f"it must be {self.phy.cycles_per_beat} or less"
+            )
         if self.choosable_ports:
             self._check_choosable()
             return

@@ -133,13 +133,15 @@ def read_hardware(
             why = "choosable_ports" if choosable else f"bifurcation {bifurcation}"
             reason = f"is {accelerators}; with {why} at most {MAX_PORTS // said}"
             raise pod.fail("accelerators", reason)
+    phy = _phy(root.table("phy"), said if ports is None else ports, choosable=choosable)
+    every_cycle = "links of a pod have" if accelerators is not None else "a reconciliation sublayer has" if phy else ""
     station = StationConfig(
         ports=said if ports is None else ports,
         choosable_ports=choosable,
         upli=upli.config(UPLIConfig, {}),
         tl=_tl(tl, accelerators),
-        dl=_dl(dl, said, accelerators, choosable=choosable),
-        phy=_phy(root.table("phy"), said if ports is None else ports, choosable=choosable),
+        dl=_dl(dl, said, every_cycle, choosable=choosable),
+        phy=phy,
     )
     built = _switch(switch, station, accelerators, stations)
     own = station.replace(separate_upli_clock=separate)
@@ -182,10 +184,11 @@ def _tl(table: Table, accelerators: int | None) -> TLConfig:
     return config
 
 
-def _dl(table: Table, ports: int, accelerators: int | None, *, choosable: bool) -> DLConfig:
+def _dl(table: Table, ports: int, every_cycle: str, *, choosable: bool) -> DLConfig:
+    """The data link. ``every_cycle``: what beside it brings a beat in every cycle; empty if nothing does."""
     config: DLConfig = table.config(DLConfig, {})
-    if accelerators is not None and config.cycles_per_beat != 1:
-        reason = f"is {config.cycles_per_beat}; links of a pod have a beat in every cycle: 1"
+    if every_cycle and config.cycles_per_beat != 1:
+        reason = f"is {config.cycles_per_beat}; {every_cycle} a beat in every cycle: 1"
         raise table.fail("cycles_per_beat", reason)
     if config.replay_depth < 2 * ports:
         raise table.fail("replay_depth", f"is {config.replay_depth}; {ports} ports need two flits each")

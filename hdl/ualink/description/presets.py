@@ -30,9 +30,21 @@ def preset_tables(name: str) -> dict[str, Any]:
 
 
 def over_preset(root: Table, name: str) -> Table:
-    """``root`` with the values of preset ``name`` for all keys of its tables that it does not say."""
+    """``root`` with the values of preset ``name`` for all keys of its tables that it does not say.
+
+    ``dl.cycles_per_beat`` is taken where the physical layer lies outside: links of a pod, and the reconciliation
+    sublayer, bring a beat in every cycle.
+    """
     values = dict(root.values)
-    for table, below in preset_tables(name).items():
+    below = preset_tables(name)
+    if "accelerators" in _table(values, "pod") or _table(values, "phy").get("reconciliation") is True:
+        below.get("dl", {}).pop("cycles_per_beat", None)
+    for table, preset in below.items():
         above = values.get(table, {})
-        values[table] = below | above if isinstance(above, dict) else above
+        values[table] = preset | above if isinstance(above, dict) else above
     return Table(values, root.where, root.places)
+
+
+def _table(values: dict[str, Any], name: str) -> dict[str, Any]:
+    found = values.get(name)
+    return found if isinstance(found, dict) else {}
