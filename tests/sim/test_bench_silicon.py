@@ -12,7 +12,15 @@ from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 from click.testing import CliRunner
 
-from support.sim.tiny_library import CLOCK_TO_OUTPUT_PS, GATE_PS, SET_UP_PS, TINY_LIBRARY, without
+from support.sim.tiny_library import (
+    CLOCK_TO_OUTPUT_PS,
+    GATE_PS,
+    LARGE_DFF,
+    SET_UP_PS,
+    TINY_LIBRARY,
+    large_dff,
+    without,
+)
 from ualink.cli import main
 from ualink.lib.memory_marks import NEVER_MEET
 from ualink_sim.bench.liberty import LibertyCell, read_library
@@ -171,10 +179,29 @@ def test_cells_of_a_library(tmp_path):
     (tmp_path / "two.lib.gz").write_bytes(gzip.compress(small.encode()))
     (tmp_path / "three.lib").write_text(without("DFF", "INV"))
     found = read_library([tmp_path / "one.lib", tmp_path / "two.lib.gz", tmp_path / "three.lib"])
-    assert found.cells["DFF"] == LibertyCell("DFF", 4.0, flip_flop=True, buffer=False, outputs=("Q",))
-    assert found.cells["BUF"] == LibertyCell("BUF", 0.8, flip_flop=False, buffer=True, outputs=("Y",))
+    does = (
+        (("CLK", "input"), ("D", "input"), ("Q", "output")),
+        ("IQ",),
+        (("next_state", "D"), ("clocked_on", "CLK")),
+    )
+    assert found.cells["DFF"] == LibertyCell("DFF", 4.0, flip_flop=True, buffer=False, outputs=("Q",), does=does)
+    does = ((("A", "input"), ("Y", "output")), ("A",), ())
+    assert found.cells["BUF"] == LibertyCell("BUF", 0.8, flip_flop=False, buffer=True, outputs=("Y",), does=does)
     assert found.cells["INV"].buffer is False
     assert (found.gate, found.driver) == (1.0, "BUF")
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes"), [("DFF2", {"DFF": ("DFF2",), "DFF2": ("DFF",)}), ("DFFxp5", {}), ("SDF2", {})]
+)
+def test_sizes_of_a_cell_do_the_same(tmp_path, library, name, sizes):
+    """What no mapper may take is none."""
+    library.write_text(large_dff(name))
+    assert read_library([library]).sizes() == sizes
+    # An inverter of other pins, or a flip-flop that stores something else, does something else.
+    other = large_dff(name).replace('next_state : "D"', 'next_state : "!D"', 1)
+    library.with_name("other.lib").write_text(other)
+    assert read_library([library.with_name("other.lib")]).sizes() == {}
 
 
 def test_endpoints_of_a_report():
@@ -276,6 +303,20 @@ class Small(wiring.Component):
         return m
 
 
+class Inverted(wiring.Component):
+    """Two registers with an inverter between them."""
+
+    i: In(1)
+    o: Out(1)
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.left = left = Half()
+        m.submodules.right = right = Half()
+        m.d.comb += [left.i.eq(self.i), right.i.eq(~left.o), self.o.eq(right.o)]
+        return m
+
+
 class Stored(wiring.Component):
     """A memory in front of a register."""
 
@@ -327,6 +368,9 @@ def test_a_small_block_is_what_can_be_added_up_by_hand(monkeypatch, tmp_path, li
         "area_um2": 3 * 4 + 1,
         "area_kge": 0.0,
         "registers": 3,
+        "resized": 0,
+        "mapped_path_ps": longest,
+        "mapped_violating": 1,
     }
     assert (rows["longest_path_ps"]["limit"], rows["violating"]["limit"]) == (30, 0)
     how = rows["longest_path_ps"]["how"]
@@ -338,6 +382,26 @@ def test_a_small_block_is_what_can_be_added_up_by_hand(monkeypatch, tmp_path, li
     assert rows["violating"]["how"].startswith(outputs)
     monkeypatch.setattr(measure, "run_yosys", None)
     assert measured(monkeypatch, tmp_path, library, Small, 30) == rows
+
+
+@needs_sta
+@pytest.mark.parametrize(
+    ("period", "fast", "resized"), [(30, "DFF2", 1), (20, "DFF2", 2), (30, "DFFxp5", 0), (40, "DFF2", 0)]
+)
+def test_what_is_late_takes_another_size(monkeypatch, tmp_path, library, period, fast, resized):
+    """The register from which the path is late, if there is a size that helps, even if it does not help enough: with
+    20 ps the other one is late, too."""
+    library.write_text(large_dff(fast))
+    rows = {name: row["value"] for name, row in measured(monkeypatch, tmp_path, library, Inverted, period).items()}
+    slow, quick = (delay + GATE_PS + SET_UP_PS for delay in (CLOCK_TO_OUTPUT_PS, LARGE_DFF[1]))
+    longest = quick if resized else slow
+    assert {name: rows[name] for name in ("resized", "mapped_path_ps", "longest_path_ps", "area_um2")} == {
+        "resized": resized,
+        "mapped_path_ps": slow,
+        "longest_path_ps": longest,
+        "area_um2": round(2 * 4 + 0.5 + resized * (LARGE_DFF[0] - 4)),
+    }
+    assert (rows["mapped_violating"] > 0, rows["violating"] > 0) == (slow > period, longest > period)
 
 
 @needs_sta

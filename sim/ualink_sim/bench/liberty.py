@@ -3,6 +3,7 @@
 import gzip
 import re
 import zlib
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -19,6 +20,7 @@ _AREA = re.compile(r"^\s*area\s*:\s*([\d.eE+-]+)", re.MULTILINE)
 _FLIP_FLOP = re.compile(r"^\s*ff\s*\(", re.MULTILINE)
 _PIN = re.compile(r"\bpin\s*\(\s*\"?(\w+)\"?\s*\)\s*\{[^{}]*\bdirection\s*:\s*\"?(input|output)\b")
 _FUNCTION = re.compile(r"^\s*function\s*:\s*\"([^\"]*)\"", re.MULTILINE)
+_STATE = re.compile(r"^\s*(next_state|clocked_on|clear|preset)\s*:\s*\"([^\"]*)\"", re.MULTILINE)
 _NAND2 = re.compile(r"nand2(?!b)", re.IGNORECASE)
 
 # Scan, clock gates, latches, fillers, and half-size drivers, which a mapper takes for speed and a layout takes back.
@@ -31,13 +33,16 @@ LEFT_OUT = (
 
 @dataclass(frozen=True)
 class LibertyCell:
-    """``area`` in the library's unit; ``buffer``: one input, and the output is the same."""
+    """``area`` in the library's unit; ``buffer``: one input, and the output is the same; ``does``: pins, functions and
+    what is stored, alike in all sizes of a cell.
+    """
 
     name: str
     area: float
     flip_flop: bool
     buffer: bool
     outputs: tuple[str, ...]
+    does: tuple = ()
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,19 @@ class Library:
         """Unavailable, if a cell is missing without which nothing can be measured."""
         _ = self.gate, self.driver
         self._smallest("flip-flop", lambda cell: cell.flip_flop)
+
+    def sizes(self) -> dict[str, tuple[str, ...]]:
+        """For each cell that comes in several sizes the other ones, the smallest first; what is left out is none."""
+        groups: dict[tuple, list[LibertyCell]] = defaultdict(list)
+        for cell in sorted(self.cells.values(), key=lambda cell: (cell.area, cell.name)):
+            if not _is_left_out(cell.name):
+                groups[cell.does].append(cell)
+        return {
+            cell.name: tuple(other.name for other in group if other is not cell)
+            for group in groups.values()
+            for cell in group
+            if len(group) > 1
+        }
 
     def _smallest(self, what: str, wanted) -> LibertyCell:
         found = [cell for cell in self.cells.values() if wanted(cell) and not _is_left_out(cell.name)]
@@ -109,6 +127,7 @@ def _cell(file: Path, name: str, text: str) -> LibertyCell:
         flip_flop=bool(_FLIP_FLOP.search(text)),
         buffer=len(inputs) == 1 and [function.strip("() ") for function in functions] == inputs,
         outputs=tuple(pin for pin, direction in pins if direction == "output"),
+        does=(tuple(sorted(pins)), tuple(functions), tuple(_STATE.findall(text))),
     )
 
 

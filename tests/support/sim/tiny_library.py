@@ -1,6 +1,15 @@
 """A standard-cell library of four cells: at a load of one pin delays are whole numbers, to be added up by hand."""
 
-__all__ = ["BUFFER_PS", "CLOCK_TO_OUTPUT_PS", "GATE_PS", "SET_UP_PS", "TINY_LIBRARY", "without"]
+__all__ = [
+    "BUFFER_PS",
+    "CLOCK_TO_OUTPUT_PS",
+    "GATE_PS",
+    "LARGE_DFF",
+    "SET_UP_PS",
+    "TINY_LIBRARY",
+    "large_dff",
+    "without",
+]
 
 CLOCK_TO_OUTPUT_PS = 20
 SET_UP_PS = 5
@@ -64,7 +73,7 @@ def _gate(name, area, function, inputs, sense, delay):
     )
 
 
-def _flip_flop():
+def _flip_flop(name, area, delay):
     checks = "".join(
         f'      timing () {{ related_pin : "CLK"; timing_type : {kind}; '
         f'rise_constraint (scalar) {{ values ("{value}"); }} '
@@ -72,16 +81,17 @@ def _flip_flop():
         for kind, value in (("setup_rising", SET_UP_PS), ("hold_rising", 0))
     )
     return (
-        '  cell (DFF) {\n    area : 4;\n    ff (IQ, IQN) {\n      next_state : "D";\n      clocked_on : "CLK";\n    }\n'
+        f"  cell ({name}) {{\n    area : {area};\n"
+        '    ff (IQ, IQN) {\n      next_state : "D";\n      clocked_on : "CLK";\n    }\n'
         "    pin (CLK) {\n      direction : input;\n      clock : true;\n      capacitance : 1;\n    }\n"
         f"    pin (D) {{\n      direction : input;\n      capacitance : 1;\n{checks}    }}\n"
         '    pin (Q) {\n      direction : output;\n      function : "IQ";\n      max_capacitance : 1000;\n'
-        f"{_timing('CLK', CLOCK_TO_OUTPUT_PS, 'timing_type : rising_edge')}    }}\n  }}\n"
+        f"{_timing('CLK', delay, 'timing_type : rising_edge')}    }}\n  }}\n"
     )
 
 
 _CELLS = {
-    "DFF": _flip_flop(),
+    "DFF": _flip_flop("DFF", 4, CLOCK_TO_OUTPUT_PS),
     "NAND2": _gate("NAND2", 1, "!(A & B)", "AB", "negative_unate", GATE_PS),
     "INV": _gate("INV", 0.5, "!A", "A", "negative_unate", GATE_PS),
     "BUF": _gate("BUF", 0.8, "A", "A", "positive_unate", BUFFER_PS),
@@ -91,6 +101,15 @@ _CELLS = {
 def without(*cells: str) -> str:
     """The library without some of its cells."""
     return _HEAD + "".join(text for name, text in _CELLS.items() if name not in cells) + "}\n"
+
+
+LARGE_DFF = (6, 10)
+"""Area of a larger flip-flop, and ps from its clock to its output."""
+
+
+def large_dff(name: str) -> str:
+    """The library with a larger flip-flop, which is fast."""
+    return without().removesuffix("}\n") + _flip_flop(name, *LARGE_DFF) + "}\n"
 
 
 TINY_LIBRARY = without()

@@ -1,6 +1,7 @@
 """One block, from its description to its figures."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -15,8 +16,9 @@ from ..toolbox import kept
 from .edges import Edges
 from .mapping import abc_constraints, abc_script, instances, run_yosys, script, yosys
 from .memories import ADDRESS_BITS, macro_pins, macro_timing, macros_for_yosys
+from .sizes import resized, sizes_script
 from .story import is_edge, tell_path
-from .timing import run_sta, sta_script, sta_version
+from .timing import Endpoint, run_sta, sta_script, sta_version
 
 __all__ = ["figures", "ready"]
 
@@ -37,7 +39,7 @@ def ready(liberties: Sequence[Path]) -> Library:
 def figures(make: Callable[[], wiring.Component], name: str, liberties: Sequence[Path], period_ps: int) -> dict:
     """Figures of a block: ``worst_slack_ps``, ``longest_path_ps``, ``violating``, ``endpoints`` of its paths to
     registers and memories, ``outputs`` and ``path`` in words, ``area_um2`` and ``area_kge`` without memories,
-    ``registers``.
+    ``registers``; ``resized``, and before those took another size ``mapped_path_ps`` and ``mapped_violating``.
     """
     library = ready(liberties)
     files = {f"{number}.lib": liberty_text(file) for number, file in enumerate(liberties)}
@@ -50,7 +52,7 @@ def figures(make: Callable[[], wiring.Component], name: str, liberties: Sequence
         "silicon.ys": script([*files]),
         "abc.script": abc_script(period_ps),
         "abc.constr": abc_constraints(library.driver),
-        "sta.tcl": sta_script([*files, _MEMORIES], period_ps),
+        "sta.tcl": sta_script([*files, _MEMORIES], period_ps, sizes_script(library)),
         "sta.version": sta_version(),
     }
     return kept(name, inputs, (yosys(),), partial(_measure, library, period_ps))
@@ -58,10 +60,12 @@ def figures(make: Callable[[], wiring.Component], name: str, liberties: Sequence
 
 def _measure(library: Library, period_ps: int, folder: Path) -> dict:
     run_yosys(folder)
-    cells = instances(Path(folder, "top.v").read_text())
-    endpoints, steps = run_sta(folder)
-    inner = [endpoint.slack_ps for endpoint in endpoints if not is_edge(endpoint.instance)]
-    outer = [endpoint.slack_ps for endpoint in endpoints if is_edge(endpoint.instance)]
+    timing, taken = run_sta(folder), resized(folder)
+    cells = [
+        replace(cell, cell=taken.get(cell.name, cell.cell)) for cell in instances(Path(folder, "top.v").read_text())
+    ]
+    before, inner = _inner(timing.mapped), _inner(timing.endpoints)
+    outer = [endpoint.slack_ps for endpoint in timing.endpoints if is_edge(endpoint.instance)]
     outputs = {cell.name: cell.outputs for cell in library.cells.values()}
     outputs |= {f"__RAM{bits}": ("PORT_R_RD_DATA",) for bits in ADDRESS_BITS}
     known = [(cell, library.cells[cell.cell]) for cell in cells if cell.cell in library.cells]
@@ -76,7 +80,14 @@ def _measure(library: Library, period_ps: int, folder: Path) -> dict:
         "area_um2": round(area),
         "area_kge": round(area / library.gate / 1000, 1),
         "registers": sum(kind.flip_flop for kind in counted),
-        "path": tell_path(steps, cells, outputs),
+        "resized": sum(not is_edge(name) for name in taken),
+        "mapped_path_ps": round(period_ps - min(before, default=float(period_ps))),
+        "mapped_violating": sum(slack < 0 for slack in before),
+        "path": tell_path(timing.path, cells, outputs),
         "outputs": f"{sum(slack < 0 for slack in outer)} of {len(outer)} output bits violate, "
         f"longest {round(period_ps - min(outer, default=period_ps))} ps",
     }
+
+
+def _inner(endpoints: Sequence[Endpoint]) -> list[float]:
+    return [endpoint.slack_ps for endpoint in endpoints if not is_edge(endpoint.instance)]

@@ -17,6 +17,9 @@ _UNITS = {
     "area_um2": "area of the library",
     "area_kge": "kGE",
     "registers": "registers",
+    "resized": "gates",
+    "mapped_path_ps": "ps",
+    "mapped_violating": "endpoints",
 }
 _WHAT = {
     "longest_path_ps": "longest path from a register, memory or input to a register or memory, set-up included",
@@ -26,6 +29,9 @@ _WHAT = {
     "area_um2": "without memories, mostly square micrometres",
     "area_kge": "without memories, in thousands of the smallest NAND2",
     "registers": "flip-flops, those of the ports left out",
+    "resized": "gates and registers of late paths that OpenSTA gave another size, for all rows above",
+    "mapped_path_ps": "longest path as ABC leaves it",
+    "mapped_violating": "registers and memories, bit by bit, that a path reaches too late as ABC leaves it",
 }
 _TOLD = {"longest_path_ps": "path", "violating": "outputs"}
 

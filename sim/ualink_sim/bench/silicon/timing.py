@@ -9,9 +9,9 @@ from pathlib import Path
 
 from ..rows import Unavailable
 
-__all__ = ["Endpoint", "Step", "read_endpoints", "read_path", "run_sta", "sta_script", "sta_version"]
+__all__ = ["Endpoint", "Step", "Timing", "read_endpoints", "read_path", "run_sta", "sta_script", "sta_version"]
 
-# All endpoints one by one, and the worst path in full.
+# All endpoints one by one, and the worst path in full; what is done to sizes lies between two looks at the endpoints.
 _SCRIPT = """{libraries}
 read_verilog top.v
 link_design top
@@ -20,7 +20,8 @@ foreach name {{clk upli_clk}} {{
   if {{[llength [get_ports -quiet $name]]}} {{ create_clock -name $name -period {period} [get_ports $name] }}
 }}
 set_clock_transition 20 [all_clocks]
-report_checks -path_delay max -group_count 1000000 -endpoint_count 1 -format end -digits 1 > endpoints.txt
+report_checks -path_delay max -group_count 1000000 -endpoint_count 1 -format end -digits 1 > mapped.txt
+{sizes}report_checks -path_delay max -group_count 1000000 -endpoint_count 1 -format end -digits 1 > endpoints.txt
 report_checks -path_delay max -format full -digits 1 > path.txt
 """
 
@@ -45,6 +46,15 @@ class Step:
     pin: str
 
 
+@dataclass(frozen=True)
+class Timing:
+    """All endpoints as they came from the mapper, and at the end, with the steps of the worst path."""
+
+    mapped: list[Endpoint]
+    endpoints: list[Endpoint]
+    path: list[Step]
+
+
 def sta_version() -> str:
     """What OpenSTA calls itself; Unavailable if it is not on PATH."""
     if shutil.which("sta") is None:
@@ -53,24 +63,25 @@ def sta_version() -> str:
     return run.stdout.strip()
 
 
-def sta_script(liberties: Sequence[str], period_ps: int) -> str:
-    """What OpenSTA does with ``top.v``: an ideal clock, no wires."""
-    return _SCRIPT.format(libraries="\n".join(f"read_liberty {file}" for file in liberties), period=period_ps)
+def sta_script(liberties: Sequence[str], period_ps: int, sizes: str) -> str:
+    """What OpenSTA does with ``top.v``, and with the script ``sizes``: an ideal clock, no wires."""
+    libraries = "\n".join(f"read_liberty {file}" for file in liberties)
+    return _SCRIPT.format(libraries=libraries, period=period_ps, sizes=sizes)
 
 
-def run_sta(folder: Path) -> tuple[list[Endpoint], list[Step]]:
-    """Run ``sta.tcl`` in ``folder``: all endpoints, and the steps of the worst path."""
+def run_sta(folder: Path) -> Timing:
+    """Run ``sta.tcl`` in ``folder``."""
     sta_version()
     run = subprocess.run(
         ["sta", "-no_splash", "-exit", "sta.tcl"], cwd=folder, capture_output=True, text=True, stdin=subprocess.DEVNULL
     )
-    reports = [Path(folder, name) for name in ("endpoints.txt", "path.txt")]
+    reports = [Path(folder, name) for name in ("mapped.txt", "endpoints.txt", "path.txt")]
     if run.returncode or not all(report.exists() for report in reports):
         raise Unavailable(f"sta failed: {' '.join((run.stderr + run.stdout).split())[:300]}")
-    endpoints = read_endpoints(reports[0].read_text())
+    mapped, endpoints = (read_endpoints(report.read_text()) for report in reports[:2])
     if not endpoints:
         raise Unavailable(f"sta finds no paths: {' '.join((run.stderr + run.stdout).split())[:300]}")
-    return endpoints, read_path(reports[1].read_text())
+    return Timing(mapped, endpoints, read_path(reports[2].read_text()))
 
 
 def read_endpoints(report: str) -> list[Endpoint]:
