@@ -87,8 +87,8 @@ class Station(wiring.Component):
     ----------
     upli_completer : the interface to the local UPLI Originator; here stands its Completer.
     upli_originator : the interface to the local UPLI Completer; here stands its Originator.
-    rs : the reconciliation sublayer; a beat for port p is taken and given in the cycles of port p, ``dl.cycles_per_beat``
-        of these from one to the next or more.
+    rs : the reconciliation sublayer; a beat for port p is taken and given in the cycles of port p,
+        ``dl.cycles_per_beat`` of these from one to the next or more.
     pcs : the PCS of each port; a beat for port p is given and taken in the cycles of port p.
     rs_status, rs_rate : one per port, as of ``Reconciliation``.
     slot : the port that this cycle belongs to.

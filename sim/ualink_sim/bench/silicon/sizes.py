@@ -2,6 +2,7 @@
 
 ABC sizes gates by times of its own: it sees no registers, and takes one buffer to drive all inputs. A flow for layout
 ends with sizes by the timer that judges, and so does this one. No gate is added, moved or given another function.
+Registers that stand for the neighbour at a port stay as they are.
 """
 
 from pathlib import Path
@@ -31,7 +32,9 @@ proc ends {{args}} {{
 proc gates {{pin}} {{
   set found {{}}
   set line {{(?n)[v^] (\S+)/\w+ \((\w+)\)$}}
-  foreach {{- gate cell}} [regexp -all -inline -- $line [checks -format full -to $pin]] {{dict set found $gate $cell}}
+  foreach {{- gate cell}} [regexp -all -inline -- $line [checks -format full -to $pin]] {{
+    if {{![string match *_DFF_P_ $gate] || [string match part.* $gate]}} {{dict set found $gate $cell}}
+  }}
   return $found
 }}
 proc help {{pin slack}} {{
