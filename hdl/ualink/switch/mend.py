@@ -2,11 +2,11 @@
 
 from typing import NamedTuple
 
-from amaranth.hdl import Cat, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Mux, Signal, Value
 from amaranth.lib import data
 
 from ualink.upli.channels import CHANNEL_LAYOUTS, CODE_LAYOUTS
-from ualink.upli.code import beat_code, code_of, control_bits
+from ualink.upli.code import beat_code, code_of, control_names
 from ualink.upli.sender import POISON
 
 __all__ = ["DROPPING_LAYOUT", "UPSETS_LAYOUT", "UPSET_LAYOUT", "Successor", "mended"]
@@ -54,13 +54,11 @@ def mended(m, channel: str, beat, poison, successor: Successor) -> Value:
     ]
     if "byte_en" in told.shape().members:
         m.d.comb += code.byte_en.eq(Mux(poison | fill, beat_code(channel, beat)["byte_en"], beat.code.byte_en))
+    known = {name: kept[name] for name in kept.shape().members}
+    known |= {"offset": (kept.offset + 1)[: len(kept.offset)], "last": last, mark: Const(1, 1)}
     with m.If(fill):
-        for name in kept.shape().members:
-            m.d.comb += told[name].eq(kept[name])
-        m.d.comb += [
-            told.offset.eq(kept.offset + 1),
-            told.last.eq(last),
-            told[mark].eq(1),
-            code.control.eq(code_of(*control_bits(channel, told))),
-        ]
+        m.d.comb += [told[name].eq(value) for name, value in known.items()]
+        # What a memory gives comes late: its code is made apart from that of what registers know.
+        late = [code_of(beat[name]) for name in control_names(channel) if name not in known]
+        m.d.comb += code.control.eq(code_of(code_of(*known.values()), *late))
     return Cat(told, code)

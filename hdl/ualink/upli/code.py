@@ -18,6 +18,7 @@ __all__ = [
     "beat_code",
     "code_of",
     "control_bits",
+    "control_names",
     "control_wrong",
     "data_wrong",
     "recoded",
@@ -44,9 +45,14 @@ def recoded(new, *, of, code) -> Value:
     return even_parity(*news, *olds, code) if protects_data() else Const(0)
 
 
+def control_names(channel: str) -> tuple[str, ...]:
+    """The fields of a beat under the control bit of the code."""
+    return tuple(name for name, _ in CHANNEL_LAYOUTS[channel] if name not in PROTECTED_BITS)
+
+
 def control_bits(channel: str, beat) -> tuple[Value, ...]:
-    """The fields of ``beat`` under the control bit of the code."""
-    return tuple(Value.cast(getattr(beat, name)) for name, _ in CHANNEL_LAYOUTS[channel] if name not in PROTECTED_BITS)
+    """``control_names`` of ``beat``."""
+    return tuple(Value.cast(getattr(beat, name)) for name in control_names(channel))
 
 
 def beat_code(channel: str, beat) -> dict[str, Value]:
