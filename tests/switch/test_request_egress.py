@@ -210,6 +210,8 @@ def test_no_beat_of_the_next_request_ends_a_transfer_as_good(rate):
     last = unpack("orig_data", received[2])
     offset = unpack("orig_data", beats[1])["offset"] + 1 & 3
     assert (last["error"], last["last"], last["offset"]) == (1, 1, offset)
+    # With a code that belongs to what is sent.
+    assert received[2] == coded("orig_data", pack("orig_data", last))
 
 
 @pytest.mark.req("RAS-009", "UPLI-302")
