@@ -14,10 +14,10 @@ import pytest
 from support import written_again
 from support.controller_story import Places, check
 from support.four_state import bench, random_at_power_up, simulate
+from support.verilator_lint import lint
 from ualink.config import CheckerConfig, ControllerConfig, StationConfig, SwitchDeviceConfig, from_dict
 from ualink.emit.generate import write_design
 from ualink.emit.lint import WAIVERS, waivers
-from ualink_sim.simulator import tools
 
 STATION = {
     "upli": {"req": {"pool": 2}, "orig_data": {"pool": 4}, "rd_rsp": {"pool": 4}, "wr_rsp": {"pool": 2}},
@@ -103,14 +103,6 @@ def _write(name: str, folder: Path) -> list[Path]:
     return write_design(what, config, folder)
 
 
-def _lint(verilog: Path, *more: str) -> str:
-    command = ["verilator", "--lint-only", "-Wall", "-Wno-fatal", "--quiet-stats", *more, verilog.name]
-    with tools() as environment:
-        run = subprocess.run(command, cwd=verilog.parent, env=environment, capture_output=True, text=True)
-    assert run.returncode == 0, run.stderr
-    return run.stderr
-
-
 def test_files_are_named_after_the_design(files):
     name = files[0].stem
     registers = [f"{name}_registers{suffix}" for suffix in (".json", ".rdl", ".h")]
@@ -125,7 +117,7 @@ def test_files_are_named_after_the_design(files):
 
 def test_verilator_warns_of_nothing_but_the_waived(files):
     verilog, _, waived, *_ = files
-    assert "%Warning" not in _lint(verilog, waived.name)
+    assert "%Warning" not in lint(verilog, waived.name)
 
 
 def test_waivers_leave_other_warnings_of_their_rules(tmp_path):
@@ -137,7 +129,7 @@ def test_waivers_leave_other_warnings_of_their_rules(tmp_path):
     )
     (tmp_path / "ualink_faulty.v").write_text(faulty)
     (tmp_path / "ualink_faulty.vlt").write_text(waivers("ualink_faulty"))
-    warned = set(re.findall(r"%Warning-(\w+)", _lint(tmp_path / "ualink_faulty.v", "ualink_faulty.vlt")))
+    warned = set(re.findall(r"%Warning-(\w+)", lint(tmp_path / "ualink_faulty.v", "ualink_faulty.vlt")))
     assert warned == {"WIDTHTRUNC", "UNDRIVEN", "VARHIDDEN"}
 
 

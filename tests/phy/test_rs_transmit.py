@@ -159,13 +159,24 @@ def test_everything_at_once(seed, size):
 @pytest.mark.parametrize(("rate", "slots"), [(100, 4096), (200, 4096), (400, 8192), (800, 16384)])
 def test_a_marker_period(rate, slots):
     """P-03: 100G as 200G. The control slots of a period and the first of the next, with the rate that software sets."""
-    dut = SlotSchedule(PhyConfig(rate=100 if rate == 800 else 800))
+    found = control_slots(SlotSchedule(PhyConfig(rate=100 if rate == 800 else 800)), rate, slots + 1030)
+    assert found == {number: int(number % slots == 0) for number in range(0, slots + 1030, 1024)}
+
+
+def test_a_marker_interval_that_is_given_is_that_of_each_rate():
+    """Also where it is longer than the standard's of that rate."""
+    found = control_slots(SlotSchedule(PhyConfig(rate=400, marker_interval=8192)), 100, 8200)
+    assert found == {number: int(number % 8192 == 0) for number in range(0, 8200, 1024)}
+
+
+def control_slots(dut, rate, count):
+    """Which of the first ``count`` slots at ``rate`` are control slots, and whether they carry a marker."""
     found = {}
 
     async def testbench(ctx):
         ctx.set(dut.rate, PortRate.of(rate))
         ctx.set(dut.slot_end, 1)
-        for number in range(slots + 1030):
+        for number in range(count):
             if ctx.get(dut.control):
                 found[number] = ctx.get(dut.marker)
             else:
@@ -176,7 +187,7 @@ def test_a_marker_period(rate, slots):
     simulator.add_clock(1e-6)
     simulator.add_testbench(testbench)
     simulator.run()
-    assert found == {number: int(number % slots == 0) for number in range(0, slots + 1030, 1024)}
+    return found
 
 
 @pytest.mark.req("PHY-043", "PHY-066", "PHY-067", "PHY-068")

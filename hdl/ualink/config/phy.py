@@ -64,7 +64,11 @@ class PhyConfig(Config):
     @property
     def marker_slots(self) -> int:
         """Flit slots from one marker to the next."""
-        return MARKERS[self.rate][1] if self.marker_interval is None else self.marker_interval
+        return self.slots_at(self.rate)
+
+    def slots_at(self, rate: int) -> int:
+        """``marker_slots`` of a port of ``rate`` Gb/s."""
+        return MARKERS[rate][1] if self.marker_interval is None else self.marker_interval
 
     def of_port(self, port: int) -> "PhyConfig":
         """What port ``port`` has by itself, at its rate."""

@@ -28,9 +28,7 @@ class SlotSchedule(wiring.Component):
 
     def __init__(self, config: PhyConfig):
         self._interval = config.control_interval
-        self._intervals = {
-            rate: config.replace(rate=rate.gbps).marker_slots // config.control_interval for rate in PortRate
-        }
+        self._intervals = {rate: config.slots_at(rate.gbps) // config.control_interval for rate in PortRate}
         super().__init__(
             {
                 "slot_end": In(1),

@@ -81,7 +81,6 @@ class TransactionLayer(wiring.Component):
         m.submodules.drop_gate = gate = DropGate(coded=self._coded)
 
         is_switch = control.is_switch if config.device == "either" else config.device == "switch"
-        authentication = Signal()
         m.d.comb += [
             drop_mode.control_error.eq(self.control_error),
             drop_mode.protocol_error.eq(self.protocol_error),
@@ -97,15 +96,16 @@ class TransactionLayer(wiring.Component):
             transmit.restart.eq(session.restart),
             receive.online.eq(self.online),
             receive.discard.eq(session.restart),
-            transmit.authentication.eq(authentication),
-            receive.authentication.eq(authentication),
             receive.encryption.eq(control.encryption),
             receive.is_switch.eq(control.is_switch),
             receive.disable_rx_cache.eq(control.disable_rx_cache),
         ]
-        # A channel has authentication for all of its traffic or for none (UALink_200 §5.1.1).
-        with m.If(~self.online):
-            m.d.sync += authentication.eq(control.authentication & config.authentication)
+        if config.authentication:
+            # A channel has authentication for all of its traffic or for none (UALink_200 §5.1.1).
+            authentication = Signal()
+            with m.If(~self.online):
+                m.d.sync += authentication.eq(control.authentication)
+            m.d.comb += [half.authentication.eq(authentication) for half in (transmit, receive)]
         for name in control.signature.members:
             m.d.comb += getattr(transmit.control, name).eq(getattr(control, name))
         for name in ("req", "orig_data", "rd_rsp", "wr_rsp"):

@@ -104,7 +104,7 @@ class CrcChecker(wiring.Component):
             step.eq(Cat(self.beat.valid, step[:-1])),
             waiting.eq(waiting >> len(steps.part)),
             self.done.eq(steps.last),
-            self.good.eq(steps.crc == self._field(ALL_ONES)),
+            self.good.eq(steps.remainder == self._field(ALL_ONES)),
         ]
         with m.If(self.beat.valid):
             m.d.sync += [waiting.eq(self.beat.p.data), first.eq(self.beat.p.first), last.eq(self.beat.p.last)]

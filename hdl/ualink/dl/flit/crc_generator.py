@@ -140,7 +140,7 @@ class CrcGenerator(wiring.Component):
             self.beats_out.p.data.eq(whole),
         ]
         with m.If(beat.last):
-            crc = ~self._field.emit(m, steps.crc)
+            crc = ~self._field.emit(m, steps.remainder)
             m.d.comb += self.beats_out.p.data[-CRC_BITS:].eq(crc ^ self.invert.replicate(CRC_BITS))
         with m.If(idle):
             m.d.sync += [beat.eq(came), beat.data.eq(came.data.rotate_right(part_bits))]

@@ -31,7 +31,7 @@ class CrcSteps(wiring.Component):
     add : take ``part``; otherwise nothing changes.
     part : 512 / ``cycles_per_beat`` bits, byte n in bits 8n+7..8n.
     first, last : ``part`` is the first of its flit, the last.
-    crc : combinational: 32 bits, the register with ``part`` in it, bit n = coefficient of x^n.
+    remainder : combinational: 32 bits, the register with ``part`` in it, bit n = coefficient of x^n.
     """
 
     def __init__(self, field: LinearMap, cycles_per_beat: int):
@@ -41,7 +41,7 @@ class CrcSteps(wiring.Component):
         self._field = field
         self._bits = 8 * BEAT_BYTES // cycles_per_beat
         super().__init__(
-            {"add": In(1), "part": In(self._bits), "first": In(1), "last": In(1), "crc": Out(CRC_BITS)},
+            {"add": In(1), "part": In(self._bits), "first": In(1), "last": In(1), "remainder": Out(CRC_BITS)},
         )
 
     def elaborate(self, platform):
@@ -53,11 +53,11 @@ class CrcSteps(wiring.Component):
         mixed = Signal(self._bits)
         m.d.comb += [
             mixed.eq(Cat(self.part[:-CRC_BITS], Mux(self.last, 0, field)) ^ before[::-1]),
-            self.crc.eq(
+            self.remainder.eq(
                 crc_input(POLYNOMIAL, CRC_BITS, self._bits).emit(m, mixed)
                 ^ self._field.emit(m, Mux(self.last, field, 0))
             ),
         ]
         with m.If(self.add):
-            m.d.sync += register.eq(self.crc)
+            m.d.sync += register.eq(self.remainder)
         return m

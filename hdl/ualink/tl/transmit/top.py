@@ -1,6 +1,6 @@
 """The transmit half of the transaction layer of one port (UALink_200 §5.5, Figure 5-2)."""
 
-from amaranth.hdl import Module, Mux, ResetInserter, Signal
+from amaranth.hdl import Const, Module, Mux, ResetInserter, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -206,8 +206,10 @@ class Transmit(wiring.Component):
         ]
 
         # Control half-flits.
-        authentication = Signal()
-        m.d.sync += authentication.eq(self.authentication)
+        authentication = Const(0)
+        if config.authentication:
+            authentication = Signal()
+            m.d.sync += authentication.eq(self.authentication)
         m.d.comb += [
             packer.authentication.eq(authentication),
             packer.shared_data.eq(config.shared_data_buffer),
