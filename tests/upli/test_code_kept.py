@@ -4,13 +4,14 @@ CI strikes the agents of one port; ``make soak`` (UALINK_SOAK=1) those of severa
 chosen how many ports are used, and each register of the interface.
 """
 
+import functools
 import os
 import random
 import re
 
 import pytest
 
-from support.upli.pair import simulate
+from support.shared_simulator import SharedSimulator
 from support.upli.upset_bench import GOES_ROUND, WAITING, WAITING_ON_THE_INTERFACE, UpsetBench
 from support.upsets import collect, name_of
 from ualink.config import Credits, UPLIConfig
@@ -96,14 +97,15 @@ class WaitingRequest:
     def __init__(self, ports, choosable):
         self._ports = ports
         self._dut = Originator(PROMPT, 4 if choosable else ports, coded=True, choosable=choosable)
-        self._fragment, registers, _ = collect(self._dut)
+        fragment, registers, _ = collect(self._dut)
+        self._simulator = SharedSimulator(fragment)
         (self._due,) = (place.signal for place in registers if name_of(place) == "req_departure.due")
 
     def told(self, code, bit=None):
         """Whether an error is told when ``code`` came with it, or when ``bit`` of what is decided by has changed."""
         seen = []
 
-        async def bench(ctx):
+        async def told(ctx):
             dut, ports = self._dut, self._ports
 
             async def cycles(number):
@@ -128,8 +130,12 @@ class WaitingRequest:
             await cycles(2 * ports)
             assert ctx.get(dut.req[0].ready) and ctx.get(dut.dropped[0].req) == 0
 
-        simulate(self._fragment, bench)
+        self._simulator.run_all(told)
         return seen[0]
+
+
+waiting_request = functools.cache(WaitingRequest)
+"""Making its simulator takes longer than the test."""
 
 
 @pytest.mark.req("RAS-014", "RAS-015", "RAS-016", "RAS-108")
@@ -137,8 +143,8 @@ class WaitingRequest:
 def test_a_request_that_waits_for_data_that_do_not_come(ports, choosable):
     """An upset makes one with data of a Request without: it is told, though the Request goes nowhere."""
     even = ReqCmd.WRITE.value.bit_count() % 2
-    assert not WaitingRequest(ports, choosable).told(even)
-    assert WaitingRequest(ports, choosable).told(1 - even)
+    assert not waiting_request(ports, choosable).told(even)
+    assert waiting_request(ports, choosable).told(1 - even)
 
 
 @pytest.mark.req("RAS-014")
@@ -146,7 +152,7 @@ def test_a_request_that_waits_for_data_that_do_not_come(ports, choosable):
 @pytest.mark.parametrize("bit", range(DUE_LAYOUT.size))
 def test_what_is_decided_by_while_a_beat_waits(bit, choosable):
     """Of one port, whose beat waits on the pins: an upset of it may let the beat wait for ever, and is told."""
-    assert WaitingRequest(1, choosable).told(ReqCmd.WRITE.value.bit_count() % 2, bit)
+    assert waiting_request(1, choosable).told(ReqCmd.WRITE.value.bit_count() % 2, bit)
 
 
 @pytest.mark.soak
