@@ -1,5 +1,6 @@
 """The shared buffer against queues of its own for each egress port."""
 
+import os
 import random
 from collections import deque
 
@@ -192,9 +193,13 @@ class Upset:
                 to_come[into].append(cycle)
 
 
+TRIES = 4 if os.environ.get("UALINK_SOAK") else 2
+"""Of each bit; ``make soak`` has twice as many."""
+
 FINDS = ("following", "storage", "oldest_0", "empty_0", "due_0", "next_number__0", "came", "free_rows.storage")
 
 
+@pytest.mark.soak
 @pytest.mark.req("RAS-009", "RAS-014", "RAS-030")
 @pytest.mark.parametrize(("ways", "depth", "shared"), [(3, 6, 3), (2, 9, 7)])
 def test_no_upset_of_what_finds_beats_gives_another_one(ways, depth, shared):
@@ -204,7 +209,7 @@ def test_no_upset_of_what_finds_beats_gives_another_one(ways, depth, shared):
     found = set()
     for place in upset.places:
         for bit in range(WIDTH if name_of(place) == "storage" else 0, place.bits):
-            for _ in range(4):
+            for _ in range(TRIES):
                 upset.strike(place, bit)
                 found |= {name_of(place)} if upset.sent_astray else set()
     assert set(FINDS) <= found
