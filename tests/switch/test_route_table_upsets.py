@@ -1,5 +1,6 @@
 """Upsets of route tables: nothing goes where nobody sent it, and the error that the standard names."""
 
+import os
 import random
 
 import pytest
@@ -13,6 +14,9 @@ from ualink.switch.route_table import RouteTable, route_entry_layout
 
 CAME_BY = {"req": "ingress", "rd_rsp": "egress", "wr_rsp": "egress"}
 """By plane the core's agent by which an item comes."""
+
+BITS = 2 if os.environ.get("UALINK_SOAK") else 1
+"""Of each copy of a table; ``make soak`` upsets twice as many."""
 
 
 @pytest.mark.req("RAS-014")
@@ -62,6 +66,7 @@ def test_each_bit_of_each_copy_is_seen_where_it_is_looked_up(stations, ports):
     run(design, bench)
 
 
+@pytest.mark.soak
 @pytest.mark.req("RAS-014", "RAS-039")
 @pytest.mark.parametrize("plane", CAME_BY)
 def test_an_upset_of_an_entry_in_use_drops_and_misroutes_nothing(plane):
@@ -75,7 +80,7 @@ def test_an_upset_of_an_entry_in_use_drops_and_misroutes_nothing(plane):
         copies = [place for place in bench.tables if place.path[-1].startswith(f"table_{plane}_")]
         assert len(copies) == 2
         for place in copies:
-            for bit in bench.rng.sample(range(place.bits), 2):
+            for bit in bench.rng.sample(range(place.bits), BITS):
                 ingress, lost = await bench.route_episode(ctx, place, bit)
                 assert bench.seen == {("dropping", before, ingress), ("upset", before, ingress, "control")}
                 assert lost
