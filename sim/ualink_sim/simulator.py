@@ -208,7 +208,8 @@ def _compile(sources: Mapping[str, str], top: str, blocks: tuple[str, ...], trac
         # Of loops through blocks it would tell one by one, which takes longer than all the rest.
         *("-Wno-fatal", "-Wno-lint", "-Wno-style", "-Wno-UNOPTFLAT"),
         *("--noassert", "--x-assign", "fast", "--x-initial", "fast"),
-        *("-O3", "--output-split", "10000", "--timescale", "1ns/1ps"),
+        # Each file costs half a second, each function more than its length.
+        *("-O3", "--output-split", "50000", "--output-split-cfuncs", "10000", "--timescale", "1ns/1ps"),
         *(["--trace-fst"] if trace else []),
         *(["--hierarchical"] if blocks else []),
         *("-LDFLAGS", f"-Wl,-rpath,{libraries} -L{libraries} -lcocotbvpi_verilator"),
