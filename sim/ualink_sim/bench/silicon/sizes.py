@@ -9,10 +9,11 @@ from pathlib import Path
 
 from ..liberty import Library
 
-__all__ = ["MOST", "resized", "sizes_script"]
+__all__ = ["MOST", "PATIENCE", "resized", "sizes_script"]
 
-MOST = 1000
-"""So many gates take another size at most: what is late all over is not a matter of sizes."""
+MOST, PATIENCE = 500, 100
+"""So many gates take another size at most, and so many endpoints may be beyond help before the rest is left as it is:
+what is late all over is not a matter of sizes."""
 
 _TAKEN = "sizes.txt"
 
@@ -69,7 +70,7 @@ set helped 1
 while {{$helped && $late < 0}} {{
   set helped 0
   set alone {{}}
-  while {{$late < 0 && [array size taken] < {most}}} {{
+  while {{$late < 0 && [array size taken] < {most} && [llength $alone] < {patience}}} {{
     set worst {{}}
     foreach {{pin slack}} [ends -group_count [expr {{[llength $alone] + 1}}] -endpoint_count 1] {{
       if {{$pin ni $alone}} {{set worst [list $pin $slack]; break}}
@@ -87,7 +88,7 @@ close $file
 def sizes_script(library: Library) -> str:
     """What OpenSTA does between its first look at the endpoints and its last, and writes down for ``resized``."""
     lines = [f"set other({cell}) {{{' '.join(others)}}}" for cell, others in sorted(library.sizes().items())]
-    return _SCRIPT.format(sizes="\n".join(lines), most=MOST, file=_TAKEN)
+    return _SCRIPT.format(sizes="\n".join(lines), most=MOST, patience=PATIENCE, file=_TAKEN)
 
 
 def resized(folder: Path) -> dict[str, str]:
