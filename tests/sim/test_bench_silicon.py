@@ -10,6 +10,7 @@ import pytest
 from amaranth.hdl import Module, Signal
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
+from amaranth.sim import Simulator
 from click.testing import CliRunner
 
 from support.sim.tiny_library import (
@@ -23,10 +24,12 @@ from support.sim.tiny_library import (
 )
 from ualink.cli import main
 from ualink.lib.memory_marks import NEVER_MEET
+from ualink.lib.parity import byte_parity
 from ualink_sim.bench.liberty import LibertyCell, read_library
 from ualink_sim.bench.registry import UnknownName, select
 from ualink_sim.bench.rows import Options, Unavailable
 from ualink_sim.bench.silicon import blocks, mapping, measure, memories
+from ualink_sim.bench.silicon.bare import Bare
 from ualink_sim.bench.silicon.mapping import Instance, instances
 from ualink_sim.bench.silicon.story import UNNAMED, is_edge, register_name, tell_path
 from ualink_sim.bench.silicon.timing import Endpoint, Step, read_endpoints, read_path
@@ -281,6 +284,33 @@ class Half(wiring.Component):
         m.d.sync += q.eq(self.i)
         m.d.comb += self.o.eq(q)
         return m
+
+
+class WithParity(wiring.Component):
+    """The parity of a byte, and the byte."""
+
+    i: In(8)
+    o: Out(8)
+    parity: Out(1)
+
+    def elaborate(self, platform):
+        m = Module()
+        m.d.comb += [self.o.eq(self.i), self.parity.eq(byte_parity(self.i))]
+        return m
+
+
+def test_a_bare_component_does_the_same_without_parity():
+    found = []
+    for dut in (WithParity(), Bare(WithParity())):
+
+        async def bench(ctx, dut=dut):
+            ctx.set(dut.i, 0x07)
+            found.append((ctx.get(dut.o), ctx.get(dut.parity)))
+
+        simulator = Simulator(dut)
+        simulator.add_testbench(bench)
+        simulator.run()
+    assert found == [(7, 1), (7, 0)]
 
 
 class Small(wiring.Component):

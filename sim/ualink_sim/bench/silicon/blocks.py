@@ -14,6 +14,7 @@ from ualink.upli.completer import Completer
 from ualink.upli.originator import Originator
 
 from ..data_links import DataLinks
+from .bare import Bare
 from .planes import PLANES, PlaneWithTables
 
 __all__ = ["BLOCKS", "FAST"]
@@ -33,6 +34,14 @@ BLOCKS: dict[str, tuple[str, Callable[[], wiring.Component]]] = {
         for plane in PLANES
     },
     "station4": ("station with 4 ports", lambda: Station(StationConfig(ports=4))),
+    "station_chosen": (
+        "station of chosen ports",
+        lambda: Station(StationConfig(ports=4, choosable_ports=True)),
+    ),
+    "station1_bare": (
+        "station with 1 port without parity over data and codes beside it",
+        lambda: Bare(Station(StationConfig(ports=1))),
+    ),
 }
 """What each block is, and what makes it."""
 
