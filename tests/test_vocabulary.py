@@ -108,7 +108,7 @@ def test_a_device_on_its_own_has_the_defaults_of_its_configuration():
     two = read_hardware(parse_description('[pod]\nchoosable_ports = true\nbifurcation = "2x2"\n', "none"))
     assert (two.station, two.upli_checker.ports) == (chosen.station.replace(phy=None), 2)
     four = read_hardware(parse_description("[phy]\nreconciliation = true\n", "none"), ports=4)
-    assert (four.station.phy, four.switch.station.phy) == (PhyConfig(marker_interval=4096),) * 2
+    assert (four.station.phy, four.switch.station.phy) == (PhyConfig(),) * 2
     assert (other.station.tl.device, other.station.tl.authentication) == ("switch", False)
 
 
