@@ -217,6 +217,7 @@ def _phy(table: Table, ports: int, *, choosable: bool) -> PhyConfig | None:
         raise table.fail("marker_interval" if "marker_interval" in table.values else "idle_interval", reason)
     given = {key: value for key, value in table.values.items() if key == "control_flit_blocks"}
     intervals = {"rate": rate, "idle_interval": idle_interval}
+    # The standard's is that of each rate, so it is not said; where ports are chosen ``slots`` is that of each of four.
     if marker_interval != slots or (choosable and "marker_interval" in table.values):
         intervals["marker_interval"] = marker_interval
     config: PhyConfig = table.part(given).config(PhyConfig, intervals)
