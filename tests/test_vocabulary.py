@@ -143,11 +143,11 @@ def test_a_pod_of_accelerator_ends_has_other_stations_in_its_switch(monkeypatch)
     scenario = parse_scenario(SCENARIO, "pod.toml", ['tl.device="accelerator"'])
     ualink_sim.pod.run.build_pod(2, scenario.switch)
     assert modules == {"make_controller": {"ualink_station"}, "make_switch": {"ualink_switch_station"}}
-    registers = ("ualink_controller", "ualink_switch_registers")
+    shared = ("ualink_controller", "ualink_switch_registers", "ualink_core_agent_ingress", "ualink_core_agent_egress")
     banks = {block for block in made["blocks"] if "_bank_" in block}
-    assert set(made["blocks"]) - banks == {"ualink_station", "ualink_switch_station", *registers}
-    assert "// ualink_station: accelerator" in made["sources"]["pod.v"]
-    assert "// ualink_switch_station: switch" in made["sources"]["pod.v"]
+    assert set(made["blocks"]) - banks == {"ualink_station", "ualink_switch_station", *shared}
+    assert made["sources"]["ualink_station.v"] == "// ualink_station: accelerator"
+    assert made["sources"]["ualink_switch_station.v"] == "// ualink_switch_station: switch"
     ualink_sim.pod.run.build_pod(2, parse_scenario(SCENARIO, "pod.toml").switch)
-    assert set(made["blocks"]) - banks == {"ualink_station", *registers}
-    assert made["sources"]["pod.v"].split("\n")[0] == "// ualink_station: either"
+    assert set(made["blocks"]) - banks == {"ualink_station", *shared}
+    assert made["sources"]["ualink_station.v"] == "// ualink_station: either"

@@ -142,10 +142,10 @@ def link_pair_model():
                 stations[config] = Station(config)
             return Blackbox(stations[config], STATION)
 
-        parts = [to_verilog(LinkPair(make_station), "link_pair")]
+        top = to_verilog(LinkPair(make_station), "link_pair")
         (station,) = stations.values()
-        parts.append(to_verilog(_WithoutDataParity(station), STATION))
-        return {"link_pair.v": "\n".join(["`timescale 1ps / 100fs", *parts])}
+        parts = {"link_pair": top, STATION: to_verilog(_WithoutDataParity(station), STATION)}
+        return {f"{name}.v": "\n".join(["`timescale 1ps / 100fs", text]) for name, text in parts.items()}
 
     depends = "\0".join(path.read_text() for path in paths)
     return build_once(sources, "link_pair", depends, blocks=(STATION,))

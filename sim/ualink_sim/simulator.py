@@ -16,20 +16,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from .child import run_child
+from .verilation import MAKE_FLAGS, Library, Program, instantiated
 
 if TYPE_CHECKING:
     from cocotb_tools.runner import Runner
 
 __all__ = ["Model", "RunOptions", "SimulatorError", "build", "build_once", "build_root", "runner", "tools"]
-
-
-MAKE_FLAGS = ("CFG_CXXFLAGS_PCH_I=-include", f"PYTHON3={sys.executable}")
-"""The wheel's own makefile leaves the first empty, without which precompiled headers are not found, and takes "python"
-for the second, which not every machine has."""
-
-FEW_QUESTIONS = ("--param=sccvn-max-alias-queries-per-access=32", "--param=dse-max-alias-queries-per-store=8")
-"""Verilator's functions are thousands of stores long, and g++ asks of each load and store which of the hundreds before
-it may be the same place: up to two thirds of its time. So few questions tell it as much: the code is as large."""
 
 
 class SimulatorError(RuntimeError):
@@ -178,8 +170,9 @@ def build(sources: Mapping[str, str], top: str, *, blocks: tuple[str, ...] = (),
     """Compile ``sources`` (file name to Verilog text) with ``top`` on top, or find the model compiled earlier.
 
     The model's folder is named by the contents of the sources, so a second call with the same design compiles nothing.
-    Modules named in ``blocks`` are compiled once however often they are used. Only the ports of ``top`` are visible to
-    cocotb: what is invisible can be optimised.
+    Modules named in ``blocks``, each with all below it in the file ``<block>.v``, are compiled once however often they
+    are used, and once for all models that have the same. Only the ports of ``top`` are visible to cocotb: what is
+    invisible can be optimised.
     """
     text = "\0".join(f"{name}\0{body}" for name, body in sorted(sources.items()))
     key = hashlib.sha256(f"{top}\0{blocks}\0{trace}\0{_environment()}\0{text}".encode()).hexdigest()[:16]
@@ -192,51 +185,52 @@ def build(sources: Mapping[str, str], top: str, *, blocks: tuple[str, ...] = (),
 
 
 def _compile(sources: Mapping[str, str], top: str, blocks: tuple[str, ...], trace: bool, folder: Path) -> None:
-    import cocotb_tools.config
-
     if trace:
         check_wave_support()
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    control = ["`verilator_config", f'public_flat_rw -module "{top}" -port "*"']
-    control += [f'hier_block -module "{block}"' for block in blocks]
-    for name, body in {**sources, "control.vlt": "\n".join(control) + "\n"}.items():
-        (folder / name).write_text(body)
-    libraries = cocotb_tools.config.libs_dir
-    verilate = [
-        *("verilator", "--cc", "--exe", "--vpi", "--Mdir", ".", "--prefix", "Vtop", "--top-module", top, "-o", top),
-        # Of loops through blocks it would tell one by one, which takes longer than all the rest.
-        *("-Wno-fatal", "-Wno-lint", "-Wno-style", "-Wno-UNOPTFLAT"),
-        *("--noassert", "--x-assign", "fast", "--x-initial", "fast"),
-        # Each file costs half a second, each function more than its length.
-        *("-O3", "--output-split", "50000", "--output-split-cfuncs", "10000", "--timescale", "1ns/1ps"),
-        *(["--trace-fst"] if trace else []),
-        *(["--hierarchical"] if blocks else []),
-        *("-LDFLAGS", f"-Wl,-rpath,{libraries} -L{libraries} -lcocotbvpi_verilator"),
-        str(cocotb_tools.config.share_dir / "lib" / "verilator" / "verilator.cpp"),
-        *("control.vlt", *sources),
-    ]
-    makefile = "Vtop_hier.mk" if blocks else "Vtop.mk"
-    compile_ = ["make", "-j", str(os.cpu_count() or 1), "-f", makefile, f"VM_TRACE={int(trace)}", *MAKE_FLAGS]
-    compile_.append(f"OPT_FAST={' '.join(('-O1', *known(FEW_QUESTIONS)))}")
-    with tools() as environment, open(folder / "build.log", "w") as log:
-        for command in (verilate, compile_):
-            if command is compile_:
-                _take_runtime(folder, trace)
+    libraries = _libraries(sources, blocks, trace)
+    own = {name: body for name, body in sources.items() if name not in {f"{block}.v" for block in blocks}}
+    own["control.vlt"] = f'`verilator_config\npublic_flat_rw -module "{top}" -port "*"\n'
+    with contextlib.ExitStack() as stack:
+        for library in sorted(libraries, key=lambda library: library.folder):
+            stack.enter_context(_alone(library.folder.with_suffix(".lock")))
+        new = [library for library in libraries if not (library.folder / "complete").exists()]
+        for library in new:
+            _write(library.folder, {f"{library.module}.v": sources[f"{library.module}.v"]})
+        used = instantiated("".join(own.values()), libraries)
+        program = Program(top, own, used, trace, tuple(sorted(_runtime(trace).glob("verilated*.o"))))
+        _write(folder, {**own, "program.mk": program.rules(new)})
+        # What two jobs say is not mixed.
+        command = ["make", "-O", "-j", str(os.cpu_count() or 1), "-f", "program.mk"]
+        with tools() as environment, open(folder / "build.log", "w") as log:
             if run_child(command, cwd=folder, environment=environment, output=log):
                 log.flush()
-                raise SimulatorError(f"{command[0]} failed on {top}:\n{_tail(folder / 'build.log')}")
+                raise SimulatorError(f"{top} could not be compiled:\n{_tail(folder / 'build.log')}")
+        for library in new:
+            (library.folder / "complete").touch()
     _keep_runtime(folder, trace)
 
 
-def known(options: tuple[str, ...]) -> tuple[str, ...]:
-    """Those ``options`` that this compiler has; older ones lack some."""
+def _write(folder: Path, files: Mapping[str, str]) -> None:
+    """Files, and nothing else, in ``folder``."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for name, body in files.items():
+        (folder / name).write_text(body)
 
-    def has(option: str) -> bool:
-        command = ["c++", "-x", "c++", "-O1", option, "-fsyntax-only", os.devnull]
-        return subprocess.run(command, capture_output=True).returncode == 0
 
-    return tuple(filter(has, options))
+def _libraries(sources: Mapping[str, str], blocks: tuple[str, ...], trace: bool) -> list[Library]:
+    """Of each of ``blocks``, those that others use first. Models that have the same share it."""
+    texts = {block: sources[f"{block}.v"] for block in blocks}
+    libraries: list[Library] = []
+    while left := [block for block in blocks if block not in {library.module for library in libraries}]:
+        others = [Library(block, Path()) for block in left]
+        block = next(name for name in left if not set(instantiated(texts[name], others)) - {Library(name, Path())})
+        uses = instantiated(texts[block], libraries)
+        folders = [str(library.folder) for library in uses]
+        parts = [block, texts[block], *folders, version("verilator"), _environment(), str(trace)]
+        key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+        libraries.append(Library(block, build_root() / "models" / f"{block}-{key}", uses))
+    return libraries
 
 
 def _environment() -> str:
@@ -248,12 +242,6 @@ def _runtime(trace: bool) -> Path:
     """Where Verilator's own objects are kept, which are the same in all models and take longer than a small model."""
     parts = [version("verilator"), _environment(), str(trace)]
     return build_root() / "models" / f"runtime-{hashlib.sha256(chr(0).join(parts).encode()).hexdigest()[:16]}"
-
-
-def _take_runtime(folder: Path, trace: bool) -> None:
-    """Copies are younger than the makefile of the model, so that make takes them as they are."""
-    for kept in _runtime(trace).glob("verilated*.o"):
-        shutil.copyfile(kept, folder / kept.name)
 
 
 def _keep_runtime(folder: Path, trace: bool) -> None:

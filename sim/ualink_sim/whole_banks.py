@@ -5,6 +5,7 @@ from itertools import product
 from ualink.config import SwitchConfig
 from ualink.emit.shared_parts import SharedParts, part_name
 from ualink.emit.verilog import to_verilog
+from ualink.switch.core_agent import SIDES, CoreAgent
 from ualink.switch.grid import Grid
 from ualink.switch.merging.request_merge import RequestMerge
 from ualink.switch.merging.response_merge import ResponseMerge
@@ -25,15 +26,19 @@ MANY = 16
 
 RESPONSES = ("rd_rsp", "wr_rsp")
 BANKS = (RequestBank, ResponseBank)
+AGENTS = tuple(part_name(CoreAgent, side) for side in SIDES)
+"""Names of the modules of the agents before the stations of a ``Switch``, which are always compiled apart."""
 
 
 class WholeBanks(SharedParts):
-    """``stand_in`` of a ``SwitchCore`` of ``config``: banks are instances of one module if there are many; in a large
-    core of several rows so is each part that every port has.
+    """``stand_in`` of a ``Switch`` or a ``SwitchCore`` of ``config``: the agents before the stations are instances of
+    one module each, banks are if there are many, and in a large core of several rows so is each part that every port
+    has.
 
     Attributes
     ----------
-    blocks : names of the modules to compile apart: banks, and where rows are many ingresses, merges and egresses.
+    blocks : names of the modules of a core to compile apart: banks, and where rows are many ingresses, merges and
+        egresses.
     """
 
     def __init__(self, config: SwitchConfig):
@@ -57,8 +62,10 @@ class WholeBanks(SharedParts):
                 blocks += [part_name(ResponseMerge, channel, len(rows)), part_name(ResponseEgress, channel)]
                 blocks += [part_name(ResponseIngress, channel, grid.ports)]
         self.blocks = tuple(blocks)
-        super().__init__(lambda kind: many or (bool(blocks) and kind in BANKS))
+        super().__init__(lambda kind: many or kind is CoreAgent or (bool(blocks) and kind in BANKS))
 
-    def verilog(self) -> str:
-        """The modules, once the core is elaborated."""
-        return "\n".join(to_verilog(part, name) for name, part in self.parts.items())
+    def verilog(self) -> dict[str, str]:
+        """The modules once the core is elaborated: those to compile apart each in a file of its own."""
+        texts = {name: to_verilog(part, name) for name, part in self.parts.items()}
+        apart = {f"{name}.v": texts.pop(name) for name in (*AGENTS, *self.blocks) if name in texts}
+        return {**apart, "core_parts.v": "\n".join(texts.values())}

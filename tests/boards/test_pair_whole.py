@@ -5,6 +5,7 @@ test_link_pair.py, and how lanes are shared out by test_pair.py.
 """
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,26 @@ CUT = 1
 WRONG = ("wrong_bytes_low", "unexpected_tags", "duplicate_responses", "status_errors", "beat_errors", "poisoned_beats")
 
 
+LINK = "pair_top__design__a"
+"""The module of both links."""
+
+
+def _sources(verilog: str) -> dict[str, str]:
+    """A file of the top and one of ``LINK``, each with all modules that it has instances of."""
+    modules = dict(re.findall(r"^(?=module (\\?\S+?)[ (])(.*?^endmodule$)", verilog, re.MULTILINE | re.DOTALL))
+
+    def below(name, without=()):
+        found, left = {}, [name]
+        while left:
+            one = left.pop()
+            found[one] = modules[one]
+            words = set(re.findall(r"^ +(\\?\S+) ", modules[one], re.MULTILINE))
+            left += [word for word in words if word in modules and word not in found and word not in without]
+        return "\n".join(found.values())
+
+    return {"pair_top.v": below("pair_top", without=(LINK,)), f"{LINK}.v": below(LINK)}
+
+
 @pytest.fixture(scope="module")
 def found(tmp_path_factory):
     folder = tmp_path_factory.mktemp("pair")
@@ -33,8 +54,7 @@ def found(tmp_path_factory):
     paths = [Path(pair_top.__file__), Path(serdes_cable.__file__)]
     paths += sorted((Path(ualink_boards.__file__).parent / "designs").glob("*.py"))
     texts = "\0".join(path.read_text() for path in paths)
-    blocks = ("pair_top__design__a",)
-    model = build_once(lambda: {"pair_top.v": to_verilog(top, "pair_top")}, "pair_top", texts, blocks=blocks)
+    model = build_once(lambda: _sources(to_verilog(top, "pair_top")), "pair_top", texts, blocks=(LINK,))
     job = {
         "registers": top.design.registers.to_dict(),
         "results": str(folder / "results.json"),

@@ -5,7 +5,8 @@ import subprocess
 import pytest
 
 from ualink_sim import simulator
-from ualink_sim.simulator import FEW_QUESTIONS, RunOptions, SimulatorError, build, check_wave_support, known
+from ualink_sim.simulator import RunOptions, SimulatorError, build, check_wave_support
+from ualink_sim.verilation import FEW_QUESTIONS, known
 
 CHAIN = """
 module chain(input clk, input rst, input [3:0] a, output reg [3:0] b);
@@ -20,6 +21,56 @@ def _has_headers() -> bool:
     except SimulatorError:
         return False
     return True
+
+
+ADDER = """
+module adder(input clk, input [3:0] a, input [3:0] b, output reg [3:0] sum);
+  always @(posedge clk) sum <= a + b;
+endmodule
+"""
+PAIR = """
+module pair(input clk, input rst, input [3:0] a, output [3:0] b);
+  adder held (.clk(clk), .a(rst ? 4'd0 : b), .b(rst ? 4'd0 : a), .sum(b));
+endmodule
+"""
+AROUND = """
+module chain(input clk, input rst, input [3:0] a, output [3:0] b, output [3:0] c);
+  pair one (.clk(clk), .rst(rst), .a(a), .b(b));
+  adder two (.clk(clk), .a(b), .b(4'd1), .sum(c));
+endmodule
+"""
+
+
+def test_blocks_are_compiled_once_for_all_models_that_have_them(tmp_path, monkeypatch):
+    """One that another has an instance of, too; and what they do is what they do as parts of the model."""
+    monkeypatch.setenv("UALINK_BUILD", str(tmp_path))
+    sources = {"chain.v": AROUND, "pair.v": PAIR, "adder.v": ADDER}
+    blocks = ("pair", "adder")
+    verilated = []
+    for text in (AROUND, AROUND.replace("4'd1", "4'd2")):
+        model = build({**sources, "chain.v": text}, "chain", blocks=blocks)
+        model.run("support.lib.chain_bench", environment={"EXPECTED": "0 1 3 6"})
+        log = (model.folder / "build.log").read_text().splitlines()
+        made = [module for module in ("chain", *blocks) if any(f"--top-module {module} " in line for line in log)]
+        verilated.append(made)
+    assert verilated == [["chain", "pair", "adder"], ["chain"]]
+    assert [len(list(tmp_path.glob(f"models/{block}-*/complete"))) for block in blocks] == [1, 1]
+    # What has an instance of another adder is another pair.
+    build({**sources, "adder.v": ADDER.replace("a + b", "a - b")}, "chain", blocks=blocks)
+    assert len(list(tmp_path.glob("models/pair-*/complete"))) == 2
+
+
+def test_a_block_that_was_not_compiled_to_its_end_is_compiled_again(tmp_path, monkeypatch):
+    monkeypatch.setenv("UALINK_BUILD", str(tmp_path))
+    sources = {"chain.v": AROUND, "pair.v": PAIR, "adder.v": ADDER}
+    broken = {**sources, "chain.v": AROUND.replace("endmodule", "endmodul")}
+    with pytest.raises(SimulatorError, match=r"(?s)chain could not be compiled.*%Error.*endmodul"):
+        build(broken, "chain", blocks=("pair", "adder"))
+    assert not list(tmp_path.glob("models/*/complete"))
+    (left,) = tmp_path.glob("models/adder-*/")
+    (left / "adder.v").write_text("half of it")
+    model = build(sources, "chain", blocks=("pair", "adder"))
+    model.run("support.lib.chain_bench", environment={"EXPECTED": "0 1 3 6"})
 
 
 @pytest.mark.skipif(not _has_headers(), reason="liblz4-dev is not installed")
@@ -75,5 +126,5 @@ def test_missing_compiler_is_named(monkeypatch, tmp_path):
 
 def test_broken_verilog_names_the_model_and_shows_the_end_of_the_log(tmp_path, monkeypatch):
     monkeypatch.setenv("UALINK_BUILD", str(tmp_path))
-    with pytest.raises(SimulatorError, match=r"(?s)verilator failed on chain.*%Error"):
+    with pytest.raises(SimulatorError, match=r"(?s)chain could not be compiled.*%Error"):
         build({"chain.v": "module chain(input clk; endmodule"}, "chain")

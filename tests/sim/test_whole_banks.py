@@ -18,6 +18,7 @@ from ualink_sim.whole_banks import WholeBanks
         (4, 2, {"bank"}),
         (8, 32, {"bank"}),
         (16, 8, {"bank", "merge", "ingress", "egress"}),
+        (16, 32, {"bank"}),
     ],
 )
 def test_blocks_are_parts_of_the_core(stations, ports_per_row, kinds):

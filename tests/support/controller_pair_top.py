@@ -256,7 +256,7 @@ def build_pair(ports: int, bus: str) -> Model:
     def make_sources() -> dict[str, str]:
         side = AcceleratorSide(controller_config(ports, bus))
         top = ControllerPairTop(ports, [Blackbox(side, "accelerator_side") for _ in SIDES])
-        return {"pair.v": "\n".join((to_verilog(side, "accelerator_side"), to_verilog(top, "pair")))}
+        return {"accelerator_side.v": to_verilog(side, "accelerator_side"), "pair.v": to_verilog(top, "pair")}
 
     depends = repr((ports, bus, Path(__file__).read_text(), Path(striker_source.__file__ or "").read_text()))
     return build_once(make_sources, "pair", depends, blocks=("accelerator_side",))

@@ -1,6 +1,6 @@
 """A UALink switch: stations around a core (UALink_200 §10)."""
 
-from amaranth.hdl import Cat, Const, Module, ResetInserter
+from amaranth.hdl import Cat, Const, Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -8,6 +8,7 @@ from ualink.config import SwitchConfig
 from ualink.lib.forward import forward_member, show
 from ualink.station import PORT_MEMBERS, AgentControlSignature, AgentStatusSignature, Station
 from ualink.switch.core import SwitchCore
+from ualink.switch.core_agent import SIDES, CoreAgent
 from ualink.switch.flow import PLANES
 from ualink.switch.injection.interface import InjectionSignature
 from ualink.switch.injection.station_injection import StationInjection
@@ -15,9 +16,6 @@ from ualink.switch.injection.upli_strike import UPLIStrike
 from ualink.switch.mend import UPSET_LAYOUT
 from ualink.switch.stand_in import StandIn, itself
 from ualink.upli.channels import CHANNEL_LAYOUTS
-from ualink.upli.completer import Completer
-from ualink.upli.drop_mode import AgentDropMode
-from ualink.upli.originator import Originator
 
 __all__ = ["Switch"]
 
@@ -37,7 +35,7 @@ class Switch(wiring.Component):
     ----------
     config : SwitchConfig.
     make_station : makes a station of a ``StationConfig``; by default ``Station`` itself.
-    stand_in : as of ``SwitchCore``.
+    stand_in : as of ``SwitchCore``; of the agents before the stations, too.
 
     Attributes
     ----------
@@ -62,6 +60,9 @@ class Switch(wiring.Component):
         self.config = config
         self._stations = [make_station(config.station_of_switch) for _ in range(config.stations)]
         self._core = SwitchCore(config, stand_in=stand_in, coded=True)
+        self._agents = {
+            side: [stand_in(CoreAgent, side, config.station) for _ in range(config.stations)] for side in SIDES
+        }
         members = self._stations[0].signature.members
         self._below = "rs" if config.station.phy is None else "pcs"
         shown = (*PORT_MEMBERS, *AGENT_MEMBERS, *(name for name in OPTIONAL_MEMBERS if name in members))
@@ -72,7 +73,7 @@ class Switch(wiring.Component):
                 "slot": Out(2).array(config.stations),
                 **{
                     f"{side}_{name}": member.array(config.stations)
-                    for side in ("ingress", "egress")
+                    for side in SIDES
                     for name, member in (
                         ("control", In(AgentControlSignature())),
                         ("clear", In(1)),
@@ -95,15 +96,11 @@ class Switch(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.core = core = self._core
-        ports, choosable = self.config.station.ports, self.config.station.choosable_ports
         for number, station in enumerate(self._stations):
             m.submodules[f"station{number}"] = station
-            ingress = Completer(self.config.station.upli, ports, choosable=choosable, coded=True)
-            egress = Originator(self.config.station.upli, ports, choosable=choosable, coded=True)
-            for side, agent in (("ingress", ingress), ("egress", egress)):
-                restarts = ResetInserter(station.restart) if choosable else lambda agent: agent
-                m.submodules[f"{side}{number}"] = restarts(agent)
-            for side, agent in (("ingress", ingress), ("egress", egress)):
+            ingress, egress = (self._agents[side][number] for side in SIDES)
+            for side, agent in zip(SIDES, (ingress, egress)):
+                m.submodules[f"{side}{number}"] = agent
                 self._watch(m, side, number, agent)
             m.d.comb += [
                 self.slot[number].eq(station.slot),
@@ -115,7 +112,7 @@ class Switch(wiring.Component):
                 forward_member(m, station, name, getattr(self, name)[number])
             self._guard(m, number, station)
             between = self._join(m, number, station, ingress, egress)
-            if choosable:
+            if self.config.station.choosable_ports:
                 self._choose(m, number, station, (ingress, egress), between)
         for name in self._core_members:
             forward_member(m, core, name, getattr(self, name))
@@ -190,14 +187,14 @@ class Switch(wiring.Component):
         choice = station.bifurcation
         m.d.comb += [
             *(agent.used.eq(station.used) for agent in agents),
+            *(agent.restart.eq(station.restart) for agent in agents),
             station.upli_moves.eq(Cat(comes, (agent.moves for agent in agents)).any()),
             core.used[number].eq(station.used),
             core.denied_station[number].eq(choice.pending & choice.links_down),
         ]
 
     def _watch(self, m, side, number, agent):
-        """Drop Mode of a core agent, and what firmware tells and sees of it."""
-        m.submodules[f"{side}_drop_mode{number}"] = drop_mode = AgentDropMode()
+        """What firmware tells and sees of a core agent, and what the core shows it."""
         upset = getattr(self, f"{side}_upset")[number]
         places = range(number * self.config.station.ports, (number + 1) * self.config.station.ports)
         upsets = [self._core.upset[n][side] for n in places]
@@ -206,10 +203,8 @@ class Switch(wiring.Component):
             agent.clear_errors.eq(getattr(self, f"{side}_control")[number].clear_errors),
             upset.control.eq(Cat(one.control for one in upsets).any()),
             upset.data.eq(Cat(one.data for one in upsets).any()),
-            *(self._core.dropping[n][side].eq(drop_mode.drop) for n in places),
-            drop_mode.control_event.eq(agent.control_event | upset.control),
-            drop_mode.protocol_event.eq(agent.protocol_event),
-            drop_mode.clear.eq(getattr(self, f"{side}_clear")[number]),
-            agent.drop.eq(drop_mode.drop),
-            getattr(self, f"{side}_dropping")[number].eq(drop_mode.drop),
+            agent.upset.eq(upset),
+            *(self._core.dropping[n][side].eq(agent.dropping) for n in places),
+            agent.clear.eq(getattr(self, f"{side}_clear")[number]),
+            getattr(self, f"{side}_dropping")[number].eq(agent.dropping),
         ]

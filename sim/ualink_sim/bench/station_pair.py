@@ -31,7 +31,7 @@ def _model() -> Model:
     def sources() -> dict[str, str]:
         station = Station(station_config())
         top = StationTop(lambda _: Blackbox(station, STATION))
-        return {f"{TOP}.v": "\n".join((to_verilog(station, STATION), to_verilog(top, TOP)))}
+        return {f"{STATION}.v": to_verilog(station, STATION), f"{TOP}.v": to_verilog(top, TOP)}
 
     folder = Path(__file__).parent
     hardware = ("station_device.py", "station_top.py", "link_wire.py", "tl_pair_*.py")

@@ -46,7 +46,7 @@ def _model(ports: int) -> Model:
     banks = WholeBanks(core_config(ports))
 
     def sources() -> dict[str, str]:
-        return {f"{top}.v": "\n".join([to_verilog(SwitchTop(ports, banks), top), banks.verilog()])}
+        return {f"{top}.v": to_verilog(SwitchTop(ports, banks), top), **banks.verilog()}
 
     own_code = [path.read_text() for path in sorted(Path(__file__).parent.glob("switch_*.py"))]
     try:

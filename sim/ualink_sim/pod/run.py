@@ -19,7 +19,7 @@ from ..output import output_folder
 from ..report.page import write_report
 from ..report.results import Results, write_results
 from ..simulator import Model, RunOptions, build_once
-from ..whole_banks import WholeBanks
+from ..whole_banks import AGENTS, WholeBanks
 from .job import Job
 from .progress import lines, working
 from .scenario import Scenario
@@ -63,9 +63,9 @@ def build_pod(accelerators: int, config: SwitchConfig, *, trace: bool = False) -
         top = PodTop([Blackbox(controller, "ualink_controller") for _ in range(accelerators)], switch)
         parts = {name: stations[station] for station, name in names.items()}
         parts |= {"ualink_controller": controller, "ualink_switch_registers": switch.station_windows, "pod": top}
-        return {"pod.v": "\n".join([*(to_verilog(part, name) for name, part in parts.items()), banks.verilog()])}
+        return {**{f"{name}.v": to_verilog(part, name) for name, part in parts.items()}, **banks.verilog()}
 
-    blocks = ("ualink_station", "ualink_controller", "ualink_switch_registers", *banks.blocks)
+    blocks = ("ualink_station", "ualink_controller", "ualink_switch_registers", *AGENTS, *banks.blocks)
     if config.station_of_switch != config.station:
         blocks += ("ualink_switch_station",)
     return build_once(make_sources, "pod", repr((accelerators, config)), blocks=blocks, trace=trace)

@@ -40,7 +40,8 @@ def build_upli_pod(config: SwitchConfig, *, trace: bool = False) -> Model:
     def sources() -> dict[str, str]:
         accelerator = Accelerator(core.stations)
         top = UPLIPodTop(core, lambda _: Blackbox(accelerator, BLOCK), banks)
-        return {"upli_pod.v": "\n".join((to_verilog(accelerator, BLOCK), to_verilog(top, "upli_pod"), banks.verilog()))}
+        modules = {"upli_pod.v": to_verilog(top, "upli_pod"), f"{BLOCK}.v": to_verilog(accelerator, BLOCK)}
+        return {**modules, **banks.verilog()}
 
     hardware = ("accelerator", "delay", "layouts", "requester", "responder", "top")
     own_code = [Path(__file__).with_name(f"{name}.py").read_text() for name in hardware]

@@ -1,0 +1,153 @@
+"""Verilog to a program: what make is told to ask Verilator and g++ for, as much at a time as there are processors."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import cocotb_tools.config
+
+__all__ = ["FEW_QUESTIONS", "MAKE_FLAGS", "Library", "Program", "instantiated", "known"]
+
+MAKE_FLAGS = ("CFG_CXXFLAGS_PCH_I=-include", f"PYTHON3={sys.executable}")
+"""The wheel's own makefile leaves the first empty, without which precompiled headers are not found, and takes "python"
+for the second, which not every machine has."""
+
+FEW_QUESTIONS = ("--param=sccvn-max-alias-queries-per-access=32", "--param=dse-max-alias-queries-per-store=8")
+"""Verilator's functions are thousands of stores long, and g++ asks of each load and store which of the hundreds before
+it may be the same place: up to two thirds of its time. So few questions tell it as much: the code is as large."""
+
+VERILATOR = (
+    *("verilator", "--cc", "--Mdir", "."),
+    # Of loops through blocks it would tell one by one, which takes longer than all the rest.
+    *("-Wno-fatal", "-Wno-lint", "-Wno-style", "-Wno-UNOPTFLAT"),
+    *("--noassert", "--x-assign", "fast", "--x-initial", "fast"),
+    # Each file costs half a second, each function more than its length.
+    *("-O3", "--output-split", "50000", "--output-split-cfuncs", "10000", "--timescale", "1ns/1ps"),
+)
+
+
+@dataclass(frozen=True)
+class Library:
+    """A module that is compiled apart, in ``folder``, from ``<module>.v``; it has instances of ``uses``."""
+
+    module: str
+    folder: Path
+    uses: tuple["Library", ...] = ()
+
+    @property
+    def wrapper(self) -> str:
+        """What is read in place of its Verilog where there are instances of it."""
+        return str(self.folder / f"{self.module}.sv")
+
+    @property
+    def archive(self) -> str:
+        """What is linked with these."""
+        return str(self.folder / f"lib{self.module}.a")
+
+    @property
+    def verilated(self) -> str:
+        """The target of make that stands for ``wrapper``; ``compiled`` is that for ``archive``."""
+        return f"{self.module}.verilated"
+
+    @property
+    def compiled(self) -> str:
+        return f"{self.module}.compiled"
+
+    def rules(self, trace: bool, new: Iterable["Library"]) -> str:
+        """How make gets there; of what it uses, those that are ``new`` are made before."""
+        module, folder = self.module, shlex.quote(str(self.folder))
+        verilate = [*VERILATOR, "--lib-create", module, "--prefix", f"V{module}", "--top-module", module]
+        verilate += [*_traced(trace), f"{module}.v", *(used.wrapper for used in self.uses)]
+        # It is for programs, which stay where they are in memory and have Verilator's own objects themselves.
+        flags = _words([*_make_flags(trace), "VM_USER_CFLAGS=", "VK_GLOBAL_OBJS="])
+        before = [used.verilated for used in self.uses if used in new]
+        compile_ = f"$(MAKE) -C {folder} -f V{module}.mk {flags} lib{module}.a"
+        return _rule(self.verilated, before, f"cd {folder} && {_words(verilate)}", "touch $@") + _rule(
+            self.compiled, [self.verilated], compile_, "touch $@"
+        )
+
+
+@dataclass(frozen=True)
+class Program:
+    """The Verilog files ``sources`` with module ``top``, and instances of ``libraries``, as a program called ``top``.
+
+    ``runtime`` are Verilator's own objects, compiled earlier; it compiles what is not among them.
+    """
+
+    top: str
+    sources: Mapping[str, str]
+    libraries: tuple[Library, ...]
+    trace: bool
+    runtime: tuple[Path, ...] = ()
+
+    def rules(self, new: Iterable[Library]) -> str:
+        """A makefile for the folder of ``sources``, whose first target is the program. Of its libraries and those that
+        they use, the ``new`` ones are made, too."""
+        libraries = cocotb_tools.config.libs_dir
+        archives = [library.archive for library in _linked(self.libraries)]
+        verilate = [*VERILATOR, "--exe", "--vpi", "--prefix", "Vtop", "--top-module", self.top, "-o", self.top]
+        verilate += _traced(self.trace)
+        # Each may use those behind it.
+        verilate += ["-LDFLAGS", " ".join([*archives, f"-Wl,-rpath,{libraries} -L{libraries} -lcocotbvpi_verilator"])]
+        verilate += [str(cocotb_tools.config.share_dir / "lib" / "verilator" / "verilator.cpp")]
+        verilate += [*self.sources, *(library.wrapper for library in self.libraries)]
+        make = f"$(MAKE) -f Vtop.mk {_words(_make_flags(self.trace))}"
+        # Copies are younger than the makefile, so that make takes them as they are.
+        copies = [f"cp {_words(map(str, self.runtime))} ."] if self.runtime else []
+        wrappers = [library.verilated for library in self.libraries if library in new]
+        return "".join(
+            [
+                _rule("program", ["objects", *(library.compiled for library in new)], make),
+                _rule("objects", ["verilated"], f"{make} Vtop__ALL.a"),
+                _rule("verilated", wrappers, _words(verilate), *copies, "touch $@"),
+                *(library.rules(self.trace, new) for library in new),
+            ]
+        )
+
+
+def instantiated(text: str, libraries: Iterable[Library]) -> tuple[Library, ...]:
+    """Those ``libraries`` of which the Verilog ``text`` has instances."""
+    words = set(re.findall(r"\w+", text))
+    return tuple(library for library in libraries if library.module in words)
+
+
+def known(options: tuple[str, ...]) -> tuple[str, ...]:
+    """Those ``options`` that this compiler has; older ones lack some."""
+
+    def has(option: str) -> bool:
+        command = ["c++", "-x", "c++", "-O1", option, "-fsyntax-only", os.devnull]
+        return subprocess.run(command, capture_output=True).returncode == 0
+
+    return tuple(filter(has, options))
+
+
+def _linked(libraries: Iterable[Library]) -> list[Library]:
+    """They and those that they use, each once and before what it uses."""
+    order: dict[Library, None] = {}
+    for library in libraries:
+        for one in (library, *_linked(library.uses)):
+            order.pop(one, None)
+            order[one] = None
+    return list(order)
+
+
+def _make_flags(trace: bool) -> list[str]:
+    return [f"VM_TRACE={int(trace)}", *MAKE_FLAGS, f"OPT_FAST={' '.join(('-O1', *known(FEW_QUESTIONS)))}"]
+
+
+def _traced(trace: bool) -> list[str]:
+    return ["--trace-fst"] if trace else []
+
+
+def _rule(target: str, before: Iterable[str], *commands: str) -> str:
+    return "\n".join([f"{target}: {' '.join(before)}".rstrip(), *(f"\t{command}" for command in commands), "", ""])
+
+
+def _words(words: Iterable[str]) -> str:
+    """``words`` for a shell that make starts."""
+    return shlex.join(words).replace("$", "$$")
