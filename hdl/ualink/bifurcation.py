@@ -4,7 +4,7 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import enum, wiring
 from amaranth.lib.wiring import In, Out
 
-from ualink.lib.ports_used import FOUR_USED
+from ualink.lib.ports_used import FOUR_USED, RESTART_CYCLES
 
 __all__ = ["QUIET_CYCLES", "Bifurcation", "BifurcationMode", "BifurcationSignature"]
 
@@ -45,7 +45,8 @@ class BifurcationSignature(wiring.Signature):
 class Bifurcation(wiring.Component):
     """Puts into force what is ``wanted``, once all links have been down and nothing has moved for ``QUIET_CYCLES``.
 
-    In the cycle of ``restart`` all that serves the ports has to be reset: from the next one on another number is used.
+    During ``restart`` all that serves the ports has to be reset. Another number is used from its second cycle on, so
+    that copies of ``used`` that are some cycles late agree when it is over.
 
     Members
     -------
@@ -53,7 +54,7 @@ class Bifurcation(wiring.Component):
     links_down : 1 bit, no link is further than DL Idle.
     moves : 1 bit, a beat waits for somebody, or is on an interface.
     used : as of ``ports_used``, register.
-    restart : 1 bit, one cycle.
+    restart : 1 bit, register, reset value 0, ``RESTART_CYCLES`` long.
     """
 
     def __init__(self):
@@ -77,14 +78,17 @@ class Bifurcation(wiring.Component):
             with m.Default():
                 m.d.comb += wanted.eq(self.used)
         waits = wanted != self.used
+        due, began, left = Signal(), Signal(), Signal(range(RESTART_CYCLES))
         m.d.comb += [
-            self.restart.eq(quiet == QUIET_CYCLES - 1),
+            due.eq(quiet == QUIET_CYCLES - 1),
             self.choice.pending.eq(waits),
             self.choice.links_down.eq(self.links_down),
             self.choice.in_force.eq(self.used[1:]),
         ]
-        m.d.sync += quiet.eq(0)
-        with m.If(self.restart):
+        m.d.sync += [quiet.eq(0), began.eq(due), self.restart.eq(due | (left != 0)), left.eq(left - (left != 0))]
+        with m.If(due):
+            m.d.sync += left.eq(RESTART_CYCLES - 1)
+        with m.Elif(began):
             m.d.sync += self.used.eq(wanted)
         with m.Elif(waits & self.links_down & ~self.moves):
             m.d.sync += quiet.eq(quiet + 1)

@@ -74,9 +74,9 @@ class Station(wiring.Component):
     in the port's own cycles only.
 
     With ``config.choosable_ports`` it is a station of one, two or four ports, cycle by cycle, as ``bifurcation``
-    says. Another number is in force from the cycle after one with ``restart`` on, in which the whole station is reset,
-    and whoever stands before it at UPLI has to be; status of one port is then as late as that of several. Only then
-    are there the last four members below.
+    says. Another number is in force from the second of 16 cycles of ``restart`` on, in which the whole station is
+    reset, and whoever stands before it at UPLI has to be; status of one port is then as late as that of several. Only
+    then are there the last four members below.
 
     With ``config.separate_upli_clock`` UPLI and TL are in a clock domain of their own, "upli", behind which
     ``SeparateLinks`` stands; the members marked (*) exist only then. With ``config.phy`` the station has a
@@ -104,7 +104,7 @@ class Station(wiring.Component):
     upli_reset, overflow, upli_clock_… : (*) as of ``SeparateLinks``.
     bifurcation : how many links the four lanes make up, as firmware chooses.
     used : ports of which there are cycles, one-hot: bit n for 1 << n of them, from port 0 on.
-    restart : the number of ports changes at the end of this cycle.
+    restart : register, reset value 0, 16 cycles: the number of ports changes after the first.
     upli_moves : he who stands before the station at UPLI has a beat for it, or one of it: the number does not change.
     """
 

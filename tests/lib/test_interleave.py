@@ -3,11 +3,13 @@
 import ast
 import random
 import re
+from collections import Counter
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
-from amaranth.hdl import Array, Assert, Cat, Const, EnableInserter, Fragment, Module, Mux, ResetInserter, Signal
+from amaranth.hdl import Array, Assert, Cat, EnableInserter, Fragment, Module, Mux, ResetInserter, Signal
+from amaranth.hdl._xfrm import LHSMaskCollector
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
@@ -17,7 +19,7 @@ from support.formal import prove
 from ualink.config import ConfigError
 from ualink.lib.interleave import Interleaver
 from ualink.lib.memory_marks import NEVER_MEET, OUT_OF_REGISTER, SHARED_OUT
-from ualink.lib.ports_used import last_port
+from ualink.lib.ports_used import RESTART_CYCLES, last_port
 from ualink.lib.queue import Queue, UnhurriedQueue
 from ualink.lib.select import select_one
 
@@ -228,8 +230,7 @@ def test_as_many_contexts_as_are_used(depth):
             ctx.set(dut.used, ports)
             ctx.set(clear, 1)
             ctx.set(dut.stimulus, 0)
-            for _ in range(2):
-                await ctx.tick()
+            await ctx.tick().repeat(RESTART_CYCLES)
             ctx.set(clear, 0)
             for cycle in range(900):
                 ctx.set(dut.stimulus, rng.getrandbits(32))
@@ -289,7 +290,7 @@ class TwoProof(wiring.Component):
     bit: In(1)
 
     def __init__(self, ports: int, *, chosen: bool):
-        self._contexts, self._used = 4 if chosen else ports, Const(ports, 3)
+        self._contexts, self._used = 4 if chosen else ports, Signal(3, init=ports)
         self._choice = {"used": self._used} if chosen else {}
         super().__init__()
 
@@ -374,3 +375,53 @@ def test_private_modules_of_amaranth_are_those_that_were_read():
                 names.update(name.name for name in node.names)
     assert found == PRIVATE
     assert version("amaranth") in CHECKED
+
+
+class Wide(wiring.Component):
+    """Registers of 200 bits in one module, of 70 in another below a third that has none."""
+
+    bit: In(1)
+
+    def elaborate(self, platform):
+        m, middle, below = Module(), Module(), Module()
+        for n in range(4):
+            here = Signal(50, name=f"here_{n}")
+            m.d.sync += here.eq(here + self.bit)
+        for n in range(2):
+            there = Signal(35, name=f"there_{n}")
+            below.d.sync += there.eq(there + self.bit)
+        middle.submodules.below = below
+        m.submodules.middle = middle
+        return m
+
+
+def test_many_registers_look_at_many_copies_of_what_is_used():
+    """A leaf for 64 bits, behind a branch in each module on the way."""
+    used = Signal(3, init=1)
+    fragment = Fragment.get(Interleaver(4, Signal(2), used=used)(Wide()), None)
+
+    def copies(fragment):
+        driven = LHSMaskCollector()
+        driven.visit_stmt(fragment.statements.get("sync", []))
+        found = [signal for signal, _ in driven.masks() if signal.name.startswith("used_")]
+        assert all(signal.reset_less and signal.attrs == {"keep": 1} and signal.init == 1 for signal in found)
+        names = Counter(signal.name for signal in found)
+        return [(names["used_branch"], names["used_here"]), *(copies(inner) for inner, _, _ in fragment.subfragments)]
+
+    assert copies(fragment) == [(1, 4), [(1, 0), [(1, 2)]]]
+
+
+def test_copies_do_not_come_later_than_a_restart_lasts():
+    class Deep(wiring.Component):
+        def __init__(self, levels):
+            self._levels = levels
+            super().__init__({})
+
+        def elaborate(self, platform):
+            m = Module()
+            m.submodules.below = Deep(self._levels - 1) if self._levels else Wide()
+            return m
+
+    Fragment.get(Interleaver(4, Signal(2), used=Signal(3))(Deep(RESTART_CYCLES - 6)), None)
+    with pytest.raises(ConfigError, match=r"more than 14 levels of hierarchy"):
+        Fragment.get(Interleaver(4, Signal(2), used=Signal(3))(Deep(RESTART_CYCLES - 5)), None)

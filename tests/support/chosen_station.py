@@ -5,6 +5,7 @@ from amaranth.hdl import Module, ResetInserter, Signal
 from support.lib.beside import Beside
 from support.station_wire import LoopedStation
 from ualink.bifurcation import QUIET_CYCLES
+from ualink.lib.ports_used import RESTART_CYCLES
 from ualink.station import CHOICE_MEMBERS, PORT_MEMBERS, Station
 
 __all__ = ["ChosenLooped"]
@@ -53,8 +54,8 @@ class ChosenLooped(LoopedStation):
     async def use(self, ctx, ports):
         """The one of four is to use ``ports`` from now on, and both begin together."""
         ctx.set(self.wanted, ports >> 1)
-        for _ in range(QUIET_CYCLES + 8):
-            if ctx.get(self.chosen.used) == ports:
+        for _ in range(QUIET_CYCLES + RESTART_CYCLES + 8):
+            if ctx.get(self.chosen.used) == ports and not ctx.get(self.chosen.restart):
                 # What is late is the same a cycle later.
                 await ctx.tick()
                 return

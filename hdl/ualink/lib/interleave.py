@@ -16,6 +16,7 @@ from amaranth.utils import ceil_log2
 
 from ualink.checks import ConfigError, check_choice
 from ualink.lib.memory_marks import NEVER_MEET, OUT_OF_REGISTER, SHARED_OUT
+from ualink.lib.ports_used import RESTART_CYCLES
 from ualink.lib.select import select_one
 
 __all__ = ["Interleaver"]
@@ -33,9 +34,10 @@ class Interleaver(FragmentTransformer):
     contexts : 1, 2 or 4.
     context : the context that this cycle belongs to: 0, 1, … ``contexts`` - 1, 0, … without a pause.
     domain : the only clock domain of the component.
-    used : as of ``ports_used``, how many of four contexts take turns; None for all. A memory has a part for each of
-        the four, or, marked ``SHARED_OUT``, is shared out among those that take turns: each has the rows from 0 on that
-        it comes to, and asks for no others.
+    used : as of ``ports_used``, how many of four contexts take turns; None for all. What is chosen by it looks at
+        registers that copy it, so that a reset in which it changes has to last for ``RESTART_CYCLES``. A memory has a
+        part for each of the four, or, marked ``SHARED_OUT``, is shared out among those that take turns: each has the
+        rows from 0 on that it comes to, and asks for no others.
     """
 
     def __init__(self, contexts: int, context: Value, domain: str = "sync", *, used: Value | None = None):
@@ -44,7 +46,7 @@ class Interleaver(FragmentTransformer):
             raise ConfigError(f"contexts is {contexts}; it must be 4 for any number of them to be used")
         self._contexts = contexts
         self._context = context[: ceil_log2(contexts)]
-        self._used = used
+        self._used = None if used is None else _Copies(used, domain)
         self._domain = domain
         self._driven: set[int] = set()
         self._inside = False
@@ -62,12 +64,16 @@ class Interleaver(FragmentTransformer):
             raise TypeError(f"instance of {fragment.type!r}: what it remembers cannot be interleaved")
         if isinstance(fragment, MemoryInstance):
             return self._memory(fragment)
+        if self._used is not None:
+            self._used.enter()
         new_fragment = super().on_fragment(fragment)
         domains = set(fragment.statements) - {"comb"}
         if domains - {self._domain}:
             raise TypeError(f"clock domains {domains} in what is to be interleaved; {self._domain!r} is the only one")
         if domains:
             self._registers(new_fragment, new_fragment.statements.pop(self._domain))
+        if self._used is not None:
+            self._used.leave(new_fragment)
         return new_fragment
 
     def _registers(self, fragment, statements):
@@ -102,7 +108,12 @@ class Interleaver(FragmentTransformer):
             return
         # One context less than there are is none at all for one that is alone: its value has no register behind it.
         domain = self._domain if registers == self._contexts else "comb"
-        fragment.add_statements(domain, last.eq(select_one(self._used, (ring[0], ring[1], ring[3]))))
+        start = 0
+        while start < len(last):
+            used, bits = self._used.of(fragment, len(last) - start)
+            some = slice(start, start + bits)
+            fragment.add_statements(domain, last[some].eq(select_one(used, (ring[n][some] for n in (0, 1, 3)))))
+            start += bits
 
     def _memory(self, instance):
         """One part for each context; what is read comes in the context's next cycle, not in the next of all."""
@@ -120,14 +131,14 @@ class Interleaver(FragmentTransformer):
         around = Fragment(src_loc=instance.src_loc)
         shown = self._reads_late(instance) and self._contexts == 4 and OUT_OF_REGISTER.keys() <= attrs.keys()
         for port in instance._write_ports:
-            written = {"addr": self._row(instance, port), "data": port._data, "en": port._en}
+            written = {"addr": self._row(instance, port, around), "data": port._data, "en": port._en}
             if shown:
                 # There is a cycle for that, too, before the context reads.
                 written = {name: self._delayed(around, name, value) for name, value in written.items()}
             memory.write_port(domain=port._domain, **written)
         for port in instance._read_ports:
             ports = {"domain": port._domain, "transparent_for": port._transparent_for}
-            row = self._row(instance, port)
+            row = self._row(instance, port, around)
             if port._domain == "comb":
                 memory.read_port(addr=row, data=port._data, en=port._en, **ports)
             elif self._reads_late(instance):
@@ -152,9 +163,9 @@ class Interleaver(FragmentTransformer):
         fragment.add_statements(self._domain, before.eq(value))
         return before
 
-    def _row(self, instance, port):
+    def _row(self, instance, port, fragment):
         if self._used is not None and SHARED_OUT.keys() <= instance._attrs.keys():
-            return self._shared_row(self._used, instance._data.depth, port)
+            return self._shared_row(self._used.of(fragment, 1)[0], instance._data.depth, port)
         # Row by row that of each context: nothing is added, and no row is left out.
         return Cat(self._context, port._addr)
 
@@ -189,6 +200,51 @@ class Interleaver(FragmentTransformer):
         fragment.add_statements(self._domain, enabled.eq(port._en), before.eq(output))
         fragment.add_statements("comb", entry.eq(Mux(enabled, data, before)), port._data.eq(output))
         self._ring(fragment, entry, output, self._contexts - 1)
+
+
+class _Copies:
+    """Registers that hold what ``used`` was some cycles ago: a tree of them, a branch in each module that needs one,
+    with a leaf for every so many bits that are chosen there.
+
+    One register for a whole station stands behind nine buffers. Copies are reset by nobody, because they have to follow
+    where all else is in reset. ``keep`` tells tools not to make them one again.
+    """
+
+    LEAF = 64
+    """So many bits are chosen by one leaf: it takes three buffers to reach them, and is a hundredth of their rings."""
+
+    def __init__(self, used: Value, domain: str):
+        self._used, self._domain = used, domain
+        self._branches: list[Signal] = []
+        self._needed = 0
+        self._fragment, self._left, self._leaf = None, 0, used
+
+    def enter(self) -> None:
+        """What follows is in another fragment, which is part of that which was entered before."""
+        if len(self._branches) + 2 >= RESTART_CYCLES:
+            raise ConfigError(f"what is interleaved has more than {RESTART_CYCLES - 2} levels of hierarchy")
+        self._branches.append(self._copy("used_branch"))
+
+    def leave(self, fragment: Fragment) -> None:
+        """What was entered last has become ``fragment``."""
+        branch = self._branches.pop()
+        if self._needed > len(self._branches):
+            self._needed = len(self._branches)
+            above = self._branches[-1] if self._branches else self._used
+            fragment.add_statements(self._domain, branch.eq(above))
+
+    def of(self, fragment: Fragment, bits: int) -> tuple[Value, int]:
+        """A leaf in ``fragment``, which was entered last or is part of that, and how many of ``bits`` it chooses."""
+        self._needed = len(self._branches)
+        if fragment is not self._fragment or not self._left:
+            self._fragment, self._left, self._leaf = fragment, self.LEAF, self._copy("used_here")
+            fragment.add_statements(self._domain, self._leaf.eq(self._branches[-1]))
+        chosen = min(bits, self._left)
+        self._left -= chosen
+        return self._leaf, chosen
+
+    def _copy(self, name: str) -> Signal:
+        return Signal.like(self._used, name=name, reset_less=True, attrs={"keep": 1})
 
 
 def _driven_in(fragment):

@@ -12,10 +12,24 @@ from amaranth.lib.wiring import In
 
 from ualink.lib.select import of_now, select_one
 
-__all__ = ["FOUR_USED", "existing", "last_port", "of_turn", "slot_after", "tell_next", "turns", "used_member"]
+__all__ = [
+    "FOUR_USED",
+    "RESTART_CYCLES",
+    "existing",
+    "last_port",
+    "of_turn",
+    "slot_after",
+    "tell_next",
+    "turns",
+    "used_member",
+]
 
 FOUR_USED = 0b100
 """All four ports are used."""
+
+RESTART_CYCLES = 16
+"""For so long all that serves the ports is in reset when another number is used. It begins with the second of them, and
+copies that are some cycles late agree before the last."""
 
 
 def used_member(choosable: bool) -> dict[str, wiring.Member]:

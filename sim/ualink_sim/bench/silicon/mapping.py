@@ -16,10 +16,13 @@ from ..toolbox import run_tool, tool_there
 __all__ = ["Instance", "abc_constraints", "abc_script", "instances", "run_yosys", "script", "yosys"]
 
 # Enables and resets become gates and memories of up to 8 words registers, so that ABC sees all logic at once. What can
-# be done in modules is done before they are one: once each, and each alone.
+# be done in modules is done before they are one: once each, and each alone. Registers whose signals are to be kept are
+# not made one with equal ones.
 _SCRIPT = """read_rtlil top.il
 hierarchy -top top
 proc -norom
+select -set copies a:keep %ci1 t:$dff %i
+setattr -set keep 1 @copies
 attrmap -remove init
 opt -nodffe -nosdff
 wreduce
