@@ -27,7 +27,7 @@ class BifurcationSignature(wiring.Signature):
     -------
     wanted : ``BifurcationMode``, 2 bit; any other code is what is in force.
     in_force : ``BifurcationMode``, 2 bit.
-    pending : 1 bit: ``wanted`` is not in force yet.
+    pending : 1 bit: ``wanted`` is not in force yet, or the restart with it not over.
     links_down : 1 bit: no link is further than DL Idle.
     """
 
@@ -81,7 +81,7 @@ class Bifurcation(wiring.Component):
         due, began, left = Signal(), Signal(), Signal(range(RESTART_CYCLES))
         m.d.comb += [
             due.eq(quiet == QUIET_CYCLES - 1),
-            self.choice.pending.eq(waits),
+            self.choice.pending.eq(waits | self.restart),
             self.choice.links_down.eq(self.links_down),
             self.choice.in_force.eq(self.used[1:]),
         ]

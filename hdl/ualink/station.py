@@ -10,7 +10,7 @@ from ualink.dl.link.separate_links import UPLI_CLOCK_MEMBERS, SeparateLinks
 from ualink.dl.links import FIRMWARE_MEMBERS, Links
 from ualink.lib.forward import forward_member, show
 from ualink.lib.interleave import Interleaver
-from ualink.lib.ports_used import FOUR_USED, last_port, of_turn, slot_after, tell_next, turns
+from ualink.lib.ports_used import FOUR_USED, copy_of, last_port, of_turn, slot_after, tell_next, turns
 from ualink.phy.interface import BlocksSignature, RSSignature
 from ualink.phy.reconciliation import Reconciliation, ReconciliationStatusSignature
 from ualink.tl.control import TLControlSignature, TLStatusSignature
@@ -204,7 +204,7 @@ class Station(wiring.Component):
             slot = Signal(range(ports))
             domain += slot.eq((slot + 1) & last_port(used))
             sends = (slot - 1) & last_port(used)
-            m.d.comb += [self.slot.eq(slot), *(block.used.eq(used) for block in self._ports_used())]
+            m.d.comb += [self.slot.eq(slot), *(block.used.eq(copy_of(m, used)) for block in self._ports_used())]
         elif ports > 1:
             slot = Signal(range(ports))
             # What the TL gives in a cycle of a port is sent in the next one: so its place is free in the port's next.

@@ -13,6 +13,7 @@ from ualink.dl.interface import LinkState
 from ualink.dl.links import Links
 from ualink.dl.replay.buffer import ReplayBuffer
 from ualink.lib.parity import byte_parity, even_parity
+from ualink.lib.ports_used import RESTART_CYCLES
 from ualink.phy.interface import SlotStatus, TxKind
 
 CONFIG = DLConfig(replay_depth=12, idle_flit_times=4, uart_tx_dwords=4, uart_rx_dwords=4)
@@ -83,6 +84,9 @@ def test_links_are_those_that_are_built_for_so_many(ports):
 
     async def bench(ctx):
         came = replayed = full = 0
+        ctx.set(dut.clear, 1)
+        await ctx.tick().repeat(RESTART_CYCLES)
+        ctx.set(dut.clear, 0)
         for port in range(ports):
             ctx.set(dut.built.config[port].enable, 1)
         ctx.set(dut.built.rs.tx.ready, 1)

@@ -3,13 +3,14 @@
 import random
 
 import pytest
-from amaranth.hdl import Elaboratable, Module, Signal
+from amaranth.hdl import Elaboratable, Module, Mux, ResetInserter, Signal
 
 from support.lib.beside import Beside
 from support.phy.rs_stream import packed, unpacked
 from support.phy.rs_wire import Wire
 from support.upli.pair import simulate
 from ualink.config import PhyConfig
+from ualink.lib.ports_used import RESTART_CYCLES
 from ualink.phy.interface import TxKind
 from ualink.phy.port_rate import PortRate
 from ualink.phy.reconciliation import Reconciliation
@@ -24,12 +25,14 @@ class Chosen(Elaboratable):
         self._ports = ports
         self.built = Reconciliation(CONFIG.replace(rate=800 // ports), ports)
         self.chosen = Reconciliation(CONFIG.replace(rate=800), 4, choosable=True)
-        self.slot = Signal(2)
+        self.slot, self.clear = Signal(2), Signal()
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.built, m.submodules.chosen = built, chosen = self.built, self.chosen
-        m.d.sync += self.slot.eq((self.slot + 1) & (self._ports - 1))
+        built, chosen = self.built, self.chosen
+        m.submodules.built = ResetInserter(self.clear)(built)
+        m.submodules.chosen = ResetInserter(self.clear)(chosen)
+        m.d.sync += self.slot.eq(Mux(self.clear, 0, (self.slot + 1) & (self._ports - 1)))
         m.d.comb += built.slot.eq(self.slot)
         self.beside = Beside(
             m,
@@ -52,6 +55,9 @@ def test_ports_are_those_that_are_built_for_so_many(ports):
 
     async def bench(ctx):
         built, beats = dut.built, [0] * ports
+        ctx.set(dut.clear, 1)
+        await ctx.tick().repeat(RESTART_CYCLES)
+        ctx.set(dut.clear, 0)
         seen = dict.fromkeys(("received_data", "received_control", "received_marker", "fault_change"), 0)
         for cycle in range(700 * ports):
             port = cycle % ports

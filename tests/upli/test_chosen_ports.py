@@ -67,6 +67,7 @@ def test_traffic_is_that_of_agents_built_for_so_many(credits, ports):
 
     async def bench(ctx):
         ctx.set(pair.skew, traffic.rng.randrange(ports))
+        await pair.settle(ctx)
         await traffic.run(ctx, 120)
         traffic.take = 1.0
         await traffic.run(ctx, 30 * ports, more=False)
@@ -101,6 +102,7 @@ def test_errors_and_drop_mode_are_those_of_agents_built_for_so_many(credits, por
 
     async def bench(ctx):
         ctx.set(pair.skew, traffic.rng.randrange(ports))
+        await pair.settle(ctx)
         errors = 0
         for _ in range(3):
             await traffic.run(ctx, 60)

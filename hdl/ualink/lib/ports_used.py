@@ -15,6 +15,7 @@ from ualink.lib.select import of_now, select_one
 __all__ = [
     "FOUR_USED",
     "RESTART_CYCLES",
+    "copy_of",
     "existing",
     "last_port",
     "of_turn",
@@ -40,6 +41,15 @@ def used_member(choosable: bool) -> dict[str, wiring.Member]:
 def existing(used: Value) -> Value:
     """4 bits, bit n: port n is used."""
     return Cat(1, ~used[0], used[2], used[2])
+
+
+def copy_of(m: Module, used: Value) -> Value:
+    """A register of ``m`` that is ``used`` a cycle later, for a room where much is chosen by it. No reset reaches it,
+    because it has to follow where all else is in reset; ``keep`` tells tools not to make it one with another copy."""
+    assert isinstance(used, Signal)
+    copy = Signal.like(used, name="used_here", reset_less=True, attrs={"keep": 1})
+    m.d.sync += copy.eq(used)
+    return copy
 
 
 def last_port(used: Value) -> Value:

@@ -5,7 +5,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ualink.config import UPLIConfig
-from ualink.lib.ports_used import used_member
+from ualink.lib.ports_used import copy_of, used_member
 from ualink.lib.ring import Ring
 from ualink.upli.burst import BurstCheck
 from ualink.upli.calendar import CalendarCheck, check_ports
@@ -138,7 +138,7 @@ class Agent(wiring.Component):
                 m.d.comb += sender.kept_tag.eq(departure.kept_tag)
         # Beats still to come, per port: of the transfer that is being sent, whose credits are in hand, and of one that
         # is being dropped.
-        used = self.used if self.choosable else None
+        used = copy_of(m, self.used) if self.choosable else None
         to_come = Ring(m, Signal(2, name="to_come"), self.ports, used=used)
         to_drop = Ring(m, Signal(range(5), name="to_drop"), self.ports, used=used)
         available = {name: sender.available for name, sender in senders.items()}
@@ -196,4 +196,4 @@ class Agent(wiring.Component):
         return burst
 
     def _tell_used(self, m, blocks):
-        m.d.comb += [block.used.eq(self.used) for block in blocks]
+        m.d.comb += [block.used.eq(copy_of(m, self.used)) for block in blocks]
