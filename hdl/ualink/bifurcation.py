@@ -1,6 +1,6 @@
 """How many ports of a station are in force, and when another number may be (UALink_200 §2.5, §7.1, §10.2)."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import enum, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -26,8 +26,8 @@ class BifurcationSignature(wiring.Signature):
     Members
     -------
     wanted : ``BifurcationMode``, 2 bit; any other code is what is in force.
-    in_force : ``BifurcationMode``, 2 bit.
-    pending : 1 bit: ``wanted`` is not in force yet, or the restart with it not over.
+    in_force : ``BifurcationMode``, 2 bit; another one with the end of the restart.
+    pending : 1 bit: ``wanted`` is not in force yet.
     links_down : 1 bit: no link is further than DL Idle.
     """
 
@@ -79,12 +79,15 @@ class Bifurcation(wiring.Component):
                 m.d.comb += wanted.eq(self.used)
         waits = wanted != self.used
         due, began, left = Signal(), Signal(), Signal(range(RESTART_CYCLES))
+        told = Signal.like(Value.cast(self.choice.in_force), init=BifurcationMode.FOUR_X1.value)
         m.d.comb += [
             due.eq(quiet == QUIET_CYCLES - 1),
             self.choice.pending.eq(waits | self.restart),
             self.choice.links_down.eq(self.links_down),
-            self.choice.in_force.eq(self.used[1:]),
+            # Firmware hears of it when the station can be used.
+            self.choice.in_force.eq(Mux(self.restart, told, self.used[1:])),
         ]
+        m.d.sync += told.eq(self.choice.in_force)
         m.d.sync += [quiet.eq(0), began.eq(due), self.restart.eq(due | (left != 0)), left.eq(left - (left != 0))]
         with m.If(due):
             m.d.sync += left.eq(RESTART_CYCLES - 1)
