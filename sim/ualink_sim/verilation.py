@@ -33,21 +33,28 @@ VERILATOR = (
 
 @dataclass(frozen=True)
 class Library:
-    """A module that is compiled apart, in ``folder``, from ``<module>.v``; it has instances of ``uses``."""
+    """A module that is compiled apart, in ``folder``, from ``<module>.v``; it has instances of ``uses``.
+
+    Folders of libraries and programs stand side by side, and each finds the others from there.
+    """
 
     module: str
     folder: Path
     uses: tuple["Library", ...] = ()
 
     @property
+    def place(self) -> str:
+        return f"../{self.folder.name}"
+
+    @property
     def wrapper(self) -> str:
         """What is read in place of its Verilog where there are instances of it."""
-        return str(self.folder / f"{self.module}.sv")
+        return f"{self.place}/{self.module}.sv"
 
     @property
     def archive(self) -> str:
         """What is linked with these."""
-        return str(self.folder / f"lib{self.module}.a")
+        return f"{self.place}/lib{self.module}.a"
 
     @property
     def verilated(self) -> str:
@@ -60,14 +67,14 @@ class Library:
 
     def rules(self, trace: bool, new: Iterable["Library"]) -> str:
         """How make gets there; of what it uses, those that are ``new`` are made before."""
-        module, folder = self.module, shlex.quote(str(self.folder))
+        module = self.module
         verilate = [*VERILATOR, "--lib-create", module, "--prefix", f"V{module}", "--top-module", module]
         verilate += [*_traced(trace), f"{module}.v", *(used.wrapper for used in self.uses)]
         # It is for programs, which stay where they are in memory and have Verilator's own objects themselves.
         flags = _words([*_make_flags(trace), "VM_USER_CFLAGS=", "VK_GLOBAL_OBJS="])
         before = [used.verilated for used in self.uses if used in new]
-        compile_ = f"$(MAKE) -C {folder} -f V{module}.mk {flags} lib{module}.a"
-        return _rule(self.verilated, before, f"cd {folder} && {_words(verilate)}", "touch $@") + _rule(
+        compile_ = f"$(MAKE) -C {self.place} -f V{module}.mk {flags} lib{module}.a"
+        return _rule(self.verilated, before, f"cd {self.place} && {_words(verilate)}", "touch $@") + _rule(
             self.compiled, [self.verilated], compile_, "touch $@"
         )
 
