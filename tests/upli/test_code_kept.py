@@ -15,6 +15,7 @@ from support.shared_simulator import SharedSimulator
 from support.upli.upset_bench import GOES_ROUND, WAITING, WAITING_ON_THE_INTERFACE, UpsetBench
 from support.upsets import collect, name_of
 from ualink.config import Credits, UPLIConfig
+from ualink.lib.ports_used import RESTART_CYCLES
 from ualink.upli.commands import ReqCmd
 from ualink.upli.departure import DUE_LAYOUT
 from ualink.upli.originator import Originator
@@ -115,6 +116,8 @@ class WaitingRequest:
 
             if dut.choosable:
                 ctx.set(dut.used, ports)
+                # All copies of it come to agree.
+                await cycles(RESTART_CYCLES)
             ctx.set(dut.req[0].p.cmd, ReqCmd.WRITE)
             ctx.set(dut.req[0].p.code.control, code)
             ctx.set(dut.req[0].valid, 1)

@@ -47,6 +47,7 @@ def test_they_do_what_agents_without_a_code_do(config, ports, how):
 
     async def bench(ctx):
         nonlocal poisoned
+        await pair.settle(ctx)
         for _ in range(2):
             traffic.take = rng.choice((0.2, 0.9))
             for cycle in range(60 * ports):

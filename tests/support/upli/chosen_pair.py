@@ -4,7 +4,6 @@ from amaranth.hdl import ResetInserter
 
 from support.lib.beside import Beside
 from support.upli.pair import Pair
-from ualink.lib.ports_used import RESTART_CYCLES
 from ualink.upli.completer import Completer
 from ualink.upli.originator import Originator
 
@@ -26,12 +25,6 @@ class ChosenPair(Pair):
             # A group of one port has no phase.
             self._beside.append(Beside(m, chosen, built, self.ports))
         return m
-
-    async def settle(self, ctx) -> None:
-        """A reset in which all copies of how many ports are used come to agree."""
-        ctx.set(self.reset, 1)
-        await ctx.tick().repeat(RESTART_CYCLES)
-        ctx.set(self.reset, 0)
 
     def check(self, ctx, told) -> None:
         for beside in self._beside:

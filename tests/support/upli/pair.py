@@ -7,6 +7,7 @@ from amaranth.hdl import Elaboratable, Module, ResetInserter, Signal, Value
 from amaranth.sim import Simulator
 
 from support.upli.wire import WireRules, sample
+from ualink.lib.ports_used import RESTART_CYCLES
 from ualink.upli.calendar import Calendar
 from ualink.upli.channels import CHANNEL_LAYOUTS, UPLISignature
 from ualink.upli.completer import Completer
@@ -70,6 +71,12 @@ class Pair(Elaboratable):
             flips = self.faults[path][: len(seen)] if path in self.faults else 0
             m.d.comb += [seen.eq(driver[path] ^ flips), sink[path].eq(seen)]
         return m
+
+    async def settle(self, ctx) -> None:
+        """A reset in which all copies of how many ports are used come to agree."""
+        ctx.set(self.reset, 1)
+        await ctx.tick().repeat(RESTART_CYCLES)
+        ctx.set(self.reset, 0)
 
     @staticmethod
     def driven_by_originator(path):
