@@ -26,8 +26,9 @@ MANY = 16
 
 RESPONSES = ("rd_rsp", "wr_rsp")
 BANKS = (RequestBank, ResponseBank)
-AGENTS = tuple(part_name(CoreAgent, side) for side in SIDES)
-"""Names of the modules of the agents before the stations of a ``Switch``, which are always compiled apart."""
+_AGENTS = tuple(part_name(CoreAgent, side) for side in SIDES)
+"""Names of the modules of the agents before the stations of a ``Switch``. Those of one port are small: apart they would
+compile no faster, and run slower."""
 
 
 class WholeBanks(SharedParts):
@@ -39,6 +40,7 @@ class WholeBanks(SharedParts):
     ----------
     blocks : names of the modules of a core to compile apart: banks, and where rows are many ingresses, merges and
         egresses.
+    agents : names of those of a ``Switch`` to compile apart: the agents before its stations.
     """
 
     def __init__(self, config: SwitchConfig):
@@ -62,10 +64,13 @@ class WholeBanks(SharedParts):
                 blocks += [part_name(ResponseMerge, channel, len(rows)), part_name(ResponseEgress, channel)]
                 blocks += [part_name(ResponseIngress, channel, grid.ports)]
         self.blocks = tuple(blocks)
-        super().__init__(lambda kind: many or kind is CoreAgent or (bool(blocks) and kind in BANKS))
+        self.agents = _AGENTS if config.station.ports > 1 else ()
+        super().__init__(
+            lambda kind: many or (bool(blocks) and kind in BANKS) or (kind is CoreAgent and self.agents != ())
+        )
 
     def verilog(self) -> dict[str, str]:
         """The modules once the core is elaborated: those to compile apart each in a file of its own."""
         texts = {name: to_verilog(part, name) for name, part in self.parts.items()}
-        apart = {f"{name}.v": texts.pop(name) for name in (*AGENTS, *self.blocks) if name in texts}
+        apart = {f"{name}.v": texts.pop(name) for name in (*self.agents, *self.blocks) if name in texts}
         return {**apart, "core_parts.v": "\n".join(texts.values())}

@@ -3,6 +3,7 @@
 import pytest
 
 from ualink.config import StationConfig, SwitchConfig
+from ualink.switch.core_agent import CoreAgent
 from ualink.switch.grid import Grid
 from ualink.switch.queue_depths import QueueDepths
 from ualink.switch.request_plane import RequestPlane
@@ -33,3 +34,12 @@ def test_blocks_are_parts_of_the_core(stations, ports_per_row, kinds):
     assert all(banks.instances[block] > 1 for block in banks.blocks)
     assert {kind for kind in ("bank", "merge", "ingress", "egress") for block in banks.blocks if kind in block} == kinds
     assert len(banks.blocks) == 3 * len(kinds)
+
+
+@pytest.mark.parametrize(("ports", "kinds"), [(1, set()), (2, {"ingress", "egress"})])
+def test_agents_of_several_ports_are_blocks(ports, kinds):
+    banks = WholeBanks(SwitchConfig(stations=2, station=StationConfig(ports=ports)))
+    assert {agent.rsplit("_", 1)[1] for agent in banks.agents} == kinds
+    agents = [banks(CoreAgent, side, StationConfig(ports=ports)) for side in ("ingress", "egress")]
+    assert set(banks.parts) == set(banks.agents)
+    assert all(isinstance(agent, CoreAgent) == (not kinds) for agent in agents)

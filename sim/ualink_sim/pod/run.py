@@ -19,7 +19,7 @@ from ..output import output_folder
 from ..report.page import write_report
 from ..report.results import Results, write_results
 from ..simulator import Model, RunOptions, build_once
-from ..whole_banks import AGENTS, WholeBanks
+from ..whole_banks import WholeBanks
 from .job import Job
 from .progress import lines, working
 from .scenario import Scenario
@@ -33,11 +33,10 @@ __all__ = ["build_pod", "compile_minutes", "run_pod", "simulate"]
 def compile_minutes(ports: int) -> int:
     """About how long a pod with ``ports`` switch ports compiles on two idle cores, rounded up.
 
-    The stations take three minutes, the core grows with the pairs of its ports. With 4 ports 217 s were measured, with
-    16, of two accelerators whose ports are chosen, 381 s beside other work; an earlier, smaller station with 8 took
-    272 s (``docs/switch.md``).
+    The stations take two minutes, the core grows with the pairs of its ports. With 4 ports some 120 s were measured, with
+    16, of two accelerators whose ports are chosen, 376 s beside other work.
     """
-    return 3 + -(-ports * ports // 50)
+    return 2 + -(-ports * ports // 50)
 
 
 FILES = ("capture.pcapng", "summary.json", "responses.jsonl", "memory.json", "report.html")
@@ -65,7 +64,7 @@ def build_pod(accelerators: int, config: SwitchConfig, *, trace: bool = False) -
         parts |= {"ualink_controller": controller, "ualink_switch_registers": switch.station_windows, "pod": top}
         return {**{f"{name}.v": to_verilog(part, name) for name, part in parts.items()}, **banks.verilog()}
 
-    blocks = ("ualink_station", "ualink_controller", "ualink_switch_registers", *AGENTS, *banks.blocks)
+    blocks = ("ualink_station", "ualink_controller", "ualink_switch_registers", *banks.agents, *banks.blocks)
     if config.station_of_switch != config.station:
         blocks += ("ualink_switch_station",)
     return build_once(make_sources, "pod", repr((accelerators, config)), blocks=blocks, trace=trace)
