@@ -16,7 +16,7 @@ from amaranth.utils import ceil_log2
 
 from ualink.checks import ConfigError, check_choice
 from ualink.lib.memory_marks import NEVER_MEET, OUT_OF_REGISTER, SHARED_OUT
-from ualink.lib.ports_used import RESTART_CYCLES
+from ualink.lib.ports_used import RESTART_CYCLES, copy_like
 from ualink.lib.select import select_one
 
 __all__ = ["Interleaver"]
@@ -206,8 +206,7 @@ class _Copies:
     """Registers that hold what ``used`` was some cycles ago: a tree of them, a branch in each module that needs one,
     with a leaf for every so many bits that are chosen there.
 
-    One register for a whole station stands behind nine buffers. Copies are reset by nobody, because they have to follow
-    where all else is in reset. ``keep`` tells tools not to make them one again.
+    One register for a whole station stands behind nine buffers. What is given may be late by a cycle already.
     """
 
     LEAF = 64
@@ -221,9 +220,9 @@ class _Copies:
 
     def enter(self) -> None:
         """What follows is in another fragment, which is part of that which was entered before."""
-        if len(self._branches) + 2 >= RESTART_CYCLES:
-            raise ConfigError(f"what is interleaved has more than {RESTART_CYCLES - 2} levels of hierarchy")
-        self._branches.append(self._copy("used_branch"))
+        if len(self._branches) + 3 >= RESTART_CYCLES:
+            raise ConfigError(f"what is interleaved has more than {RESTART_CYCLES - 3} levels of hierarchy")
+        self._branches.append(copy_like(self._used, "used_branch"))
 
     def leave(self, fragment: Fragment) -> None:
         """What was entered last has become ``fragment``."""
@@ -237,14 +236,11 @@ class _Copies:
         """A leaf in ``fragment``, which was entered last or is part of that, and how many of ``bits`` it chooses."""
         self._needed = len(self._branches)
         if fragment is not self._fragment or not self._left:
-            self._fragment, self._left, self._leaf = fragment, self.LEAF, self._copy("used_here")
+            self._fragment, self._left, self._leaf = fragment, self.LEAF, copy_like(self._used)
             fragment.add_statements(self._domain, self._leaf.eq(self._branches[-1]))
         chosen = min(bits, self._left)
         self._left -= chosen
         return self._leaf, chosen
-
-    def _copy(self, name: str) -> Signal:
-        return Signal.like(self._used, name=name, reset_less=True, attrs={"keep": 1})
 
 
 def _driven_in(fragment):

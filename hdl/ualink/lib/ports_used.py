@@ -15,6 +15,7 @@ from ualink.lib.select import of_now, select_one
 __all__ = [
     "FOUR_USED",
     "RESTART_CYCLES",
+    "copy_like",
     "copy_of",
     "existing",
     "last_port",
@@ -43,11 +44,15 @@ def existing(used: Value) -> Value:
     return Cat(1, ~used[0], used[2], used[2])
 
 
-def copy_of(m: Module, used: Value) -> Value:
-    """A register of ``m`` that is ``used`` a cycle later, for a room where much is chosen by it. No reset reaches it,
-    because it has to follow where all else is in reset; ``keep`` tells tools not to make it one with another copy."""
-    assert isinstance(used, Signal)
-    copy = Signal.like(used, name="used_here", reset_less=True, attrs={"keep": 1})
+def copy_like(used: Value, name: str = "used_here") -> Signal:
+    """A register for a copy of ``used``. No reset reaches it, because it has to follow where all else is in reset;
+    ``keep`` tells tools not to make it one with another copy."""
+    return Signal.like(used, name=name, reset_less=True, attrs={"keep": 1})
+
+
+def copy_of(m: Module, used: Value) -> Signal:
+    """A register of ``m`` that is ``used`` a cycle later, for a room where much is chosen by it."""
+    copy = copy_like(used)
     m.d.sync += copy.eq(used)
     return copy
 
