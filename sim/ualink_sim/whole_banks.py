@@ -27,14 +27,14 @@ MANY = 16
 RESPONSES = ("rd_rsp", "wr_rsp")
 BANKS = (RequestBank, ResponseBank)
 _AGENTS = tuple(part_name(CoreAgent, side) for side in SIDES)
-"""Names of the modules of the agents before the stations of a ``Switch``. Those of one port are small: apart they would
-compile no faster, and run slower."""
+"""Names of the modules of the agents before the stations of a ``Switch``. Those of one port are small: apart they
+would gain nothing."""
 
 
 class WholeBanks(SharedParts):
-    """``stand_in`` of a ``Switch`` or a ``SwitchCore`` of ``config``: the agents before the stations are instances of
-    one module each, banks are if there are many, and in a large core of several rows so is each part that every port
-    has.
+    """``stand_in`` of a ``Switch`` or a ``SwitchCore`` of ``config``: agents of several ports before the stations are
+    instances of one module each, banks are if there are many, and in a large core of several rows so is each part that
+    every port has.
 
     Attributes
     ----------
