@@ -359,6 +359,7 @@ PRIVATE = {
             *("Operator", "Part", "PriorityMatch", "SyncReadPort"),
         },
     },
+    "quick_nets.py": {"amaranth.hdl._nir": {"Net", "Netlist", "Value"}},
 }
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from amaranth.back import rtlil
 from amaranth.hdl import Elaboratable
 
+from ualink.emit.quick_nets import quick_nets
 from ualink.emit.sharing import replicated_once
 
 Z3, BITWUZLA = "smtbmc z3", "smtbmc bitwuzla"
@@ -31,7 +32,7 @@ def prove(bench: Elaboratable, *, mode: str = "prove", depth: int = 20, engine: 
     folder = BUILD / re.sub(r"\W+", "_", test)[-120:]
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    with replicated_once():
+    with replicated_once(), quick_nets():
         (folder / "bench.il").write_text(rtlil.convert(bench, name="bench", ports=ports, platform="formal"))
     (folder / "bench.sby").write_text(
         f"[options]\nmode {mode}\ndepth {depth}\n\n[engines]\n{engine}\n\n"

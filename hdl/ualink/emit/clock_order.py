@@ -6,6 +6,8 @@ __all__ = ["settle_clocks"]
 
 _DOMAIN_PORT = re.compile(r"^( *wire (?:width 1 )?input \d+ +|    connect +)(\\(?:(\w+)_)?(clk|rst)(?: .*)?)$")
 """The declaration of a clock or reset, or what a cell has there: what comes before its name, and from there on."""
+_MENTIONED = re.compile(r"module |cell |clk|rst")
+"""What each line that counts has, and few others have."""
 
 
 def settle_clocks(rtlil: str) -> str:
@@ -18,7 +20,9 @@ def settle_clocks(rtlil: str) -> str:
     places: dict[tuple[str, int], list[tuple[int, re.Match]]] = {}
     owner = {"wire": 0, "connect": 0}
     for number, line in enumerate(lines):
-        word = line.split(maxsplit=1)[0] if line.strip() else ""
+        if not _MENTIONED.search(line):
+            continue
+        word = line.split(maxsplit=1)[0]
         if word == "module":
             owner["wire"] = number
         elif word == "cell":

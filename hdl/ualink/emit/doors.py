@@ -18,6 +18,7 @@ from amaranth.lib import wiring
 from ualink.lib.contract import HARDWARE
 
 from .gate_levels import Arrivals, Cone
+from .quick_nets import quick_nets
 
 __all__ = ["Door", "HiddenDoor", "doors"]
 
@@ -107,7 +108,8 @@ def _enter(fragment, component, path: str, hubs: set[str], found: dict[str, list
             fragment.subfragments[index] = (_cell(name, rooms[name][0]), name, src_loc)
     room = _Room(component)
     ports = {name: (value, _DIRECTION[is_input]) for name, value, is_input in room.ports}
-    netlist = build_netlist(fragment, ports=ports, name=path or "top")
+    with quick_nets():
+        netlist = build_netlist(fragment, ports=ports, name=path or "top")
     for name, (below, inside) in rooms.items():
         _refuse_hidden(f"{path}.{name}".lstrip("."), below, inside, netlist)
     arrivals = Arrivals(netlist, room.starts, {name: below for name, (below, _) in rooms.items()})

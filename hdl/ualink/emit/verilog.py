@@ -16,6 +16,7 @@ from amaranth.lib import wiring
 from ualink.emit.clock_order import settle_clocks
 from ualink.emit.memories import drop_zero_contents
 from ualink.emit.modules import merge_equal_modules, name_the_unnamed
+from ualink.emit.quick_nets import quick_nets
 from ualink.emit.sharing import replicated_once
 from ualink.emit.wire_names import without_brackets
 from ualink.lib.contract import HARDWARE
@@ -39,7 +40,7 @@ CLOCKS_AND_RESETS = ("clk", "rst", "upli_clk", "upli_rst")
 
 def to_rtlil(component: wiring.Component, name: str) -> str:
     """RTLIL of ``component`` as module ``name``, one module per distinct design below it."""
-    with _rare_collections(), replicated_once():
+    with _rare_collections(), replicated_once(), quick_nets():
         converted = rtlil.convert(component, name=name, platform=HARDWARE, emit_src=False)
     merged = merge_equal_modules(settle_clocks(converted))
     return _order_ports(without_brackets(name_the_unnamed(drop_zero_contents(merged))), component, name)
