@@ -1,7 +1,7 @@
 """Netlists of Amaranth in less time.
 
-A third of a conversion goes into asking of each bit whether it is one, whenever bits become a value. Here they are taken
-as what they are, and the bits of a cell are made at once. What comes out is the same.
+A third of a conversion goes into asking of each bit whether it is one, whenever bits become a value. Here they are
+taken as what they are, and the bits of a cell are made at once. What comes out is the same.
 """
 
 import contextlib
