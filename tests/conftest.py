@@ -21,6 +21,8 @@ RESULTS = Path(os.environ.get("UALINK_REQUIREMENT_RESULTS", ROOT / "build" / "re
 
 
 def pytest_collection_modifyitems(config, items):
+    # What takes long begins early, so that workers end together: tests that share what is compiled, and long campaigns.
+    items.sort(key=lambda item: not any(map(item.get_closest_marker, ("xdist_group", "soak"))))
     listing = os.environ.get("UALINK_REQUIREMENT_MARKS")
     if not listing:
         return

@@ -5,7 +5,7 @@ import subprocess
 import pytest
 
 from ualink_sim import simulator
-from ualink_sim.simulator import RunOptions, SimulatorError, build, check_wave_support
+from ualink_sim.simulator import RunOptions, SimulatorError, build, build_root, check_wave_support
 from ualink_sim.verilation import FEW_QUESTIONS, known
 
 CHAIN = """
@@ -43,6 +43,9 @@ endmodule
 
 def test_blocks_are_compiled_once_for_all_models_that_have_them(tmp_path, monkeypatch):
     """One that another has an instance of, too; and what they do is what they do as parts of the model."""
+    (tmp_path / "models").mkdir()
+    for runtime in (build_root() / "models").glob("runtime-*"):
+        (tmp_path / "models" / runtime.name).symlink_to(runtime)
     monkeypatch.setenv("UALINK_BUILD", str(tmp_path))
     sources, blocks = {"chain.v": AROUND, "pair.v": PAIR, "adder.v": ADDER}, ("pair", "adder")
 
