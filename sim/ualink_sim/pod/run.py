@@ -1,12 +1,16 @@
 """Simulate the pod of a scenario: compile its hardware if need be, run it, write what was found."""
 
+import gc
 import pickle
 import tempfile
 import threading
 import time
+import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
+from amaranth.hdl import UnusedElaboratable
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -15,6 +19,7 @@ from ualink.emit.blackbox import Blackbox
 from ualink.emit.verilog import to_verilog
 from ualink.station import Station
 
+from ..aside import Aside
 from ..output import output_folder
 from ..report.page import write_report
 from ..report.results import Results, write_results
@@ -51,23 +56,35 @@ def build_pod(accelerators: int, config: SwitchConfig, *, trace: bool = False) -
     banks = WholeBanks(config)
 
     def make_sources() -> dict[str, str]:
-        names = {config.station_of_switch: "ualink_switch_station", config.station: "ualink_station"}
-        stations = {station: Station(station) for station in names}
-
-        def make_station(station: StationConfig) -> Blackbox:
-            return Blackbox(stations[station], names[station])
-
-        controller = make_controller(config, make_station)
-        switch = make_switch(config, make_station, lambda maps: Blackbox(maps, "ualink_switch_registers"), banks)
-        top = PodTop([Blackbox(controller, "ualink_controller") for _ in range(accelerators)], switch)
-        parts = {name: stations[station] for station, name in names.items()}
-        parts |= {"ualink_controller": controller, "ualink_switch_registers": switch.station_windows, "pod": top}
-        return {**{f"{name}.v": to_verilog(part, name) for name, part in parts.items()}, **banks.verilog()}
+        with warnings.catch_warnings():
+            # What a process elaborates has never been used in the other.
+            warnings.simplefilter("ignore", UnusedElaboratable)
+            sources = _verilog(accelerators, config, banks)
+            gc.collect()
+        return sources
 
     blocks = ("ualink_station", "ualink_controller", "ualink_switch_registers", *banks.agents, *banks.blocks)
     if config.station_of_switch != config.station:
         blocks += ("ualink_switch_station",)
     return build_once(make_sources, "pod", repr((accelerators, config)), blocks=blocks, trace=trace)
+
+
+def _verilog(accelerators: int, config: SwitchConfig, banks: WholeBanks) -> dict[str, str]:
+    """Of the blocks of stations, which another processor makes, and of what is around them."""
+    names = {config.station_of_switch: "ualink_switch_station", config.station: "ualink_station"}
+    stations = {station: Station(station) for station in names}
+
+    def make_station(station: StationConfig) -> Blackbox:
+        return Blackbox(stations[station], names[station])
+
+    controller = make_controller(config, make_station)
+    switch = make_switch(config, make_station, lambda maps: Blackbox(maps, "ualink_switch_registers"), banks)
+    top = PodTop([Blackbox(controller, "ualink_controller") for _ in range(accelerators)], switch)
+    parts = {name: stations[station] for station, name in names.items()}
+    parts |= {"ualink_controller": controller, "ualink_switch_registers": switch.station_windows}
+    with Aside({f"{name}.v": partial(to_verilog, part, name) for name, part in parts.items()}) as aside:
+        around = {"pod.v": to_verilog(top, "pod"), **banks.verilog()}
+        return {**aside.result(), **around}
 
 
 def run_pod(

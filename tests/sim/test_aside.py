@@ -1,0 +1,46 @@
+"""Work that another processor does meanwhile."""
+
+import multiprocessing
+import os
+import time
+
+import pytest
+
+from ualink_sim.aside import Aside
+
+
+def test_another_process_makes_all_and_this_one_goes_on(tmp_path):
+    def wait():
+        while not (tmp_path / "now").exists():
+            time.sleep(0.01)
+        return "waited"
+
+    with Aside({"first": wait, "second": lambda: str(os.getpid())}) as aside:
+        (tmp_path / "now").touch()
+        assert aside.result() == {"first": "waited", "second": str(aside._process.pid)}
+
+
+def test_what_is_raised_there_is_raised_here():
+    def fail():
+        raise ValueError("no such thing")
+
+    with Aside({"it": fail}) as aside, pytest.raises(ValueError, match="no such thing"):
+        aside.result()
+
+
+def test_a_process_that_ends_by_itself_is_noticed():
+    with Aside({"it": lambda: os._exit(1)}) as aside, pytest.raises(RuntimeError, match="that was to make it ended"):
+        aside.result()
+
+
+def test_it_ends_with_the_statement():
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt), Aside({"it": lambda: time.sleep(100)}) as aside:
+        raise KeyboardInterrupt
+    assert not aside._process.is_alive() and time.monotonic() - began < 50
+
+
+def test_where_processes_cannot_be_copied_it_is_done_here(monkeypatch):
+    monkeypatch.setattr(multiprocessing, "get_all_start_methods", lambda: ["spawn"])
+    with Aside({"it": lambda: str(os.getpid())}) as aside:
+        assert aside.result() == {"it": str(os.getpid())}
