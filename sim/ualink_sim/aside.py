@@ -1,41 +1,44 @@
 """Work that another processor does meanwhile."""
 
 import multiprocessing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from multiprocessing.connection import Connection
+from typing import Generic, TypeVar
 
 __all__ = ["Aside"]
 
+Made = TypeVar("Made")
 
-class Aside:
-    """What ``makes`` return, by their names: made one after the other by a copy of this process, from now on.
 
-    ``result()`` waits for it, and raises what one of ``makes`` has raised. Where processes cannot be copied it does the
-    work itself. The copy ends with the ``with`` statement.
+class Aside(Generic[Made]):
+    """What ``make`` returns, made by a copy of this process from now on.
+
+    ``result()`` waits for it, and raises what ``make`` has raised. Where processes cannot be copied it does the work
+    itself. The copy ends with the ``with`` statement.
     """
 
-    def __init__(self, makes: Mapping[str, Callable[[], str]]):
-        self._makes = makes
+    def __init__(self, make: Callable[[], Made]):
+        self._make = make
         self._copied = "fork" in multiprocessing.get_all_start_methods()
         if self._copied:
             context = multiprocessing.get_context("fork")
             self._answer, theirs = context.Pipe(duplex=False)
-            self._process = context.Process(target=_answer, args=(makes, theirs), daemon=True)
+            self._process = context.Process(target=_answer, args=(make, theirs), daemon=True)
             self._process.start()
             theirs.close()
 
-    def result(self) -> dict[str, str]:
+    def result(self) -> Made:
         if not self._copied:
-            return _all(self._makes)
+            return self._make()
         try:
             found = self._answer.recv()
         except EOFError:
-            raise RuntimeError(f"the process that was to make {', '.join(self._makes)} ended by itself") from None
+            raise RuntimeError("a process that does part of the work ended by itself") from None
         if isinstance(found, BaseException):
             raise found
         return found
 
-    def __enter__(self) -> "Aside":
+    def __enter__(self) -> "Aside[Made]":
         return self
 
     def __exit__(self, *_) -> None:
@@ -45,14 +48,10 @@ class Aside:
             self._answer.close()
 
 
-def _all(makes: Mapping[str, Callable[[], str]]) -> dict[str, str]:
-    return {name: make() for name, make in makes.items()}
-
-
-def _answer(makes: Mapping[str, Callable[[], str]], connection: Connection) -> None:
+def _answer(make: Callable[[], object], connection: Connection) -> None:
     """In the copy. A Ctrl-C reaches both processes: the other one then ends this."""
     try:
-        connection.send(_all(makes))
+        connection.send(make())
     except KeyboardInterrupt:
         pass
     except Exception as error:

@@ -9,38 +9,38 @@ import pytest
 from ualink_sim.aside import Aside
 
 
-def test_another_process_makes_all_and_this_one_goes_on(tmp_path):
+def test_another_process_makes_it_and_this_one_goes_on(tmp_path):
     def wait():
         while not (tmp_path / "now").exists():
             time.sleep(0.01)
-        return "waited"
+        return os.getpid()
 
-    with Aside({"first": wait, "second": lambda: str(os.getpid())}) as aside:
+    with Aside(wait) as aside:
         (tmp_path / "now").touch()
-        assert aside.result() == {"first": "waited", "second": str(aside._process.pid)}
+        assert aside.result() == aside._process.pid
 
 
 def test_what_is_raised_there_is_raised_here():
     def fail():
         raise ValueError("no such thing")
 
-    with Aside({"it": fail}) as aside, pytest.raises(ValueError, match="no such thing"):
+    with Aside(fail) as aside, pytest.raises(ValueError, match="no such thing"):
         aside.result()
 
 
 def test_a_process_that_ends_by_itself_is_noticed():
-    with Aside({"it": lambda: os._exit(1)}) as aside, pytest.raises(RuntimeError, match="that was to make it ended"):
+    with Aside(lambda: os._exit(1)) as aside, pytest.raises(RuntimeError, match="ended by itself"):
         aside.result()
 
 
 def test_it_ends_with_the_statement():
     began = time.monotonic()
-    with pytest.raises(KeyboardInterrupt), Aside({"it": lambda: time.sleep(100)}) as aside:
+    with pytest.raises(KeyboardInterrupt), Aside(lambda: time.sleep(100)) as aside:
         raise KeyboardInterrupt
     assert not aside._process.is_alive() and time.monotonic() - began < 50
 
 
 def test_where_processes_cannot_be_copied_it_is_done_here(monkeypatch):
     monkeypatch.setattr(multiprocessing, "get_all_start_methods", lambda: ["spawn"])
-    with Aside({"it": lambda: str(os.getpid())}) as aside:
-        assert aside.result() == {"it": str(os.getpid())}
+    with Aside(os.getpid) as aside:
+        assert aside.result() == os.getpid()

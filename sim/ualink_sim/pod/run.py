@@ -1,16 +1,13 @@
 """Simulate the pod of a scenario: compile its hardware if need be, run it, write what was found."""
 
-import gc
 import pickle
 import tempfile
 import threading
 import time
-import warnings
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from amaranth.hdl import UnusedElaboratable
+from amaranth.lib import wiring
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -56,12 +53,23 @@ def build_pod(accelerators: int, config: SwitchConfig, *, trace: bool = False) -
     banks = WholeBanks(config)
 
     def make_sources() -> dict[str, str]:
-        with warnings.catch_warnings():
-            # What a process elaborates has never been used in the other.
-            warnings.simplefilter("ignore", UnusedElaboratable)
-            sources = _verilog(accelerators, config, banks)
-            gc.collect()
-        return sources
+        names = {config.station_of_switch: "ualink_switch_station", config.station: "ualink_station"}
+        stations = {station: Station(station) for station in names}
+
+        def make_station(station: StationConfig) -> Blackbox:
+            return Blackbox(stations[station], names[station])
+
+        controller = make_controller(config, make_station)
+
+        def around() -> dict[str, str]:
+            switch = make_switch(config, make_station, lambda maps: Blackbox(maps, "ualink_switch_registers"), banks)
+            top = PodTop([Blackbox(controller, "ualink_controller") for _ in range(accelerators)], switch)
+            parts = {"pod": top, "ualink_switch_registers": switch.station_windows}
+            return {**_verilog(parts), **banks.verilog()}
+
+        with Aside(around) as aside:
+            blocks = {name: stations[station] for station, name in names.items()} | {"ualink_controller": controller}
+            return {**_verilog(blocks), **aside.result()}
 
     blocks = ("ualink_station", "ualink_controller", "ualink_switch_registers", *banks.agents, *banks.blocks)
     if config.station_of_switch != config.station:
@@ -69,22 +77,8 @@ def build_pod(accelerators: int, config: SwitchConfig, *, trace: bool = False) -
     return build_once(make_sources, "pod", repr((accelerators, config)), blocks=blocks, trace=trace)
 
 
-def _verilog(accelerators: int, config: SwitchConfig, banks: WholeBanks) -> dict[str, str]:
-    """Of the blocks of stations, which another processor makes, and of what is around them."""
-    names = {config.station_of_switch: "ualink_switch_station", config.station: "ualink_station"}
-    stations = {station: Station(station) for station in names}
-
-    def make_station(station: StationConfig) -> Blackbox:
-        return Blackbox(stations[station], names[station])
-
-    controller = make_controller(config, make_station)
-    switch = make_switch(config, make_station, lambda maps: Blackbox(maps, "ualink_switch_registers"), banks)
-    top = PodTop([Blackbox(controller, "ualink_controller") for _ in range(accelerators)], switch)
-    parts = {name: stations[station] for station, name in names.items()}
-    parts |= {"ualink_controller": controller, "ualink_switch_registers": switch.station_windows}
-    with Aside({f"{name}.v": partial(to_verilog, part, name) for name, part in parts.items()}) as aside:
-        around = {"pod.v": to_verilog(top, "pod"), **banks.verilog()}
-        return {**aside.result(), **around}
+def _verilog(parts: Mapping[str, wiring.Component]) -> dict[str, str]:
+    return {f"{name}.v": to_verilog(part, name) for name, part in parts.items()}
 
 
 def run_pod(
