@@ -1,6 +1,7 @@
 """One file for ``ualink sim`` and ``ualink generate``: what is simulated and what is generated are the same."""
 
 import json
+import multiprocessing
 from dataclasses import asdict
 
 import pytest
@@ -113,7 +114,8 @@ def test_a_device_on_its_own_has_the_defaults_of_its_configuration():
 
 
 def test_a_pod_of_accelerator_ends_has_other_stations_in_its_switch(monkeypatch):
-    """Two modules are made then, each in its place."""
+    """Two modules are made then, each in its place; all in this process, which looks on."""
+    monkeypatch.setattr(multiprocessing, "get_all_start_methods", list)
     made = {}
 
     def keep(make_sources, top, depends, *, blocks, trace):
