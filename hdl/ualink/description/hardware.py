@@ -19,7 +19,7 @@ from ualink.config import (
 from ualink.config.station import SHAREABLE, is_shareable
 from ualink.wording import shown
 
-from .presets import PRESET_NAMES, over_preset
+from .presets import PRESET_NAMES, beats_in_every_cycle, over_preset
 from .table import Table
 
 __all__ = [
@@ -134,13 +134,12 @@ def read_hardware(
             reason = f"is {accelerators}; with {why} at most {MAX_PORTS // said}"
             raise pod.fail("accelerators", reason)
     phy = _phy(root.table("phy"), said if ports is None else ports, choosable=choosable)
-    every_cycle = "links of a pod have" if accelerators is not None else "a reconciliation sublayer has" if phy else ""
     station = StationConfig(
         ports=said if ports is None else ports,
         choosable_ports=choosable,
         upli=upli.config(UPLIConfig, {}),
         tl=_tl(tl, accelerators),
-        dl=_dl(dl, said, every_cycle, choosable=choosable),
+        dl=_dl(dl, said, beats_in_every_cycle(root), choosable=choosable),
         phy=phy,
     )
     built = _switch(switch, station, accelerators, stations)
@@ -185,7 +184,7 @@ def _tl(table: Table, accelerators: int | None) -> TLConfig:
 
 
 def _dl(table: Table, ports: int, every_cycle: str, *, choosable: bool) -> DLConfig:
-    """The data link. ``every_cycle``: what beside it brings a beat in every cycle; empty if nothing does."""
+    """The data link; ``every_cycle`` as of ``beats_in_every_cycle``."""
     config: DLConfig = table.config(DLConfig, {})
     if every_cycle and config.cycles_per_beat != 1:
         reason = f"is {config.cycles_per_beat}; {every_cycle} a beat in every cycle: 1"

@@ -11,7 +11,7 @@ from ualink.wording import shown
 
 from .table import Table
 
-__all__ = ["PRESET_NAMES", "over_preset", "preset_tables"]
+__all__ = ["PRESET_NAMES", "beats_in_every_cycle", "over_preset", "preset_tables"]
 
 PRESET_NAMES = ("full", "balanced", "compact")
 """From the largest to the smallest; ``full`` changes nothing."""
@@ -29,15 +29,22 @@ def preset_tables(name: str) -> dict[str, Any]:
     return deepcopy(_read()[name])
 
 
+def beats_in_every_cycle(root: Table) -> str:
+    """What in ``root`` brings a data link a beat in every cycle, with its verb: the links of a pod or the
+    reconciliation sublayer. Empty where the physical layer lies outside, which may bring fewer."""
+    if "accelerators" in _table(root.values, "pod"):
+        return "links of a pod have"
+    return "a reconciliation sublayer has" if _table(root.values, "phy").get("reconciliation") is True else ""
+
+
 def over_preset(root: Table, name: str) -> Table:
     """``root`` with the values of preset ``name`` for all keys of its tables that it does not say.
 
-    ``dl.cycles_per_beat`` is taken where the physical layer lies outside: links of a pod, and the reconciliation
-    sublayer, bring a beat in every cycle.
+    ``dl.cycles_per_beat`` is not taken where beats come in every cycle.
     """
     values = dict(root.values)
     below = preset_tables(name)
-    if "accelerators" in _table(values, "pod") or _table(values, "phy").get("reconciliation") is True:
+    if beats_in_every_cycle(root):
         below.get("dl", {}).pop("cycles_per_beat", None)
     for table, preset in below.items():
         above = values.get(table, {})

@@ -68,8 +68,8 @@ def build_pod(accelerators: int, config: SwitchConfig, *, trace: bool = False) -
             return {**_verilog(parts), **banks.verilog()}
 
         with Aside(around) as aside:
-            blocks = {name: stations[station] for station, name in names.items()} | {"ualink_controller": controller}
-            return {**_verilog(blocks), **aside.result()}
+            of_stations = {name: stations[station] for station, name in names.items()}
+            return {**_verilog(of_stations | {"ualink_controller": controller}), **aside.result()}
 
     blocks = ("ualink_station", "ualink_controller", "ualink_switch_registers", *banks.agents, *banks.blocks)
     if config.station_of_switch != config.station:
