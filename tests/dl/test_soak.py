@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.soak, pytest.mark.xdist_group("dl_soak")]
 
 WHOLE = bool(os.environ.get("UALINK_SOAK"))
 PORTS = (1, 2, 4) if WHOLE else (1,)
-FLITS = 150_000 if WHOLE else 8_000
+FLITS = 150_000 if WHOLE else 5_000
 """TL flits that each direction delivers at least, per case, all ports together."""
 SEEDS = 4 if WHOLE else 1
 
