@@ -1,6 +1,8 @@
 """Work that another processor does meanwhile."""
 
 import multiprocessing
+import os
+import threading
 from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Generic, TypeVar
@@ -14,7 +16,7 @@ class Aside(Generic[Made]):
     """What ``make`` returns, made by a copy of this process from now on.
 
     ``result()`` waits for it, and raises what ``make`` has raised. Where processes cannot be copied it does the work
-    itself. The copy ends with the ``with`` statement.
+    itself. The copy ends with the ``with`` statement, and with this process.
     """
 
     def __init__(self, make: Callable[[], Made]):
@@ -50,9 +52,19 @@ class Aside(Generic[Made]):
 
 def _answer(make: Callable[[], object], connection: Connection) -> None:
     """In the copy. A Ctrl-C reaches both processes: the other one then ends this."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    answer: object
     try:
-        connection.send(make())
+        answer = make()
     except KeyboardInterrupt:
-        pass
+        return
     except Exception as error:
-        connection.send(error)
+        answer = error
+    connection.send(answer)
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)

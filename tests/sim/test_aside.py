@@ -1,8 +1,12 @@
 """Work that another processor does meanwhile."""
 
+import contextlib
 import multiprocessing
 import os
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -38,6 +42,33 @@ def test_it_ends_with_the_statement():
     with pytest.raises(KeyboardInterrupt), Aside(lambda: time.sleep(100)) as aside:
         raise KeyboardInterrupt
     assert not aside._process.is_alive() and time.monotonic() - began < 50
+
+
+ENDLESS = """
+import os, pathlib, sys, time
+from ualink_sim.aside import Aside
+
+def work():
+    pathlib.Path(sys.argv[1]).write_text(str(os.getpid()))
+    time.sleep(20)
+    pathlib.Path(sys.argv[1]).write_text("done")
+
+with Aside(work) as aside:
+    aside.result()
+"""
+
+
+def test_it_ends_with_the_process_that_began_it(tmp_path):
+    place = tmp_path / "copy"
+    with subprocess.Popen([sys.executable, "-c", ENDLESS, str(place)]) as process:
+        while not (place.exists() and place.read_text()):
+            time.sleep(0.01)
+        process.kill()
+    copy = Path("/proc", place.read_text(), "stat")
+    with contextlib.suppress(OSError):
+        while "Z" not in copy.read_text().rpartition(")")[2]:
+            time.sleep(0.01)
+    assert place.read_text() != "done"
 
 
 def test_where_processes_cannot_be_copied_it_is_done_here(monkeypatch):
