@@ -24,6 +24,7 @@ NO_ITEMS = {
     r"\.queue_\d\.(\w+\.)*(oldest|others|third|newest|following|found|found_not|astray)$": "a queue",
     r"\.queue_\d\.(coming|due|upset|\w+_later)$": "which beat comes, and which leaves",
     r"\.queue_\d\.\w+\.wide\.(into|turn|source)$": "a queue",
+    r"\.used_(here|branch)$": "how many ports are used, which stays while links are up",
 }
 """Registers of agents in which no beat is."""
 
