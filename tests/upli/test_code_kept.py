@@ -12,7 +12,7 @@ import re
 import pytest
 
 from support.shared_simulator import SharedSimulator
-from support.upli.upset_bench import GOES_ROUND, WAITING, WAITING_ON_THE_INTERFACE, UpsetBench
+from support.upli.upset_bench import GOES_ROUND, OF_PORTS, WAITING, WAITING_ON_THE_INTERFACE, UpsetBench
 from support.upsets import collect, name_of
 from ualink.config import Credits, UPLIConfig
 from ualink.lib.ports_used import RESTART_CYCLES
@@ -24,21 +24,16 @@ WHOLE = bool(os.environ.get("UALINK_SOAK"))
 
 PROMPT = UPLIConfig(req=Credits(pool=6), orig_data=Credits(pool=6), rd_rsp=Credits(pool=18), wr_rsp=Credits(pool=4))
 SLOW = PROMPT.replace(prompt_data=False)
-RUNS = {"prompt": (PROMPT, 1, False)}
-if WHOLE:
-    RUNS |= {
-        "slow": (SLOW, 2, False),
-        "lean": (SLOW.replace(lean=True), 1, False),
-        "one_of_four": (PROMPT, 1, True),
-        "two_of_four": (PROMPT, 2, True),
-    }
+OF_PORTS_RUNS = {"slow": (SLOW, 2, False), "one_of_four": (PROMPT, 1, True), "two_of_four": (PROMPT, 2, True)}
+EVERY = {"prompt": (PROMPT, 1, False), "lean": (SLOW.replace(lean=True), 1, False)} | OF_PORTS_RUNS
+RUNS = EVERY if WHOLE else {"prompt": EVERY["prompt"]}
 ALL = pytest.mark.parametrize("run", RUNS)
 
 PINS = r"^(near\.(rd_rsp|wr_rsp)|far\.(req|orig_data))\.\w+$"
 
 
 def bench_of(run):
-    config, ports, choosable = RUNS[run]
+    config, ports, choosable = EVERY[run]
     return UpsetBench(config, ports, run, choosable=choosable)
 
 
@@ -177,5 +172,34 @@ def test_what_goes_round_the_memories():
                 await bench.attempt(ctx, lambda ctx, place=place: bench.flip(ctx, place), when=given) for _ in range(12)
             ]
             assert any(found), name_of(place)
+
+    bench.run(story)
+
+
+@pytest.mark.soak
+@pytest.mark.req("RAS-007", "RAS-014", "RAS-108")
+@pytest.mark.parametrize("run", OF_PORTS_RUNS if WHOLE else ["slow"])
+def test_a_beat_that_has_waited_for_its_slot(run):
+    """What is given of several ports, where it counts: in few cycles after a stall."""
+    bench = bench_of(run)
+    places = bench.find(OF_PORTS)
+    assert len(places) == 4
+
+    async def story(ctx):
+        for place in places:
+            departure = re.escape(".".join(place.path[:-1]))
+            marks = [mark.signal for mark in bench.find(rf"^{departure}\.(there|stale)$")]
+            for delay in range(30):
+                cycles = iter(range(delay % 15))
+
+                def given(ctx, cycles=cycles, marks=marks):
+                    return next(cycles, None) is None and all(map(ctx.get, marks))
+
+                if await bench.attempt(
+                    ctx, lambda ctx, place=place: bench.flip(ctx, place), stalled=WAITING, when=given
+                ):
+                    break
+            else:
+                raise AssertionError(name_of(place))
 
     bench.run(story)

@@ -10,7 +10,7 @@ from support.upli.relay import Relay
 from support.upsets import Memory, collect, flip
 from ualink.upli.channels import CHANNEL_LAYOUTS, PROTECTED_BITS
 
-__all__ = ["WAITING", "WAITING_ON_THE_INTERFACE", "UpsetBench", "name_of"]
+__all__ = ["GOES_ROUND", "OF_PORTS", "WAITING", "WAITING_ON_THE_INTERFACE", "UpsetBench", "name_of"]
 
 NO_ITEMS = {
     r"\.(connect|status|credits|\w*calendar|\w*burst)\.": "the state of a machine",
@@ -40,6 +40,9 @@ FILLED_IN = r"^(near\.orig_data|far\.rd_rsp)\.(kept_\d|vc_code|auth_code|kept_co
 GOES_ROUND = r"\.queue_\d\.\w+\.wide\.older$"
 """What is given in few cycles, those of which bit 1 of ``source`` beside it says so."""
 
+OF_PORTS = r"_departure\.place$"
+"""What is given of several ports when it did not come just before."""
+
 FILLED, WAITING = 50, 24
 """Slots without a beat taken until all queues are full, and until beats wait everywhere."""
 
@@ -66,7 +69,8 @@ class UpsetBench:
         # Of several ports no beat waits on the pins.
         unused += [r"_departure\.due_code$"] if ports > 1 else []
         self.places = [place for place in self.inside if not _matches(place, (*NO_ITEMS, *unused))]
-        some_cycles = ON_THE_INTERFACE, WAITING_ON_THE_INTERFACE, FILLED_IN, GOES_ROUND
+        some_cycles = [ON_THE_INTERFACE, WAITING_ON_THE_INTERFACE, FILLED_IN, GOES_ROUND]
+        some_cycles += [OF_PORTS] if ports > 1 or choosable else []
         self.always = [place for place in self.places if not _matches(place, some_cycles)]
         self.traffic = Traffic(self.relay, config, seed, judge=False, offer=1.0)
         self.rng = random.Random(seed)
@@ -94,11 +98,14 @@ class UpsetBench:
         await self.traffic.run(ctx, 14 * self.relay.ports)
 
     async def attempt(self, ctx, strike, *, stalled=0, when=None) -> bool:
-        """Strike once, while beats move or have been ``stalled`` for so many slots, as soon as ``when(ctx)``; whether
-        an agent found an error, as one did if anything that came is not what was sent. What came wrong is poisoned."""
+        """Strike once, while beats move or have been ``stalled`` for so many slots, as soon as ``when(ctx)`` once they
+        move again; whether an agent found an error, as one did if anything that came is not what was sent. What came
+        wrong is poisoned."""
         traffic, ports = self.traffic, self.relay.ports
         traffic.take = 0 if stalled else 0.9
         await traffic.run(ctx, (stalled or 4) * ports + self.rng.randrange(4))
+        if when is not None:
+            traffic.take = 0.9
         for _ in range(MOST_WAITED):
             if when is None or when(ctx):
                 break
