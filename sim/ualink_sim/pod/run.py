@@ -35,10 +35,10 @@ __all__ = ["build_pod", "compile_minutes", "run_pod", "simulate"]
 def compile_minutes(ports: int) -> int:
     """About how long a pod with ``ports`` switch ports compiles on two idle cores, rounded up.
 
-    The stations take two minutes, the core grows with the pairs of its ports. With 4 ports some 120 s were measured,
-    with 16, of two accelerators whose ports are chosen, 376 s beside other work.
+    The stations take a minute and a half, the core grows with the pairs of its ports. With 4 ports some
+    95 s were measured, with 16, of two accelerators whose ports are chosen, 376 s beside other work.
     """
-    return 2 + -(-ports * ports // 50)
+    return -(-(90 + ports * ports) // 60)
 
 
 FILES = ("capture.pcapng", "summary.json", "responses.jsonl", "memory.json", "report.html")
