@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.soak, pytest.mark.xdist_group("dl_soak")]
 WHOLE = bool(os.environ.get("UALINK_SOAK"))
 PORTS = (1, 2, 4) if WHOLE else (1,)
 FLITS = 150_000 if WHOLE else 5_000
-"""TL flits that each direction delivers at least, per case, all ports together."""
+"""TL flits that each direction delivers at least over damaged wires, per case, all ports together."""
 SEEDS = 4 if WHOLE else 1
 
 REPLAY_DEPTH = {1: 255, 2: 64, 4: 20}

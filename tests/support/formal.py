@@ -28,7 +28,8 @@ def prove(bench: Elaboratable, *, mode: str = "prove", depth: int = 20, engine: 
     benches the signals in ``ports``); an undriven signal that is no port is a constant.
     A proof whose bench has no inputs proves little.
     """
-    test = os.environ.get("PYTEST_CURRENT_TEST", type(bench).__name__).split(" ")[0]
+    # The whole name of the test, with blanks in parameters: two that run at once have two folders.
+    test = os.environ.get("PYTEST_CURRENT_TEST", type(bench).__name__).removesuffix(" (call)")
     folder = BUILD / re.sub(r"\W+", "_", test)[-120:]
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
