@@ -66,6 +66,24 @@ def test_each_bit_in_each_cycle(channel, kind, depth):
 
 
 @pytest.mark.req("RAS-014", "RAS-108")
+def test_where_the_next_beat_goes_and_how_many_wait_in_each_cycle():
+    """Numbers alone do not tell what is left of a beat in a memory that few go through, nor two beats at once."""
+    bench = QueueUpsets("req", lambda shape, depth: NumberedQueue(BeatQueue, shape, depth), 5, "prompt")
+
+    async def story(ctx):
+        failed, silent, seen = await bench.strikes(
+            ctx,
+            lambda count: range(2, count),
+            lambda place: range(place.bits) if place.path[-1] in ("newest", "waiting") else (),
+        )
+        assert not failed
+        assert not silent
+        assert seen == {"newest", "waiting"}
+
+    bench.run(story)
+
+
+@pytest.mark.req("RAS-014", "RAS-108")
 @pytest.mark.parametrize("ports", [1, 2])
 @pytest.mark.parametrize("kind", [Originator, Completer])
 def test_an_agent_tells_it_as_a_control_error(kind, ports):

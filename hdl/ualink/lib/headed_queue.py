@@ -52,14 +52,16 @@ class HeadedQueue(Queue):
         self._early = _bits_of(shape, decisive)
         self.astray = Signal()
         """1 bit, for those who watch the queue: in the cycle before, what the memory has was not from the row that is
-        read to the one that is written."""
+        read to the one that is written, or nobody knew how much that is."""
 
     def elaborate(self, platform):
         m = Module()
         ring = self.depth if self.depth <= FEW else HEADS
         heads = [Signal(Shape.cast(self.shape).width, name=f"head_{n}", reset_less=True) for n in range(ring)]
-        # The place of what leaves next, and of what comes next, even if it waits in the memory before.
-        oldest, newest = (Signal(ring, init=1, name=name) for name in ("oldest", "newest"))
+        # The place of what leaves next, and of what comes next, even if it waits in the memory before. Of the latter
+        # the last bit is not kept: whatever an upset makes of the others, it is one place.
+        oldest, kept = Signal(ring, init=1, name="oldest"), Signal(ring - 1, init=int(ring > 1), name="newest")
+        newest = Signal(ring, name="newest_place")
         free = Signal(ring, init=-1)
         # The same place, and not of it: of two registers with the same bits tools make one. Without protection each
         # chooses half of the payload, which one alone would be long in reaching.
@@ -77,6 +79,7 @@ class HeadedQueue(Queue):
             # Of two that do not agree nothing comes of what one alone says, nor is it halves of two payloads.
             shows = (oldest & ~others,) * 2 if self._watched else (voted, voted)
         m.d.comb += [
+            newest.eq(_one_place(kept)),
             self.input.ready.eq(~inside.full),
             self.output.valid.eq(inside.some),
             pushed.eq(self.input.valid & ~inside.full),
@@ -94,7 +97,7 @@ class HeadedQueue(Queue):
         next_oldest = Signal(ring)
         m.d.comb += next_oldest.eq(Mux(popped, here.rotate_left(1), settled))
         m.d.sync += [
-            newest.eq(Mux(pushed, newest.rotate_left(1), home)),
+            kept.eq(Mux(pushed, newest.rotate_left(1), home)),
             oldest.eq(next_oldest),
             others.eq(~next_oldest),
         ]
@@ -161,7 +164,8 @@ class HeadedQueue(Queue):
             with m.If(none):
                 m.d.sync += [waiting.level.eq(0), waiting.some.eq(0), read_index.eq(write_index)]
             reached = read_index + waiting.level
-            m.d.sync += self.astray.eq((reached != write_index) & (reached != write_index + rows))
+            # All rows and none reach the same. Rows keep what has long left, and whatever number it had.
+            m.d.sync += self.astray.eq(waiting.torn() | ((reached != write_index) & (reached != write_index + rows)))
 
 
 def headed_queue(shape, depth: int, *, decisive: Collection[str] = (), lean: bool, unhurried: bool) -> Queue:
@@ -170,6 +174,11 @@ def headed_queue(shape, depth: int, *, decisive: Collection[str] = (), lean: boo
     if unhurried:
         return UnhurriedQueue(shape, depth)
     return Queue(shape, depth) if lean else HeadedQueue(shape, depth, decisive=decisive)
+
+
+def _one_place(bits) -> Value:
+    """The first of ``bits`` that is set, or one behind them."""
+    return Cat(*(bit & ~bits[:n].any() for n, bit in enumerate(bits)), ~bits.any())
 
 
 def _most_of(one, other, third) -> Value:

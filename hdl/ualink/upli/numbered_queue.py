@@ -23,8 +23,9 @@ class NumberedQueue(wiring.Component):
     memory of their own: their code is stored with the number in it, so that of the data of another beat is wrong. In
     each cycle the numbers also say whether there is a beat: one that stays inside is not waited for in silence.
 
-    What stands at ``input`` without coming has number 0, which is that of no beat. Numbers come again when no row of a
-    memory is left that had them. After an upset beats may be wrong until the queue has been empty.
+    What stands at ``input`` without coming has number 0, which is that of no beat. A memory that every beat goes
+    through has no row left of a number that comes again, unless from before a reset; of one that only some go through
+    ``torn`` says when nobody knows which rows count. After an upset beats may be wrong until the queue has been empty.
 
     What is ``WithoutDataParity`` is the plain queue.
 

@@ -52,7 +52,7 @@ class QueueUpsets:
             self._data_wrong.eq(data_wrong(channel, beat, beat.code)),
             self._wide.eq(Cat(wide)),
         ]
-        design, registers, _ = collect(m)
+        design, registers, self._memories = collect(m)
         self.registers = [place for place in registers if place.path[0] == "dut"]
         self._has_data = "data" in CODED_LAYOUTS[channel].members
         self._simulator = Simulator(design)
@@ -101,6 +101,10 @@ class QueueUpsets:
         dut, registers = self.dut, [place.signal for place in self.registers]
         for signal in registers:
             ctx.set(Value.cast(signal), signal.init)
+        # No row from the run before, in which numbers may be those of this one.
+        for memory in self._memories:
+            for row in range(memory.depth):
+                ctx.set(Value.cast(memory.rows[row]), 0)
         inside, wrong, told, number, right = [], None, None, 0, 0
         for cycle, ((comes, goes), marks) in enumerate(zip(self.plan, self.marks)):
             if strike is not None and strike[2] == cycle:
