@@ -21,7 +21,7 @@ from ualink.config import (
     [
         (lambda: StationConfig(ports=3), ("station.ports", "3", "1, 2, 4")),
         (lambda: DLConfig(replay_depth=256), ("dl.replay_depth", "256", "255")),
-        (lambda: DLConfig(explicit_cadence=0), ("dl.explicit_cadence", "0")),
+        (lambda: DLConfig(explicit_cadence=1), ("dl.explicit_cadence is 1", "from 2 to 7")),
         (lambda: DLConfig(cycles_per_beat=3), ("dl.cycles_per_beat", "3", "1, 2, 4")),
         (lambda: DLConfig(cycles_per_beat=True), ("dl.cycles_per_beat", "True")),
         (

@@ -22,8 +22,8 @@ class HeaderScheduler(wiring.Component):
 
     Parameters
     ----------
-    explicit_cadence : reload and reset value of Tx_explicit_count, 1..7: every so many flits one is explicit (ruling
-        A-27 (DL)).
+    explicit_cadence : reload and reset value of Tx_explicit_count, 2..7: every so many flits one is explicit (ruling
+        A-27 (DL)). Of 1 all would be, and none could be an Ack or a Replay Request.
 
     Members
     -------
@@ -38,7 +38,7 @@ class HeaderScheduler(wiring.Component):
     """
 
     def __init__(self, explicit_cadence: int = 7):
-        check_integer("explicit_cadence", explicit_cadence, 1, 7)
+        check_integer("explicit_cadence", explicit_cadence, 2, 7)
         self._cadence = explicit_cadence
         super().__init__(
             {

@@ -42,7 +42,7 @@ class CheckerOptions:
     def __post_init__(self):
         me = type(self).__name__
         check_choice(me, "codeword_group", self.codeword_group, (1, 2, 4))
-        check_number(me, "explicit_cadence", self.explicit_cadence, 1, 7)
+        check_number(me, "explicit_cadence", self.explicit_cadence, 2, 7)
         check_number(me, "rx_replay_limit", self.rx_replay_limit, 1, 255)
         for name in ("latency", "request_spacing", "tx_ack_time_out", "answer", "owed", "uart_reset_answer"):
             check_number(me, name, getattr(self, name), 0)
