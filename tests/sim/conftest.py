@@ -10,7 +10,12 @@ from support.sim.pod_fixtures import RECONCILIATION, of_two, random_trace, run_s
 from ualink_sim.pod.scenario import parse_scenario
 from ualink_sim.report.results import Bucket, LinkResult, Replay, Results, Transaction
 
-WHOLE = ["test_station_whole.py", "pod/test_chosen_ports_whole.py", "pod/test_few_credits.py"]
+WHOLE = [
+    "test_station_whole.py",
+    "pod/test_chosen_ports_whole.py",
+    "pod/test_few_credits.py",
+    "pod/test_random_sizes_whole.py",
+]
 collect_ignore = [] if os.environ.get("UALINK_SOAK") else WHOLE
 """Long campaigns of which CI has no slice, and what needs a model of its own."""
 
