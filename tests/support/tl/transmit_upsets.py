@@ -57,14 +57,8 @@ OFFERED = [
 ]
 """Strikes at the code of a beat that comes: the first and the last bit of each part."""
 
-COUNTS = {"rd_data.data.older": ("rd_data.data.source", 1)}
-"""Registers written in every cycle that count only while a bit of another is set."""
-
 WINDOW, SETTLES = 30, 6
 """Cycles after which the next strike comes, if an upset has not shown, and if it has."""
-
-PATIENCE = 300
-"""Cycles for which a register of ``COUNTS`` is not struck, if it does not count."""
 
 RECENT, AGAIN = 6, 20
 """The last strikes that may show in one flit; cycles for which they are watched after that flit, when made again."""
@@ -211,7 +205,6 @@ class UpsetBench:
         design, registers, memories = collect(dut)
         everything = [*registers, *memories]
         self.left_out = [place for place in everything if _matches(place)]
-        self._signals = {name_of(place): place.signal for place in registers}
         self.places = [place for place in everything if not _matches(place)]
         self.bench, self.rng = TransmitBench(dut, seed, design=design), random.Random(seed)
         self._read_share, self._whole = BUSY, {}
@@ -262,9 +255,6 @@ class UpsetBench:
             if not state["found"]:
                 strike, number = queue.popleft()
                 queue.append((strike, number + 1))
-                state["found"] = True
-            if state["left"] > -PATIENCE and not self._counts(ctx, queue[0][0]):
-                return None
             state.update(left=WINDOW + self.rng.randrange(5), found=False)
             made.append((cycle, self._choose(queue[0][0], cycle)))
             return _make(ctx, made[-1][1])
@@ -304,12 +294,6 @@ class UpsetBench:
         reference = self.whole.get(cycle)
         assert (flit is None) == (reference is None), (strikes, cycle, "another time")
         return flit is None or not flit_good(flit) or flit[:3] == reference[:3]
-
-    def _counts(self, ctx, strike) -> bool:
-        if isinstance(strike, tuple) or name_of(strike) not in COUNTS:
-            return True
-        name, bit = COUNTS[name_of(strike)]
-        return bool(ctx.get(self._signals[name]) >> bit & 1)
 
     def _choose(self, strike, cycle):
         if isinstance(strike, tuple):
