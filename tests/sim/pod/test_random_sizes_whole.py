@@ -1,7 +1,7 @@
 """Pods of sizes at random, each compiled for this alone: ``make soak`` (UALINK_SOAK=1) does.
 
-A size that is allowed works, however odd: with the least credits and buffers, any order of memories and registers, any
-distance of markers, whatever stands beside it.
+A size that is allowed has to work, however odd and whatever stands beside it: least credits and buffers, what waits in
+memories or in registers, any distance of markers.
 """
 
 import pytest

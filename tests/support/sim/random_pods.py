@@ -75,10 +75,10 @@ def _lines(table: dict) -> str:
 
 
 def _credits(rng, least) -> str:
-    """So many or few more, in the Pool, for each VC or in both."""
+    """``least`` or a few more, in the Pool, for each VC or in both."""
     pool, *each = (rng.choice((least, least, least + 1, least + 2, least + 12)) for _ in range(5))
     kind = rng.choice(("pool", "vc", "both"))
-    return f"{{ {'' if kind == 'vc' else f'pool = {pool}, '}vc = {[0] * 4 if kind == 'pool' else each} }}"
+    return f"{{ pool = {0 if kind == 'vc' else pool}, vc = {[0] * 4 if kind == 'pool' else each} }}"
 
 
 def _tl(rng, *, least_data, authenticates) -> dict:

@@ -14,8 +14,8 @@ CONFIGS = {
 }
 CYCLES, ROUNDS = 40_000, 4
 SELDOM = {"few": {"rd_data.data.older"}}
-"""Stores that may not show: a beat that comes to an empty queue stands there for one cycle, and leaves in this one only
-if its field has just gone, which with few fields in sight hardly ever comes about."""
+"""Stores that may not show: this one counts in single cycles, while a beat goes round a memory, and with few fields in
+sight thousands of strikes have met none of them. What would be wrong is found all the same."""
 
 
 @pytest.mark.soak
