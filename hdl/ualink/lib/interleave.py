@@ -98,21 +98,29 @@ class Interleaver(FragmentTransformer):
         as there are fewer contexts than could be, where that is chosen."""
         entry, last = entry[bits], output[bits]
         init = Const(output.init, output.shape())[bits]
-        ring = [entry]
-        for n in range(registers - 1 if self._used is None else self._contexts - 1):
-            register = Signal(len(last), name=f"{output.name}_{n}", init=init, reset_less=output.reset_less)
-            fragment.add_statements(self._domain, register.eq(ring[-1]))
-            ring.append(register)
+
+        def register(n, value):
+            made = Signal(len(last), name=f"{output.name}_{n}", init=init, reset_less=output.reset_less)
+            fragment.add_statements(self._domain, made.eq(value))
+            return made
+
         if self._used is None:
-            fragment.add_statements(self._domain, last.eq(ring[-1]))
+            for n in range(registers - 1):
+                entry = register(n, entry)
+            fragment.add_statements(self._domain, last.eq(entry))
             return
+        # Of several contexts it is chosen a cycle before, so that what one alone has late comes through one gate more.
         # One context less than there are is none at all for one that is alone: its value has no register behind it.
         domain = self._domain if registers == self._contexts else "comb"
+        third = register(1, register(0, entry))
+        before = Signal(len(last))
+        several = register(2, before)
         start = 0
         while start < len(last):
             used, bits = self._used.of(fragment, len(last) - start)
             some = slice(start, start + bits)
-            fragment.add_statements(domain, last[some].eq(select_one(used, (ring[n][some] for n in (0, 1, 3)))))
+            fragment.add_statements("comb", before[some].eq(Mux(used[1], entry[some], third[some])))
+            fragment.add_statements(domain, last[some].eq(Mux(used[0], entry[some], several[some])))
             start += bits
 
     def _memory(self, instance):
