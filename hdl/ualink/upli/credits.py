@@ -85,7 +85,7 @@ class SenderCredits(wiring.Component):
         wrong = Signal()
         m.d.comb += wrong.eq(credit_mismatch(self.credit))
         m.d.sync += self.control_error.eq(self.listen & wrong)
-        overflows, usable, coming = [], [], []
+        overflows, usable, coming, follows = [], [], [], []
         for port in range(self.ports):
             here = Signal(name=f"port{port}_here")
             m.d.comb += here.eq(1 if self.ports == 1 else self.port == port)
@@ -94,20 +94,22 @@ class SenderCredits(wiring.Component):
             here_valid, number = Signal(name=f"port{port}_returned"), self.credit.port_num[port]
             m.d.comb += here_valid.eq(self.listen & self.valid(port) & ~wrong)
             is_pool = self.credit.pool[port]
-            unspent = []
+            unspent, becomes = [], []
             for n, (account, more) in enumerate(zip(self.accounts[port], self.more[port])):
                 matches = is_pool if n == 0 else ~is_pool & (self.credit.port_vc[port] == n - 1)
                 mine = Signal(name=f"{account.name}_is_next")
                 m.d.comb += mine.eq(here & (pool[0] if n == 0 else ~pool[0] & self.vc[n - 1] & more[0]))
                 returned = Signal(MOST_ASKED, name=f"{account.name}_returned")
                 m.d.sync += returned.eq(Cat(here_valid & matches & (number == k) for k in range(MOST_ASKED)))
-                overflow, without = _account(m, account, more, returned, mine, self.spend)
+                overflow, without, with_spend = _account(m, account, more, returned, mine, self.spend)
                 overflows.append(overflow)
                 unspent.append(without)
+                becomes.append(with_spend)
             usable.append(Cat(ready, *self.more[port]))
             coming.append(Cat(becomes_ready, *unspent))
+            follows.append(Cat(becomes_ready, *becomes))
         m.d.comb += self.overflow.eq(Cat(overflows).any())
-        now = self._of_turn(m, usable, coming)
+        now = usable[0] if self.ports == 1 else self._of_turn(m, coming, follows[0])
         pool, *vcs = (now[1 + n * MOST_ASKED :][:MOST_ASKED] for n in range(1 + VCS))
         vc = Signal(MOST_ASKED, name="vc_more")
         m.d.comb += [vc.eq(select_one(self.vc, vcs)), self.pool.eq(pool[0])]
@@ -115,15 +117,16 @@ class SenderCredits(wiring.Component):
             m.d.comb += self.available.eq(Cat(_together(pool, vc, n) for n in range(1, MOST_ASKED + 1)))
         return m
 
-    def _of_turn(self, m, usable, coming):
-        """That of ``usable`` which is of ``port``: chosen a cycle ahead, for credits of a port are spent in its turn
-        alone. One port alone has every turn."""
-        if self.ports == 1:
-            return usable[0]
-        now = Signal(len(usable[0]), name="usable_now")
-        used = self.used if self.choosable else None
-        m.d.sync += now.eq(of_now(slot_after(self.port, self.ports, used), coming))
-        return Mux(self.used[0], usable[0], now) if self.choosable else now
+    def _of_turn(self, m, coming, of_one_alone):
+        """What is usable of ``port``, out of a register: chosen a cycle ahead, of what is ``coming``, for credits of a
+        port are spent in its turn alone. One port alone has every turn, and may have spent one in the cycle before."""
+        now = Signal(len(of_one_alone), name="usable_now")
+        if not self.choosable:
+            m.d.sync += now.eq(of_now(slot_after(self.port, self.ports), coming))
+            return now
+        following = slot_after(self.port, self.ports, self.used)
+        m.d.sync += now.eq(Mux(self.used[0], of_one_alone, of_now(following, coming)))
+        return now
 
     def valid(self, port: int) -> Value:
         """Credits of ``port`` are returned; there are none where it is not used."""
@@ -248,8 +251,8 @@ def _together(one, other, count):
 def _account(m, account, more, returned, mine, spend):
     """Register ``account`` gains n + 1 with bit n of the register ``returned``, loses one with ``spend`` if that is
     ``mine``, never below 0 and never above what it can hold; ``more`` beside it. ``spend`` is known late: what becomes
-    of the account with it and without it stands ready. Gives whether that was too much, and what ``more`` becomes if
-    there is no ``spend``."""
+    of the account with it and without it stands ready. Gives whether that was too much, what ``more`` becomes if there
+    is no ``spend``, and what it becomes."""
     none = Signal(name=f"{account.name}_none_returned")
     m.d.comb += none.eq(~returned.any())
     gains = [none, *returned]
@@ -262,7 +265,7 @@ def _account(m, account, more, returned, mine, spend):
         m.d.comb += [less.eq(Mux(mine, behind, without)), result.eq(Mux(spend, less, without))]
         results.append(result)
     m.d.sync += [account.eq(results[0]), more.eq(results[1])]
-    return results[2], kept[1]
+    return results[2], kept[1], results[1]
 
 
 def _changed(m, account, more, changes):
