@@ -39,10 +39,11 @@ class Compared(Device):
 def test_transactions_of_all_ports_are_those_of_a_station_built_for_so_many(monkeypatch, ports):
     """Also in Drop Mode, and when the station was one of another number meanwhile, and is left as it stands then.
 
-    One that is built for four tells its agents a cycle later what it has taken from them: not so here.
+    One that is built for four tells all its agents' ports a cycle later what it has taken from them: here the last two.
     """
     monkeypatch.setattr(ualink.dl.links, "DataLink", FlitLink)
-    monkeypatch.setattr(Turn, "_tells_later", property(lambda turn: False, lambda turn, later: None), raising=False)
+    later = property(lambda turn: (2, 3) if turn.ports == 4 else (), lambda turn, ports: None)
+    monkeypatch.setattr(Turn, "_told_later", later, raising=False)
     looped = ChosenLooped(CONFIG, ports)
 
     async def bench(ctx, looped):

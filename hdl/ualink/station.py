@@ -158,17 +158,14 @@ class Station(wiring.Component):
         m.submodules.choice = choice = Bifurcation()
         m.submodules.station = ResetInserter(choice.restart)(self._station())
         connect(m, flipped(self.bifurcation), choice.choice)
-        offers = [
-            stream.valid
-            for agent in (self._completer, self._originator)
-            for name in agent.sends
-            for stream in getattr(agent, name)
-        ]
+        agents, chosen = (self._completer, self._originator), self._turns.values()
+        offers = [stream.valid for agent in agents for name in agent.sends for stream in getattr(agent, name)]
+        inside = [block.moves for block in (*agents, *chosen)]
         m.d.comb += [
             self.used.eq(choice.used),
             self.restart.eq(choice.restart),
             choice.links_down.eq(Cat(status.link_state.as_value()[1] for status in self.dl_status) == 0),
-            choice.moves.eq(Cat(self.upli_moves, self._completer.moves, self._originator.moves, offers).any()),
+            choice.moves.eq(Cat(self.upli_moves, inside, offers).any()),
         ]
         return m
 

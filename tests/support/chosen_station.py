@@ -6,7 +6,8 @@ from support.lib.beside import Beside
 from support.station_wire import LoopedStation
 from ualink.bifurcation import QUIET_CYCLES
 from ualink.lib.ports_used import RESTART_CYCLES
-from ualink.station import CHOICE_MEMBERS, PORT_MEMBERS, Station
+from ualink.station import CHANNELS, CHOICE_MEMBERS, PORT_MEMBERS, Station
+from ualink.upli.turn import Turn
 
 __all__ = ["ChosenLooped"]
 
@@ -20,6 +21,9 @@ class ChosenLooped(LoopedStation):
 
     def __init__(self, config, ports):
         super().__init__(config.replace(ports=ports))
+        if ports == 1:
+            # One port alone of four is as far from the TL as the others are: so is this one.
+            self.station._turns = {channel: Turn(channel, 1, coded=True) for channel in CHANNELS}
         self.chosen = Station(config.replace(ports=4, choosable_ports=True))
         self._number = ports
         self.clear, self.wanted = Signal(), Signal(2, init=ports >> 1)
