@@ -10,7 +10,7 @@ from ualink.dl.link.separate_links import UPLI_CLOCK_MEMBERS, SeparateLinks
 from ualink.dl.links import FIRMWARE_MEMBERS, Links
 from ualink.lib.forward import forward_member, show
 from ualink.lib.interleave import Interleaver
-from ualink.lib.ports_used import FOUR_USED, copy_of, last_port, of_turn, slot_after, tell_next, turns
+from ualink.lib.ports_used import FOUR_USED, copy_of, of_turn, slot_after, tell_next, turns
 from ualink.phy.interface import BlocksSignature, RSSignature
 from ualink.phy.reconciliation import Reconciliation, ReconciliationStatusSignature
 from ualink.tl.control import TLControlSignature, TLStatusSignature
@@ -197,17 +197,15 @@ class Station(wiring.Component):
         clock = "upli" if self._separate else "sync"
         domain = m.d[clock]
         sends = self.slot
-        if used is not None:
-            slot = Signal(range(ports))
-            domain += slot.eq((slot + 1) & last_port(used))
-            sends = (slot - 1) & last_port(used)
-            m.d.comb += [self.slot.eq(slot), *(block.used.eq(copy_of(m, used)) for block in self._ports_used())]
-        elif ports > 1:
+        if ports > 1:
             slot = Signal(range(ports))
             # What the TL gives in a cycle of a port is sent in the next one: so its place is free in the port's next.
+            # Of fewer ports that are used the first cycle after a reset has none that is.
             sends = Signal(range(ports), init=ports - 1)
-            domain += [slot.eq(slot + 1), sends.eq(slot)]
+            domain += [slot.eq(slot_after(slot, ports, used)), sends.eq(slot)]
             m.d.comb += self.slot.eq(slot)
+        if used is not None:
+            m.d.comb += [block.used.eq(copy_of(m, used)) for block in self._ports_used()]
         m.d.comb += [self._completer.slot.eq(sends), self._originator.slot.eq(sends), links.slot.eq(self.slot)]
 
         turn = turns(m, self.slot, ports, used, domain=clock)

@@ -147,10 +147,11 @@ def test_every_context_sees_a_component_of_its_own(contexts, depth):
 
 
 class Shares(wiring.Component):
-    """A memory of which a context has a part: all 40 rows, 20 or 10."""
+    """A memory of which a context has a part: all 40 rows, 20 or 10, from ``first`` on."""
 
     stimulus: In(32)
     share: In(3)
+    first: In(range(40))
     held: Out(8)
 
     def elaborate(self, platform):
@@ -161,11 +162,11 @@ class Shares(wiring.Component):
         rows, written, filled = Signal(range(41)), Signal(range(40)), Signal()
         m.d.comb += [
             rows.eq(select_one(self.share, (40, 20, 10))),
-            write.addr.eq(written),
+            write.addr.eq(self.first + written),
             write.data.eq(self.stimulus[:8]),
             write.en.eq(self.stimulus[8]),
             # Once all rows have been written, any but the one that is.
-            read.addr.eq((written + 1 + self.stimulus[9:12]) % rows),
+            read.addr.eq(self.first + (written + 1 + self.stimulus[9:12]) % rows),
         ]
         with m.If(write.en):
             m.d.sync += written.eq(Mux(written == rows - 1, 0, written + 1))
@@ -204,6 +205,10 @@ class Chosen(wiring.Component):
                     m.d.comb += block.share.eq(self.used)
                 else:
                     m.d.comb += block.clear.eq(self.calm)
+            if "share" in shared.signature.members:
+                # The copies have a memory each.
+                firsts = self.turn[0] * 20, self.turn * 10
+                m.d.comb += shared.first.eq(select_one(self.used[1:], firsts))
             m.submodules += Interleaver(4, self.turn, used=self.used)(shared)
             for n, copy in enumerate(copies):
                 m.submodules += EnableInserter(self.turn == n)(copy)

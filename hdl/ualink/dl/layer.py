@@ -22,6 +22,7 @@ from ualink.dl.link.state import LinkStateMachine
 from ualink.dl.message_service import MessageService
 from ualink.dl.rate.pacer import Pacer
 from ualink.dl.registers.firmware import COUNTERS, FULL_RATE, DLConfigSignature, DLStatusSignature, EventCounters
+from ualink.dl.replay.buffer import share_members
 from ualink.dl.replay.receive import ReplayReceive
 from ualink.dl.replay.transmit import ReplayTransmit
 from ualink.lib.forward import show
@@ -46,11 +47,11 @@ class DataLink(wiring.Component):
     Parameters
     ----------
     config : of the port.
-    shared : TxReplay is that of all ports which take turns with this one; there is ``share``.
+    shared : TxReplay is that of all ports which take turns with this one; there are ``share`` and ``first_row``.
 
     Members
     -------
-    share : 3 bits, one-hot, as of ``ReplayBuffer``.
+    share, first_row : of TxReplay, as of ``ReplayBuffer``.
     tx_flit, rx_flit : TL flits to and from the partner.
     online : channel 0 can receive TL flits; it can send them as well as soon as its negotiation is complete, before
         that ``tx_flit`` is not ready.
@@ -67,7 +68,7 @@ class DataLink(wiring.Component):
         self._shared = shared
         super().__init__(
             {
-                **({"share": In(3, init=1)} if shared else {}),
+                **(share_members(config.replay_depth) if shared else {}),
                 "tx_flit": In(tl_flit_signature()),
                 "rx_flit": Out(tl_flit_signature(always_ready=True)),
                 "online": Out(1),
@@ -115,7 +116,7 @@ class DataLink(wiring.Component):
             m.d.comb += block.flush.eq(link.flush)
 
         if self._shared:
-            m.d.comb += blocks.transmit.share.eq(self.share)
+            m.d.comb += [blocks.transmit.share.eq(self.share), blocks.transmit.first_row.eq(self.first_row)]
         self._towards_the_wire(m, link, blocks)
         self._from_the_wire(m, link, blocks)
         self._messages(m, link, blocks)

@@ -10,7 +10,8 @@ from ualink.dl.layer import DataLink
 from ualink.dl.registers.firmware import FULL_RATE
 from ualink.lib.interleave import Interleaver
 from ualink.lib.ports_used import of_turn, slot_after, tell_next, turns, used_member
-from ualink.phy.interface import RSSignature
+from ualink.lib.select import select_one
+from ualink.phy.interface import BEATS_PER_FLIT, RSSignature
 
 __all__ = ["FIRMWARE_MEMBERS", "Links"]
 
@@ -47,6 +48,7 @@ class Links(wiring.Component):
         self._ports = ports
         self._choosable = choosable
         self._link = DataLink(config, shared=True) if choosable else DataLink(config)
+        self._replay_rows = config.replay_depth * BEATS_PER_FLIT
         members = self._link.signature.members
         super().__init__(
             {
@@ -69,7 +71,9 @@ class Links(wiring.Component):
         turn = turns(m, self.slot, self._ports, used)
         m.submodules.link = Interleaver(self._ports, self.slot, used=used)(link)
         if self._choosable:
-            m.d.comb += link.share.eq(self.used)
+            rows = self._replay_rows
+            first_rows = self.slot[0] * (rows // 2), self.slot * (rows // 4)
+            m.d.comb += [link.share.eq(self.used), link.first_row.eq(select_one(self.used[1:], first_rows))]
         connect(m, flipped(self.tx_flit), link.tx_flit)
         connect(m, link.rx_flit, flipped(self.rx_flit))
         m.d.comb += [

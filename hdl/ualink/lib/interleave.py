@@ -17,7 +17,6 @@ from amaranth.utils import ceil_log2
 from ualink.checks import ConfigError, check_choice
 from ualink.lib.memory_marks import NEVER_MEET, OUT_OF_REGISTER, SHARED_OUT
 from ualink.lib.ports_used import RESTART_CYCLES, copy_like
-from ualink.lib.select import select_one
 
 __all__ = ["Interleaver"]
 
@@ -36,8 +35,8 @@ class Interleaver(FragmentTransformer):
     domain : the only clock domain of the component.
     used : as of ``ports_used``, how many of four contexts take turns; None for all. What is chosen by it looks at
         registers that copy it, so that a reset in which it changes has to last for ``RESTART_CYCLES``. A memory has a
-        part for each of the four, or, marked ``SHARED_OUT``, is shared out among those that take turns: each has the
-        rows from 0 on that it comes to, and asks for no others.
+        part for each of the four, or, marked ``SHARED_OUT``, is shared out among those that take turns, each of which
+        asks for rows of its own.
     """
 
     def __init__(self, contexts: int, context: Value, domain: str = "sync", *, used: Value | None = None):
@@ -93,9 +92,11 @@ class Interleaver(FragmentTransformer):
             self._ring(fragment, following[id(signal)], signal, self._contexts, slice(start, stop))
         fragment.add_statements("comb", [_assign_to(statement, following) for statement in statements])
 
-    def _ring(self, fragment, entry, output, registers, bits=slice(None)):
+    def _ring(self, fragment, entry, output, registers, bits=slice(None), alone=None):
         """Those ``bits`` of ``output`` become those of ``entry`` as they were ``registers`` cycles ago; as many fewer
-        as there are fewer contexts than could be, where that is chosen."""
+        as there are fewer contexts than could be, where that is chosen: with one ``alone`` those of that, which is the
+        same, and may be known sooner."""
+        alone = (entry if alone is None else alone)[bits]
         entry, last = entry[bits], output[bits]
         init = Const(output.init, output.shape())[bits]
 
@@ -120,14 +121,12 @@ class Interleaver(FragmentTransformer):
             used, bits = self._used.of(fragment, len(last) - start)
             some = slice(start, start + bits)
             fragment.add_statements("comb", before[some].eq(Mux(used[1], entry[some], third[some])))
-            fragment.add_statements(domain, last[some].eq(Mux(used[0], entry[some], several[some])))
+            fragment.add_statements(domain, last[some].eq(Mux(used[0], alone[some], several[some])))
             start += bits
 
     def _memory(self, instance):
         """One part for each context; what is read comes in the context's next cycle, not in the next of all."""
-        parts, shared = self._contexts, self._used is not None and SHARED_OUT.keys() <= instance._attrs.keys()
-        if shared:
-            parts = 1
+        parts = 1 if self._shared_out(instance) else self._contexts
         contents = [instance._data.init[n] for n in range(instance._data.depth)]
         contents = [row for row in contents for _ in range(parts)]
         data = MemoryData(shape=instance._data.shape, depth=instance._data.depth * parts, init=contents)
@@ -139,14 +138,14 @@ class Interleaver(FragmentTransformer):
         around = Fragment(src_loc=instance.src_loc)
         shown = self._reads_late(instance) and self._contexts == 4 and OUT_OF_REGISTER.keys() <= attrs.keys()
         for port in instance._write_ports:
-            written = {"addr": self._row(instance, port, around), "data": port._data, "en": port._en}
+            written = {"addr": self._row(instance, port), "data": port._data, "en": port._en}
             if shown:
                 # There is a cycle for that, too, before the context reads.
                 written = {name: self._delayed(around, name, value) for name, value in written.items()}
             memory.write_port(domain=port._domain, **written)
         for port in instance._read_ports:
             ports = {"domain": port._domain, "transparent_for": port._transparent_for}
-            row = self._row(instance, port, around)
+            row = self._row(instance, port)
             if port._domain == "comb":
                 memory.read_port(addr=row, data=port._data, en=port._en, **ports)
             elif self._reads_late(instance):
@@ -171,16 +170,14 @@ class Interleaver(FragmentTransformer):
         fragment.add_statements(self._domain, before.eq(value))
         return before
 
-    def _row(self, instance, port, fragment):
-        if self._used is not None and SHARED_OUT.keys() <= instance._attrs.keys():
-            return self._shared_row(self._used.of(fragment, 1)[0], instance._data.depth, port)
+    def _row(self, instance, port):
+        if self._shared_out(instance):
+            return port._addr
         # Row by row that of each context: nothing is added, and no row is left out.
         return Cat(self._context, port._addr)
 
-    def _shared_row(self, used, depth, port):
-        """The row of the half or the quarter that the context has."""
-        first = select_one(used[1:], (self._context[0] * (depth // 2), self._context * (depth // 4)))
-        return (port._addr + first)[: ceil_log2(depth)]
+    def _shared_out(self, instance):
+        return self._used is not None and SHARED_OUT.keys() <= instance._attrs.keys()
 
     def _reads_late(self, instance):
         """All that is read is read in a cycle of another context, so that nobody reads a row while it is written."""
@@ -207,7 +204,8 @@ class Interleaver(FragmentTransformer):
         output = Signal(len(data), reset_less=True)
         fragment.add_statements(self._domain, enabled.eq(port._en), before.eq(output))
         fragment.add_statements("comb", entry.eq(Mux(enabled, data, before)), port._data.eq(output))
-        self._ring(fragment, entry, output, self._contexts - 1)
+        # What one alone has read stays by itself until it reads again.
+        self._ring(fragment, entry, output, self._contexts - 1, alone=data)
 
 
 class _Copies:

@@ -13,4 +13,4 @@ OUT_OF_REGISTER = {"out_of_register": 1}
 time for that: see ``Interleaver``."""
 
 SHARED_OUT = {"shared_out": 1}
-"""A memory of several contexts, of whom each has a part and looks at the rows from 0 on only: see ``Interleaver``."""
+"""A memory of several contexts, of whom each has a part, and knows which rows those are: see ``Interleaver``."""

@@ -11,7 +11,12 @@ from ualink.lib.parity import ProtectedRegister
 from ualink.lib.select import select_one
 from ualink.phy.interface import BEATS_PER_FLIT
 
-__all__ = ["ReplayBuffer"]
+__all__ = ["ReplayBuffer", "share_members"]
+
+
+def share_members(depth: int, beats: int = BEATS_PER_FLIT) -> dict[str, wiring.Member]:
+    """What a ``ReplayBuffer`` that ports share hears of the port of the cycle."""
+    return {"share": In(3, init=1), "first_row": In(range(depth * beats))}
 
 
 class ReplayBuffer(wiring.Component):
@@ -32,12 +37,13 @@ class ReplayBuffer(wiring.Component):
     ----------
     depth : flits, 2..255 (ruling A-18 (DL): at most 255 unacknowledged).
     beats, data_bits : beats of a flit and their width, parity included.
-    shared : a multiple of four flits, 12 or more, of which a port has all, half or a quarter; there is ``share``.
+    shared : a multiple of four flits, 12 or more, of which a port has all, half or a quarter; there are
+        ``share_members``.
 
     Members
     -------
-    share : 3 bits, one-hot: ``depth`` >> n flits count, and those rows from 0 on alone; as of ``ports_used``, it
-        changes in reset only.
+    share : 3 bits, one-hot: ``depth`` >> n flits count; as of ``ports_used``, it changes in reset only.
+    first_row : of those ``depth`` * ``beats`` of the memory that they have.
     write, write_beat, write_data : beat ``write_beat`` of the flit that is being sent for the first time.
     storing : pulse: the slot of a new payload flit ends; its ``ended`` comes after its last ``write``, with beat 0 of
         the next flit or before, and before another slot ends.
@@ -91,7 +97,7 @@ class ReplayBuffer(wiring.Component):
         self.newest = ProtectedRegister(layout, empty | {"row_is_last": depth == 2})
         super().__init__(
             {
-                **({"share": In(3, init=1)} if shared else {}),
+                **(share_members(depth, beats) if shared else {}),
                 "write": In(1),
                 "write_beat": In(range(beats)),
                 "write_data": In(data_bits),
@@ -198,7 +204,13 @@ class ReplayBuffer(wiring.Component):
             then.room.eq(room),
             write.en.eq(self.write & room),
             # The verdict on the flit before comes with beat 0, if not before it.
-            write.addr.eq(Mux(self.store, last.following_row, Mux(in_first_rows, first_rows, writing.q.row))),
+            write.addr.eq(
+                Mux(
+                    self.store,
+                    self._place(last.following_row),
+                    Mux(in_first_rows, self._place(first_rows), self._place(writing.q.row)),
+                )
+            ),
             write.data.eq(self.write_data),
             writing.load.eq(self.write),
             # From beat 1 on the tail is where this flit is, so no verdict is in the way of what follows.
@@ -227,10 +239,20 @@ class ReplayBuffer(wiring.Component):
             reading.d.row.eq(Mux(self.read_first, pointer.q.row, reading.q.following)),
             reading.d.following.eq(Mux(self.read_first, pointer.q.row + 1, reading.q.following + 1)),
             # Reading a row again keeps its data on show. The memory does not wait for what the next slot carries.
-            read.addr.eq(Mux(self.moves, reading.d.row, reading.q.row)),
+            read.addr.eq(
+                Mux(
+                    self.moves,
+                    Mux(self.read_first, self._place(pointer.q.row), self._place(reading.q.following)),
+                    self._place(reading.q.row),
+                )
+            ),
             self.read_data.eq(read.data),
         ]
         return m
+
+    def _place(self, row):
+        """``row`` of the memory, of those of this port. What chooses among some is late: first they are made."""
+        return row + self.first_row if self._shared else row
 
     def _counting(self, more: int, unit: int = 1):
         """``unit`` for each flit that counts and for ``more``."""

@@ -8,7 +8,7 @@ from ualink.config import DLConfig
 from ualink.dl.flit.crc_generator import CRC_GENERATOR_LAYOUT
 from ualink.dl.flit.format import BEAT_BYTES, COMMAND_HEADER_LAYOUT, EXPLICIT_HEADER_LAYOUT, FLIT_HEADER_OFFSET
 from ualink.dl.flit.packer import PACKED_BEAT_LAYOUT
-from ualink.dl.replay.buffer import ReplayBuffer
+from ualink.dl.replay.buffer import ReplayBuffer, share_members
 from ualink.dl.replay.header_scheduler import HeaderScheduler
 from ualink.dl.replay.sequence import RESET_SEQ, SEQ_BITS, next_seq
 from ualink.lib.parity import ProtectedRegister, byte_parity, even_parity, parity_mismatch
@@ -70,7 +70,7 @@ class ReplayTransmit(wiring.Component):
     Parameters
     ----------
     config : ``replay_depth`` and ``explicit_cadence`` are used.
-    shared : ports that are used share TxReplay; there is ``share``, as of ``ReplayBuffer``.
+    shared : ports that are used share TxReplay; there are ``share_members`` of ``ReplayBuffer``.
 
     Members
     -------
@@ -98,7 +98,7 @@ class ReplayTransmit(wiring.Component):
         self._shared = shared
         super().__init__(
             {
-                **({"share": In(3, init=1)} if shared else {}),
+                **(share_members(config.replay_depth) if shared else {}),
                 "packed": In(stream.Signature(PACKED_BEAT_LAYOUT)),
                 "accept_one": Out(1),
                 "accept_two": Out(1),
@@ -144,7 +144,7 @@ class ReplayTransmit(wiring.Component):
         buffer, scheduler = self.buffer, self.scheduler
         now, then, packed = state.q, state.d, self.packed.p
         if self._shared:
-            m.d.comb += buffer.share.eq(self.share)
+            m.d.comb += [buffer.share.eq(self.share), buffer.first_row.eq(self.first_row)]
 
         beat, fresh, from_buffer = now.beat, self.slot_fresh, now.from_buffer
         is_data = Signal()
