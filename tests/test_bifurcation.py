@@ -12,6 +12,7 @@ from test_station_routing import CONFIG, Device
 from ualink.bifurcation import QUIET_CYCLES, Bifurcation, BifurcationMode
 from ualink.config import ConfigError, DLConfig, PhyConfig, StationConfig
 from ualink.lib.ports_used import RESTART_CYCLES
+from ualink.upli.chosen_turn import ChosenTurn
 from ualink.upli.turn import Turn
 
 PORTS = (1, 2, 4) if os.environ.get("UALINK_SOAK") else (1, 2)
@@ -42,8 +43,8 @@ def test_transactions_of_all_ports_are_those_of_a_station_built_for_so_many(monk
     One that is built for four tells all its agents' ports a cycle later what it has taken from them: here the last two.
     """
     monkeypatch.setattr(ualink.dl.links, "DataLink", FlitLink)
-    later = property(lambda turn: (2, 3) if turn.ports == 4 else (), lambda turn, ports: None)
-    monkeypatch.setattr(Turn, "_told_later", later, raising=False)
+    if ports == 4:
+        monkeypatch.setattr(Turn, "_taken", ChosenTurn._taken)
     looped = ChosenLooped(CONFIG, ports)
 
     async def bench(ctx, looped):

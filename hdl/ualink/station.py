@@ -16,6 +16,7 @@ from ualink.phy.reconciliation import Reconciliation, ReconciliationStatusSignat
 from ualink.tl.control import TLControlSignature, TLStatusSignature
 from ualink.tl.layer import TransactionLayer
 from ualink.upli.channels import UPLISignature
+from ualink.upli.chosen_turn import ChosenTurn
 from ualink.upli.completer import Completer
 from ualink.upli.isolation.isolate_request import IsolateRequest
 from ualink.upli.originator import Originator
@@ -116,7 +117,7 @@ class Station(wiring.Component):
         self._originator = Originator(config.upli, config.ports, coded=True, **choosable)
         self._turns = {}
         if config.ports > 1:
-            self._turns = {channel: Turn(channel, config.ports, coded=True, **choosable) for channel in CHANNELS}
+            self._turns = {channel: self._turn(channel) for channel in CHANNELS}
         self._tl = TransactionLayer(config.port_tl, coded=True)
         self._isolate_request = IsolateRequest(config.ports, coded=True)
         self._separate: tuple[str, ...] = ()
@@ -150,6 +151,12 @@ class Station(wiring.Component):
                 **(CHOICE_MEMBERS if choosable else {}),
             }
         )
+
+    def _turn(self, channel):
+        """Between the queues of an agent and the TL."""
+        if self.config.choosable_ports:
+            return ChosenTurn(channel, coded=True)
+        return Turn(channel, self.config.ports, coded=True)
 
     def elaborate(self, platform):
         if not self.config.choosable_ports:
@@ -202,7 +209,7 @@ class Station(wiring.Component):
             # What the TL gives in a cycle of a port is sent in the next one: so its place is free in the port's next.
             # Of fewer ports that are used the first cycle after a reset has none that is.
             sends = Signal(range(ports), init=ports - 1)
-            domain += [slot.eq(slot_after(slot, ports, used)), sends.eq(slot)]
+            domain += [slot.eq(slot + 1 if used is None else slot_after(slot, ports, used)), sends.eq(slot)]
             m.d.comb += self.slot.eq(slot)
         if used is not None:
             m.d.comb += [block.used.eq(copy_of(m, used)) for block in self._ports_used()]

@@ -1,18 +1,37 @@
 """A station of which it is chosen how many ports it uses, beside one that is built for so many."""
 
 from amaranth.hdl import Module, ResetInserter, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
 
 from support.lib.beside import Beside
 from support.station_wire import LoopedStation
 from ualink.bifurcation import QUIET_CYCLES
 from ualink.lib.ports_used import RESTART_CYCLES
+from ualink.lib.queue import Queue
 from ualink.station import CHANNELS, CHOICE_MEMBERS, PORT_MEMBERS, Station
-from ualink.upli.turn import Turn
+from ualink.upli.channels import CODED_LAYOUTS, beat_stream
 
 __all__ = ["ChosenLooped"]
 
 LATE = ("dl_status", "tl_status", "rs_status")
 """What one port alone shows at once, and one of several in the cycle after its own."""
+
+
+class _TwoPlaces(wiring.Component):
+    """A queue for two beats of one port, with the members of a ``Turn``."""
+
+    def __init__(self, channel):
+        self._channel = channel
+        beats = beat_stream(channel, coded=True)
+        super().__init__({"slot": In(2), "offered": In(beats).array(1), "beats": Out(beats)})
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.queue = queue = Queue(CODED_LAYOUTS[self._channel], 2)
+        wiring.connect(m, wiring.flipped(self.offered[0]), queue.input)
+        wiring.connect(m, queue.output, wiring.flipped(self.beats))
+        return m
 
 
 class ChosenLooped(LoopedStation):
@@ -23,7 +42,7 @@ class ChosenLooped(LoopedStation):
         super().__init__(config.replace(ports=ports))
         if ports == 1:
             # One port alone of four is as far from the TL as the others are: so is this one.
-            self.station._turns = {channel: Turn(channel, 1, coded=True) for channel in CHANNELS}
+            self.station._turns = {channel: _TwoPlaces(channel) for channel in CHANNELS}
         self.chosen = Station(config.replace(ports=4, choosable_ports=True))
         self._number = ports
         self.clear, self.wanted = Signal(), Signal(2, init=ports >> 1)

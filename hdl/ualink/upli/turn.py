@@ -1,13 +1,13 @@
 """What the port of a slot offers to a device that serves all ports in turn."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ualink.lib.ports_used import slot_after, used_member
+from ualink.checks import check_choice
+from ualink.lib.ports_used import slot_after
 from ualink.lib.presence import Presence
 from ualink.lib.select import of_now
-from ualink.upli.calendar import check_ports
 from ualink.upli.channels import beat_stream
 from ualink.upli.code import code_of
 
@@ -20,39 +20,28 @@ class Turn(wiring.Component):
     It comes out of registers, chosen in the cycle before: what a port offers it offers until its slot, in which it may
     be taken. So what a port offers in the cycle before its slot at the latest is there in its slot.
 
-    A port hears in its slot that its beat is taken; one of four that always take turns, and one that only takes turns
-    with all four, one cycle later, out of a register: two cycles before its next beat is chosen. That register is kept
-    twice (``Presence``). Where the two differ, or the port offers nothing in that cycle, it has heard of nothing, and
-    what is chosen for it next has a wrong code: it may have been taken.
-
-    One port alone gives its beats away: that of the next cycle, and one behind it, which has a place here for when
-    that of this cycle is not taken. So no beat waits for what the device decides in the same cycle. Whether there are
-    the two is kept twice. Where that differs a beat may be lost, and after that of this cycle comes one with a wrong
-    code.
+    A port hears in its slot that its beat is taken; one of four a cycle later, out of a register: two cycles before its
+    next beat is chosen. That register is kept twice (``Presence``). Where the two differ, or the port offers nothing in
+    that cycle, it has heard of nothing, and what is chosen for it next has a wrong code: it may have been taken.
 
     Parameters
     ----------
     channel : ``"req"``, ``"orig_data"``, ``"rd_rsp"`` or ``"wr_rsp"``.
-    ports : 1, 2 or 4.
-    choosable : of four ports as many take turns as are used; there is ``used``, as of ``ports_used``, and ``moves``.
+    ports : 2 or 4.
     coded : beats have a code, as of ``beat_stream``; it is wrong without ``beats.valid``.
 
     Attributes
     ----------
     slot : 2 bits, port that owns this cycle: 0, 1, … without a pause.
     offered : stream of beats of each port; what is there stays until it is taken.
-    beats : that of the port of ``slot``, a cycle later than it was offered at the earliest.
-    moves : 1 bit, there is a beat here.
+    beats : that of the port of ``slot``.
     """
 
-    def __init__(self, channel: str, ports: int, *, choosable: bool = False, coded: bool = False):
-        self.ports = check_ports("turn", ports, choosable)
-        self._choosable, self._coded = choosable, coded
-        self._told_later = () if ports < 4 else (2, 3) if choosable else (0, 1, 2, 3)
+    def __init__(self, channel: str, ports: int, *, coded: bool = False):
+        check_choice("turn.ports", ports, (2, 4))
+        self.ports, self._coded = ports, coded
         super().__init__(
             {
-                **used_member(choosable),
-                **({"moves": Out(1)} if choosable else {}),
                 "slot": In(2),
                 "offered": In(beat_stream(channel, coded=coded)).array(ports),
                 "beats": Out(beat_stream(channel, coded=coded)),
@@ -61,65 +50,34 @@ class Turn(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        used = self.used if self._choosable else None
-        following = slot_after(self.slot, self.ports, used)
-        offered, comes = Signal.like(self.beats.p), Signal()
+        following = slot_after(self.slot, self.ports)
+        chosen, comes, there = Signal.like(self.beats.p), Signal(), Signal()
+        beat = Signal.like(self.beats.p, reset_less=True)
         m.d.comb += [
             comes.eq(of_now(following, [stream.valid for stream in self.offered])),
-            Value.cast(offered).eq(of_now(following, [stream.p for stream in self.offered])),
+            Value.cast(chosen).eq(of_now(following, [stream.p for stream in self.offered])),
         ]
-        beat = Signal.like(self.beats.p, reset_less=True)
-        there = Presence(m, "there", protected=self._coded and self._may_be_alone)
-        m.d.comb += [self.beats.valid.eq(there.here), self.beats.p.eq(beat)]
+        m.d.sync += [there.eq(comes), beat.eq(chosen)]
         taken, doubtful = self._taken(m)
-        chosen, stays = offered, Const(0)
-        if self._may_be_alone:
-            alone = Const(1) if used is None else used[0]
-            stays = Signal()
-            m.d.comb += stays.eq(alone & there.here & ~self.beats.ready)
-            waits = Presence(m, "waits", protected=self._coded)
-            waits.becomes(m, stays & (waits.here | self.offered[0].valid))
-            behind = Signal.like(beat, name="behind", reset_less=True)
-            with m.If(~waits.here):
-                m.d.sync += behind.eq(self.offered[0].p)
-            chosen = Signal.like(beat, name="chosen")
-            m.d.comb += chosen.eq(Mux(waits.here, behind, offered))
-            taken[0] = Mux(alone, ~waits.here, taken[0])
-            lost, untold = Signal(), Signal()
-            m.d.comb += lost.eq(untold | (alone & (there.torn | waits.torn)))
-            # It is told by what is there next.
-            m.d.sync += untold.eq(lost & stays)
-            comes, doubtful = comes | waits.here | lost, doubtful | lost
-            if self._choosable:
-                m.d.comb += self.moves.eq(there.here | waits.here)
-        there.becomes(m, comes | stays)
-        with m.If(~stays):
-            m.d.sync += beat.eq(chosen)
-            if self._coded:
-                # What is no beat is wrong where an upset makes one of it.
-                m.d.sync += beat.code.control.eq(code_of(chosen.code.control, ~comes | doubtful))
+        if self._coded:
+            # What is no beat is wrong where an upset makes one of it.
+            m.d.sync += beat.code.control.eq(code_of(chosen.code.control, ~comes | doubtful))
+        m.d.comb += [self.beats.valid.eq(there), self.beats.p.eq(beat)]
         for port, stream in enumerate(self.offered):
             # What came too late to be chosen is not taken either.
             m.d.comb += stream.ready.eq(taken[port])
         return m
 
-    @property
-    def _may_be_alone(self):
-        return self.ports == 1 or self._choosable
-
     def _taken(self, m):
         """Of each port whether its beat is taken; and whether it may have been, of the port that is chosen now."""
         goes = self.beats.valid & self.beats.ready
-        told = [goes & (self.slot == port) for port in range(self.ports)]
-        if not self._told_later:
-            return told, Const(0)
+        if self.ports == 2:
+            return [goes & (self.slot == port) for port in range(self.ports)], Const(0)
         taken = Presence(m, "taken")
-        taken.becomes(m, goes & Cat(self.slot == port for port in self._told_later).any())
-        unheard = Const(0)
-        for port in self._told_later:
-            told[port] = taken.here & (self.slot == (port + 1) % self.ports)
-            # After an upset a port may not know of its beat in that cycle.
-            unheard |= told[port] & ~self.offered[port].valid
+        taken.becomes(m, goes)
+        told = [taken.here & (self.slot == (port + 1) % self.ports) for port in range(self.ports)]
+        # After an upset a port may not know of its beat in that cycle.
+        unheard = Cat(one & ~stream.valid for one, stream in zip(told, self.offered)).any()
         doubtful = Signal(2)
         m.d.sync += doubtful.eq(Cat(taken.torn | unheard, doubtful[0]))
         return told, doubtful[1]

@@ -233,19 +233,16 @@ class ReplayBuffer(wiring.Component):
 
         self._pointer(m, state, pointer, jump, rx_last_ack)
 
+        moved = reading.d.row
+        if self._shared:
+            moved = Mux(self.read_first, self._place(pointer.q.row), self._place(reading.q.following))
         m.d.comb += [
             # Without a read the row is any; the first read of a flit sets it.
             reading.load.eq(self.moves),
             reading.d.row.eq(Mux(self.read_first, pointer.q.row, reading.q.following)),
             reading.d.following.eq(Mux(self.read_first, pointer.q.row + 1, reading.q.following + 1)),
             # Reading a row again keeps its data on show. The memory does not wait for what the next slot carries.
-            read.addr.eq(
-                Mux(
-                    self.moves,
-                    Mux(self.read_first, self._place(pointer.q.row), self._place(reading.q.following)),
-                    self._place(reading.q.row),
-                )
-            ),
+            read.addr.eq(Mux(self.moves, moved, self._place(reading.q.row))),
             self.read_data.eq(read.data),
         ]
         return m
