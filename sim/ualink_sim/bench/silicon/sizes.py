@@ -11,7 +11,7 @@ from ..liberty import Library
 
 __all__ = ["MOST", "PATIENCE", "resized", "sizes_script"]
 
-MOST, PATIENCE = 500, 100
+MOST, PATIENCE = 1000, 100
 """So many gates take another size at most, and so many endpoints may be beyond help before the rest is left as it is:
 what is late all over is not a matter of sizes."""
 
