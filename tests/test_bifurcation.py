@@ -1,4 +1,5 @@
-"""A station whose ports are chosen: cycle by cycle that of a station built for so many, and when the choice counts."""
+"""A station whose ports are chosen: cycle by cycle that of a station built for so many, to which beats of one port come
+as late, and when the choice counts."""
 
 import os
 

@@ -74,10 +74,10 @@ class Station(wiring.Component):
     and 4 x x1 has 0, 1, 2, 3, …. The ports share one TL and DL, which remember everything once per port and advance
     in the port's own cycles only.
 
-    With ``config.choosable_ports`` it is a station of one, two or four ports, cycle by cycle, as ``bifurcation``
-    says. Another number is in force from the second of 16 cycles of ``restart`` on, in which the whole station is
-    reset, and whoever stands before it at UPLI has to be; status of one port is then as late as that of several. Only
-    then are there the last four members below.
+    With ``config.choosable_ports`` it is a station of one, two or four ports, as ``bifurcation`` says. Another number
+    is in force from the second of 16 cycles of ``restart`` on, in which the whole station is reset, and whoever stands
+    before it at UPLI has to be. What comes from UPLI for one port, and its status, is a cycle later than in a station
+    that is built for one (``ChosenTurn``). Only then are there the last four members below.
 
     With ``config.separate_upli_clock`` UPLI and TL are in a clock domain of their own, "upli", behind which
     ``SeparateLinks`` stands; the members marked (*) exist only then. With ``config.phy`` the station has a

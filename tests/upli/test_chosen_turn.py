@@ -6,7 +6,7 @@ from collections import deque
 import pytest
 
 from support.upli.pair import simulate
-from support.upli.turns import Struck
+from support.upli.turns import Struck, give_in_slots
 from ualink.upli.channels import CHANNEL_LAYOUTS, CODED_LAYOUTS
 from ualink.upli.chosen_turn import ChosenTurn
 from ualink.upli.code import control_names
@@ -19,42 +19,7 @@ from ualink.upli.code import control_names
 def test_each_port_in_its_slot(channel, ports, offer, take):
     """In a slot there is the oldest beat of its port, if the port had it in the cycle before; what is taken is taken
     from that port, from those that only take turns with all four a cycle later."""
-    dut = ChosenTurn(channel)
-    rng = random.Random(f"{channel} {ports} {offer}")
-    number = "data" if channel == "orig_data" else "tag"
-
-    async def bench(ctx):
-        ctx.set(dut.used, ports)
-        queues, given, taken = [deque() for _ in range(ports)], 0, 0
-        later = (2, 3)
-        before, told = [None] * ports, {}
-        for cycle in range(400):
-            slot = cycle % ports
-            for port, queue in enumerate(queues):
-                if len(queue) < 3 and rng.random() < offer:
-                    queue.append(given := given + 1)
-                ctx.set(dut.offered[port].valid, bool(queue))
-                ctx.set(dut.offered[port].p[number], queue[0] if queue else rng.randrange(1, 900))
-            ready = rng.random() < take
-            ctx.set(dut.slot, slot)
-            ctx.set(dut.beats.ready, ready)
-            heads = [queue[0] if queue else None for queue in queues]
-            expected = before[slot]
-            assert ctx.get(dut.beats.valid) == (expected is not None)
-            if expected is not None:
-                assert ctx.get(dut.beats.p[number]) == expected
-            goes = {slot: expected} if ready and expected is not None else {}
-            here, told = (told, goes) if slot in later else (told | goes, {})
-            leaves = [bool(ctx.get(stream.valid) and ctx.get(stream.ready)) for stream in list(dut.offered)[:ports]]
-            assert leaves == [port in here for port in range(ports)]
-            before = heads
-            for port, beat in here.items():
-                taken += 1
-                assert queues[port].popleft() == beat
-            await ctx.tick()
-        assert taken > 400 * offer * take / ports / 3
-
-    simulate(dut, bench)
+    give_in_slots(ChosenTurn(channel), channel, ports, (2, 3), (offer, take))
 
 
 @pytest.mark.req("UPLI-084")
@@ -104,18 +69,7 @@ def test_what_is_taken_leaves_once(channel, name):
     that has left before, and none is left out."""
     turn = Struck(ChosenTurn(channel, coded=True), channel, 3, name)
     assert len(turn.struck) == 1
-
-    async def bench(ctx):
-        every = list(range(1, 8))
-        assert await turn.play(ctx, None) == (every, [])
-        doubts = 0
-        for strike in range(1, 36):
-            good, bad = await turn.play(ctx, strike)
-            assert sorted({*good, *bad}) == every and len(set(good)) == len(good)
-            doubts += bool(bad)
-        assert doubts >= 7
-
-    simulate(turn.design, bench)
+    turn.each_leaves_once()
 
 
 @pytest.mark.req("RAS-014", "RAS-108")

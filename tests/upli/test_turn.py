@@ -1,13 +1,10 @@
 """What the port of a slot offers, against a Python list a port."""
 
-import random
-from collections import deque
-
 import pytest
 from amaranth.hdl import Module, Signal
 
 from support.upli.pair import simulate
-from support.upli.turns import Struck
+from support.upli.turns import Struck, give_in_slots
 from ualink.config import ConfigError
 from ualink.upli.channels import CHANNEL_LAYOUTS
 from ualink.upli.code import control_wrong
@@ -21,41 +18,7 @@ from ualink.upli.turn import Turn
 def test_each_port_in_its_slot(channel, ports, offer, take):
     """In a slot there is the oldest beat of its port, if the port had it in the cycle before; what is taken is taken
     from that port, of four a cycle later."""
-    dut = Turn(channel, ports)
-    rng = random.Random(f"{channel} {ports} False {offer}")
-    number = "data" if channel == "orig_data" else "tag"
-
-    async def bench(ctx):
-        queues, given, taken = [deque() for _ in range(ports)], 0, 0
-        later = ports == 4
-        before, told = [None] * ports, None
-        for cycle in range(400):
-            slot = cycle % ports
-            for port, queue in enumerate(queues):
-                if len(queue) < 3 and rng.random() < offer:
-                    queue.append(given := given + 1)
-                ctx.set(dut.offered[port].valid, bool(queue))
-                ctx.set(dut.offered[port].p[number], queue[0] if queue else rng.randrange(1, 900))
-            ready = rng.random() < take
-            ctx.set(dut.slot, slot)
-            ctx.set(dut.beats.ready, ready)
-            heads = [queue[0] if queue else None for queue in queues]
-            expected = before[slot]
-            assert ctx.get(dut.beats.valid) == (expected is not None)
-            if expected is not None:
-                assert ctx.get(dut.beats.p[number]) == expected
-            goes = (slot, expected) if ready and expected is not None else None
-            told, here = (goes, told) if later else (None, goes)
-            leaves = [bool(ctx.get(stream.valid) and ctx.get(stream.ready)) for stream in list(dut.offered)[:ports]]
-            assert leaves == [here is not None and port == here[0] for port in range(ports)]
-            before = heads
-            if here is not None:
-                taken += 1
-                assert queues[here[0]].popleft() == here[1]
-            await ctx.tick()
-        assert taken > 400 * offer * take / ports / 3
-
-    simulate(dut, bench)
+    give_in_slots(Turn(channel, ports), channel, ports, range(4) if ports == 4 else (), (offer, take))
 
 
 @pytest.mark.req("RAS-014", "RAS-108")
@@ -88,19 +51,7 @@ def test_what_is_taken_leaves_once(channel, name):
     good one that has left before, and none is left out."""
     turn = Struck(Turn(channel, 4, coded=True), channel, 1, name)
     assert len(turn.struck) == (name != "offered")
-
-    async def bench(ctx):
-        every = list(range(1, 8))
-        assert await turn.play(ctx, None) == (every, [])
-        doubts = 0
-        for strike in range(1, 36):
-            good, bad = await turn.play(ctx, strike)
-            assert sorted({*good, *bad}) == every and len(set(good)) == len(good)
-            doubts += bool(bad)
-        # In those in which the port hears.
-        assert doubts >= 7
-
-    simulate(turn.design, bench)
+    turn.each_leaves_once()
 
 
 @pytest.mark.parametrize("ports", [1, 3])

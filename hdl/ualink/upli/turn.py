@@ -15,7 +15,8 @@ __all__ = ["Turn"]
 
 
 class Turn(wiring.Component):
-    """One stream out of one per port: in each cycle that of the port whose slot it is.
+    """One stream out of one per port: in each cycle that of the port whose slot it is. All of them take turns; where it
+    is chosen how many do, there is ``ChosenTurn``.
 
     It comes out of registers, chosen in the cycle before: what a port offers it offers until its slot, in which it may
     be taken. So what a port offers in the cycle before its slot at the latest is there in its slot.
