@@ -3,11 +3,13 @@
 import ast
 import random
 import re
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 from amaranth.hdl import Array, Assert, Cat, EnableInserter, Fragment, Module, Mux, ResetInserter, Signal
+from amaranth.hdl._mem import MemoryInstance
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
@@ -15,8 +17,9 @@ from amaranth.sim import Simulator
 import ualink
 from support.formal import prove
 from ualink.config import ConfigError
+from ualink.lib import interleave
 from ualink.lib.interleave import Interleaver
-from ualink.lib.memory_marks import NEVER_MEET, OUT_OF_REGISTER, SHARED_OUT
+from ualink.lib.memory_marks import BLOCK_RAM, NEVER_MEET, OUT_OF_REGISTER, SHARED_OUT
 from ualink.lib.ports_used import RESTART_CYCLES, last_port
 from ualink.lib.queue import Queue, UnhurriedQueue
 from ualink.lib.select import select_one
@@ -178,9 +181,42 @@ class Shares(wiring.Component):
         return m
 
 
+class Large(wiring.Component):
+    """A memory of so many rows that each context has one of its own, where it is chosen how many there are. One port
+    can stop, one reads what is being written, and one never reads the row that is written."""
+
+    clear: In(1)
+    stimulus: In(32)
+    stops: Out(8)
+    shows: Out(8)
+    never_meets: Out(8)
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.storage = storage = memory.Memory(shape=8, depth=300, init=range(5), attrs=BLOCK_RAM)
+        write = storage.write_port(granularity=4)
+        stopping, showing, apart = storage.read_port(), storage.read_port(transparent_for=(write,)), storage.read_port()
+        rows = Array((0, 1, 256, 299))
+        m.d.comb += [
+            write.addr.eq(rows[self.stimulus[:2]]),
+            write.data.eq(self.stimulus[2:10]),
+            write.en.eq(self.stimulus[10:12]),
+            stopping.addr.eq(rows[self.stimulus[12:14]]),
+            stopping.en.eq(self.stimulus[14]),
+            showing.addr.eq(rows[self.stimulus[15:17]]),
+            showing.en.eq(self.stimulus[17] | self.stimulus[18]),
+            apart.addr.eq(rows[self.stimulus[:2] ^ Cat(self.stimulus[19], ~self.stimulus[19])]),
+            Cat(self.stops, self.shows, self.never_meets).eq(Cat(stopping.data, showing.data, apart.data)),
+        ]
+        return m
+
+
+LARGE = ("stops", "shows", "never_meets")
+
+
 class Chosen(wiring.Component):
-    """Remembers all that ``Remembers`` and ``Shares`` do, for as many contexts as are ``used``, beside copies that
-    stand still."""
+    """Remembers all that ``Remembers``, ``Shares`` and ``Large`` do, for as many contexts as are ``used``, beside
+    copies that stand still."""
 
     used: In(3, init=4)
     clear: In(1)
@@ -197,7 +233,7 @@ class Chosen(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.d.sync += self.turn.eq((self.turn + 1) & last_port(self.used))
-        for make, outputs in ((lambda: Remembers(self._depth), OUTPUTS), (Shares, ("held",))):
+        for make, outputs in ((partial(Remembers, self._depth), OUTPUTS), (Shares, ("held",)), (Large, LARGE)):
             shared, copies = make(), [make() for _ in range(4)]
             for block in (shared, *copies):
                 m.d.comb += block.stimulus.eq(self.stimulus)
@@ -252,7 +288,7 @@ def test_as_many_contexts_as_are_used(depth):
     simulator.add_testbench(testbench)
     simulator.run()
     for ports in (1, 2, 4):
-        assert all(len([1 for n, name, _ in seen if (n, name) == (ports, output)]) > 3 for output in OUTPUTS)
+        assert all(len([1 for n, name, _ in seen if (n, name) == (ports, output)]) > 3 for output in OUTPUTS + LARGE)
 
 
 class Two(wiring.Component):
@@ -323,6 +359,42 @@ class TwoProof(wiring.Component):
 @pytest.mark.parametrize(("ports", "chosen"), [(1, True), (2, True), (4, True), (2, False), (4, False)])
 def test_each_context_alone_always(ports, chosen):
     prove(TwoProof(ports, chosen=chosen), mode="bmc", depth=4 + 2 * ports)
+
+
+@pytest.mark.parametrize("ports", [1, 2, 4])
+def test_each_context_with_memories_of_its_own_always(ports, monkeypatch):
+    monkeypatch.setattr(interleave, "MOST_ROWS", 4)
+    prove(TwoProof(ports, chosen=True), mode="bmc", depth=4 + 2 * ports)
+
+
+def memories_in(fragment):
+    """Depths of all memories in ``fragment``."""
+    inner = [memories_in(part) for part, _, _ in fragment.subfragments]
+    return sum(inner, [fragment._data.depth] if isinstance(fragment, MemoryInstance) else [])
+
+
+@pytest.mark.parametrize(("used", "depths"), [(Signal(3), [300] * 4), (None, [1200])])
+def test_memories_of_many_rows(used, depths):
+    """Only where it is chosen how many contexts there are has each of them a memory of its own."""
+    shared = Interleaver(4, Signal(2), used=used)(Fragment.get(Large(), None))
+    assert memories_in(shared) == depths
+
+
+class Unclocked(wiring.Component):
+    """A memory of many rows that is read without a clock."""
+
+    row: In(9)
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.storage = storage = memory.Memory(shape=8, depth=300, init=[])
+        m.d.comb += storage.read_port(domain="comb").addr.eq(self.row)
+        return m
+
+
+def test_memories_of_many_rows_need_a_clock():
+    with pytest.raises(TypeError, match="300 rows for each context, read without a clock"):
+        Interleaver(4, Signal(2), used=Signal(3))(Fragment.get(Unclocked(), None))
 
 
 def test_one_context_costs_nothing():

@@ -7,6 +7,8 @@ registers as there are contexts, turning by one in every cycle, and each memory 
 at run time how many contexts there are, the ring has one, two or four registers as the choice is.
 """
 
+from collections.abc import Iterator
+
 from amaranth.hdl import Cat, Const, Mux, Signal, Value
 from amaranth.hdl._ast import Assign, Concat, Operator, Part, Property, Slice, Switch, SwitchValue
 from amaranth.hdl._ir import Fragment, Instance
@@ -16,9 +18,13 @@ from amaranth.utils import ceil_log2
 
 from ualink.checks import ConfigError, check_choice
 from ualink.lib.memory_marks import NEVER_MEET, OUT_OF_REGISTER, SHARED_OUT
-from ualink.lib.ports_used import RESTART_CYCLES, copy_like
+from ualink.lib.ports_used import RESTART_CYCLES, copy_like, slot_after
+from ualink.lib.select import of_now
 
 __all__ = ["Interleaver"]
+
+MOST_ROWS = 1024
+"""More rows than these are several macros, one of which has to be chosen, so that each context can have its own."""
 
 
 class Interleaver(FragmentTransformer):
@@ -116,17 +122,16 @@ class Interleaver(FragmentTransformer):
         third = register(1, register(0, entry))
         before = Signal(len(last))
         several = register(2, before)
-        start = 0
-        while start < len(last):
-            used, bits = self._used.of(fragment, len(last) - start)
-            some = slice(start, start + bits)
+        for used, some in self._used.each(fragment, len(last)):
             fragment.add_statements("comb", before[some].eq(Mux(used[1], entry[some], third[some])))
             fragment.add_statements(domain, last[some].eq(Mux(used[0], alone[some], several[some])))
-            start += bits
 
     def _memory(self, instance):
         """One part for each context; what is read comes in the context's next cycle, not in the next of all."""
-        parts = 1 if self._shared_out(instance) else self._contexts
+        shared_out = self._shared_out(instance)
+        if self._used is not None and not shared_out and self._contexts * instance._data.depth > MOST_ROWS:
+            return self._apart(instance)
+        parts = 1 if shared_out else self._contexts
         contents = [instance._data.init[n] for n in range(instance._data.depth)]
         contents = [row for row in contents for _ in range(parts)]
         data = MemoryData(shape=instance._data.shape, depth=instance._data.depth * parts, init=contents)
@@ -163,6 +168,38 @@ class Interleaver(FragmentTransformer):
                 self._hold(around, port, data)
         around.add_subfragment(memory, "memory")
         return around
+
+    def _apart(self, instance):
+        """A memory for each context, which shows what the context has read until it reads again. Of several contexts it
+        is chosen in the cycle before; one alone has its own at once."""
+        around = Fragment(src_loc=instance.src_loc)
+        read = [[Signal(len(port._data)) for port in instance._read_ports] for _ in range(self._contexts)]
+        for context, datas in enumerate(read):
+            self._part(around, instance, context, datas)
+        used, _ = self._used.of(around, 1)
+        following = slot_after(self._context, self._contexts, used)
+        for port, *datas in zip(instance._read_ports, *read):
+            several = Signal(len(port._data), reset_less=True)
+            around.add_statements(self._domain, several.eq(of_now(following, datas)))
+            for used, some in self._used.each(around, len(several)):
+                around.add_statements("comb", port._data[some].eq(Mux(used[0], datas[0][some], several[some])))
+        return around
+
+    def _part(self, around, instance, context, datas):
+        """The memory of one ``context``; ``datas`` become what its read ports show."""
+        init = [instance._data.init[n] for n in range(instance._data.depth)]
+        data = MemoryData(shape=instance._data.shape, depth=instance._data.depth, init=init)
+        memory = MemoryInstance(data=data, attrs=instance._attrs, src_loc=instance.src_loc)
+        here = self._context == context
+        for port in instance._write_ports:
+            enable = port._en & here.replicate(len(port._en))
+            memory.write_port(domain=port._domain, addr=port._addr, data=port._data, en=enable)
+        for port, shown in zip(instance._read_ports, datas):
+            if port._domain == "comb":
+                raise TypeError(f"a memory of {instance._data.depth} rows for each context, read without a clock")
+            ports = {"domain": port._domain, "transparent_for": port._transparent_for}
+            memory.read_port(addr=port._addr, data=shown, en=port._en & here, **ports)
+        around.add_subfragment(memory, f"memory_{context}")
 
     def _delayed(self, fragment, name, value):
         """``value`` as it was in the cycle before."""
@@ -237,6 +274,14 @@ class _Copies:
             self._needed = len(self._branches)
             above = self._branches[-1] if self._branches else self._used
             fragment.add_statements(self._domain, branch.eq(above))
+
+    def each(self, fragment: Fragment, bits: int) -> Iterator[tuple[Value, slice]]:
+        """Leaves in ``fragment`` for all of ``bits``, and which of them each chooses."""
+        start = 0
+        while start < bits:
+            used, chosen = self.of(fragment, bits - start)
+            yield used, slice(start, start + chosen)
+            start += chosen
 
     def of(self, fragment: Fragment, bits: int) -> tuple[Value, int]:
         """A leaf in ``fragment``, which was entered last or is part of that, and how many of ``bits`` it chooses."""
