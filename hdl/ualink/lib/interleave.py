@@ -41,7 +41,8 @@ class Interleaver(FragmentTransformer):
     domain : the only clock domain of the component.
     used : as of ``ports_used``, how many of four contexts take turns; None for all. What is chosen by it looks at
         registers that copy it, so that a reset in which it changes has to last for ``RESTART_CYCLES``. A memory has a
-        part for each of the four, or, marked ``SHARED_OUT``, is shared out among those that take turns, each of which
+        part for each of the four; of more than ``MOST_ROWS`` rows in all each part is a memory of its own, which must
+        not be read without a clock. Marked ``SHARED_OUT`` it is shared out among those that take turns, each of which
         asks for rows of its own.
     """
 
@@ -130,7 +131,7 @@ class Interleaver(FragmentTransformer):
         """One part for each context; what is read comes in the context's next cycle, not in the next of all."""
         shared_out = self._shared_out(instance)
         if self._used is not None and not shared_out and self._contexts * instance._data.depth > MOST_ROWS:
-            return self._apart(instance)
+            return self._apart(instance, self._used)
         parts = 1 if shared_out else self._contexts
         contents = [instance._data.init[n] for n in range(instance._data.depth)]
         contents = [row for row in contents for _ in range(parts)]
@@ -169,19 +170,19 @@ class Interleaver(FragmentTransformer):
         around.add_subfragment(memory, "memory")
         return around
 
-    def _apart(self, instance):
+    def _apart(self, instance, copies):
         """A memory for each context, which shows what the context has read until it reads again. Of several contexts it
         is chosen in the cycle before; one alone has its own at once."""
         around = Fragment(src_loc=instance.src_loc)
         read = [[Signal(len(port._data)) for port in instance._read_ports] for _ in range(self._contexts)]
         for context, datas in enumerate(read):
             self._part(around, instance, context, datas)
-        used, _ = self._used.of(around, 1)
+        used, _ = copies.of(around, 1)
         following = slot_after(self._context, self._contexts, used)
         for port, *datas in zip(instance._read_ports, *read):
             several = Signal(len(port._data), reset_less=True)
             around.add_statements(self._domain, several.eq(of_now(following, datas)))
-            for used, some in self._used.each(around, len(several)):
+            for used, some in copies.each(around, len(several)):
                 around.add_statements("comb", port._data[some].eq(Mux(used[0], datas[0][some], several[some])))
         return around
 
