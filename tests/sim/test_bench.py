@@ -98,6 +98,16 @@ NAMES = [
 ]
 
 
+POD_NAMES = [
+    name
+    for pod in ("sim.pod4", "sim.pod8", "sim.pod16")
+    for name in (
+        *(f"{pod}.{kind}.{what}_per_second" for kind in ("links", "upli") for what in ("cycles", "requests")),
+        f"{pod}.ratio",
+    )
+]
+
+
 def bench(*arguments):
     return CliRunner().invoke(main, ["bench", *map(str, arguments)])
 
@@ -144,6 +154,7 @@ def test_names_are_stable():
         "hop.latency_cycles",
         "hop.latency_ns",
         *(f"station.{what}.{mode}" for mode in MODES for what in ("throughput", "latency_cycles", "latency_ns")),
+        *POD_NAMES,
         *NAMES[switches_end:],
         *silicon_names("dl4", "station1", "core4", "core8", *(f"core16_{plane}" for plane in PLANES)),
         *silicon_names("station4", "station_chosen", "station1_bare"),
@@ -162,7 +173,7 @@ def test_a_name_selects_its_row_or_those_below_it():
 def test_an_unknown_name_is_refused_in_one_line(name):
     result = bench("dl.tx", name)
     assert (result.exit_code, result.stdout) == (2, "")
-    groups = "dl, tl, wire, preset, switch, hop, station, silicon"
+    groups = "dl, tl, wire, preset, switch, hop, station, sim, silicon"
     assert result.stderr == f"ualink: there is no row {name!r}; groups are {groups}\n"
 
 

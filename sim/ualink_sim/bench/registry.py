@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from .dl import benches as dl_benches
 from .hop import benches as hop_benches
+from .pods import benches as pod_benches
 from .presets import benches as preset_benches
 from .rows import Bench, Options, Row, take
 from .silicon.blocks import BLOCKS
@@ -24,6 +25,7 @@ GROUPS: dict[str, Callable[[Options], list[Bench]]] = {
     "switch": switch_benches,
     "hop": hop_benches,
     "station": station_benches,
+    "sim": pod_benches,
     "silicon": silicon_benches,
 }
 """The first word of the names of a group's rows, and what makes its benchmarks."""

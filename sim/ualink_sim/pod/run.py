@@ -29,7 +29,7 @@ from .top import PodTop, make_controller, make_switch
 from .upli.model import build_upli_pod, upli_compile_minutes
 from .workload import build_requests
 
-__all__ = ["build_pod", "compile_minutes", "run_pod", "simulate"]
+__all__ = ["build_pod", "compile_minutes", "pod_model", "run_pod", "simulate"]
 
 
 def compile_minutes(ports: int) -> int:
@@ -151,7 +151,7 @@ def simulate(scenario: Scenario, out: Path, *, wave: bool = False, progress: boo
     with output_folder(out, [*files, *(["wave.fst"] if wave else [])]) as scratch:
         started = time.monotonic()
         with working(console, _compiling(scenario)):
-            model = _model(scenario, wave)
+            model = pod_model(scenario, trace=wave)
         console.print(f"model ready after {time.monotonic() - started:.0f} s")
         columns = (
             TextColumn("simulating"),
@@ -183,10 +183,11 @@ def _compiling(scenario: Scenario) -> str:
     return f"compiling the pod (once per configuration, about {minutes} min and 1 GB on two cores)"
 
 
-def _model(scenario: Scenario, wave: bool) -> Model:
+def pod_model(scenario: Scenario, *, trace: bool = False) -> Model:
+    """The compiled model of the pod of ``scenario``, with links or without; made or found again as by ``build_pod``."""
     if scenario.pod.fidelity == "links":
-        return build_pod(scenario.pod.accelerators, scenario.switch, trace=wave)
-    return build_upli_pod(scenario.switch, trace=wave)
+        return build_pod(scenario.pod.accelerators, scenario.switch, trace=trace)
+    return build_upli_pod(scenario.switch, trace=trace)
 
 
 def _so_far(bar: Progress) -> str:
