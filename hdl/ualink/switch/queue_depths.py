@@ -44,10 +44,10 @@ class QueueDepths:
 
     @classmethod
     def of_credits(cls, upli: UPLIConfig) -> "QueueDepths":
-        """Deeper than the buffers that the station announces to its partner for one port: twice for data, four times
-        for items of one beat, which makes 64 of each by default. Uniform traffic needs that much to fill 98 % of the
-        slots of 8 ports."""
-        data = {"orig_data": 2 * upli.orig_data.total, "rd_rsp": 2 * upli.rd_rsp.total}
+        """Deeper than the buffers that the station announces to its partner for one port: three times for data, four
+        times for items of one beat, which makes 96 and 64 by default. Uniform traffic needs that much to fill 98 % of
+        the slots of 8 ports, in transfers of four beats as in those of one."""
+        data = {"orig_data": 3 * upli.orig_data.total, "rd_rsp": 3 * upli.rd_rsp.total}
         items = {"req": 4 * upli.req.total, "wr_rsp": 4 * upli.wr_rsp.total}
         return cls(**data, **items, shared=max(*data.values(), *items.values()))
 
