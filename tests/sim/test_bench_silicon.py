@@ -53,6 +53,11 @@ def library(tmp_path):
     return file
 
 
+def test_help_names_every_block():
+    told = CliRunner().invoke(main, ["bench", "--help"]).stdout
+    assert set(blocks.BLOCKS) <= set(re.findall(r"\w+", told))
+
+
 def test_blocks_are_named_after_silicon_and_slow_ones_only_so():
     assert blocks_of("silicon") == ["dl1", "tl_tx", "tl_rx", "originator", "completer"]
     assert blocks_of("silicon", "station4", "dl1") == ["dl1", "station4"]

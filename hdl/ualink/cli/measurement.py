@@ -53,8 +53,8 @@ def bench(names: tuple[str, ...], as_json: bool, only_list: bool, silicon: _Sili
 
     Simulated rows compile their model first; rows that need place and route take minutes each. What a row needs and
     does not find leaves it without a value. "silicon" and blocks of it (dl1 dl4 tl_tx tl_rx originator completer
-    station1 station4 core4 core8 core16_requests core16_read_responses core16_write_responses; without any, the fast
-    ones) are timed with Yosys and OpenSTA in the library of --liberty.
+    station1 station1_bare station4 station_chosen core4 core8 core16_requests core16_read_responses
+    core16_write_responses; without any, the fast ones) are timed with Yosys and OpenSTA in the library of --liberty.
     """
     simulation_product()
     from ualink_sim.bench.registry import UnknownName, run, select
