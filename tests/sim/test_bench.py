@@ -34,7 +34,11 @@ def switch_names(*sizes):
         for name in (
             *(f"switch.{kind}.saturation.{ports}x{size}" for kind in traffic for size in (64, 256)),
             f"switch.incast.fairness.{ports}",
-            *(f"switch.uniform.latency_cycles.{ports}x64.load_{load}" for load in (50, 80, 90, 95)),
+            *(
+                f"switch.{kind}.latency_cycles.{ports}x64.load_{load}"
+                for kind in traffic
+                for load in ((50, 60, 70, 80) if kind == "bursty" else (50, 80, 90, 95))
+            ),
         )
     ]
 

@@ -148,6 +148,23 @@ def test_references_are_what_theory_says():
     assert matching_latency(4, 0.9, cycles=4000) > matching_latency(4, 0.5, cycles=4000)
 
 
+@pytest.mark.parametrize("load", [0.3, 0.7])
+def test_of_an_incast_no_matching_makes_more_than_one_queue_does(load):
+    """All wait for one port, which is a queue with up to one arrival from each source in a cycle: its mean is known."""
+    pytest.importorskip("scipy")
+    waiting = matching_latency(PORTS, load / PORTS, Destinations.INCAST)
+    assert waiting == pytest.approx((PORTS - 1) / PORTS * load / (2 * (1 - load)), rel=0.1)
+
+
+def test_whose_ways_are_apart_waits_for_nobody():
+    pytest.importorskip("scipy")
+    assert matching_latency(PORTS, 0.95, Destinations.PERMUTATION, cycles=2000) == 0
+    # In turn to all: some meet, as their sources are not in step.
+    waits = {kind: matching_latency(PORTS, 0.6, kind, cycles=6000) for kind in Destinations}
+    assert waits[Destinations.BURSTY] > waits[Destinations.UNIFORM] > 0 < waits[Destinations.ALL_TO_ALL]
+    assert waits[Destinations.HOT_SPOT] > waits[Destinations.UNIFORM]
+
+
 def test_limits_and_percentiles():
     assert hot_spot_limit(4) == pytest.approx(1 / (4 * (1 / HOT_SHARE + 7 / 32)))
     assert percentile([0, 98, 1, 1], 0.99) == 2

@@ -15,6 +15,9 @@ QUICK = 8
 BEAT = 64
 SIZES = (1, 4)
 LOADS = (50, 80, 90, 95)
+"""Per cent of what the busiest egress port permits."""
+BURSTY_LOADS = (50, 60, 70, 80)
+"""Beyond that items of bursts find no place to wait."""
 SATURATED = 2.0
 MOST_CYCLES = 6
 LEAST_FAIRNESS = 1.0
@@ -52,7 +55,9 @@ def benches(_: Options) -> list[Bench]:
         for destinations in Destinations:
             found += [_saturation(destinations, ports, beats) for beats in SIZES]
         found.append(_fairness(ports))
-        found += [_latency(ports, load) for load in LOADS]
+        for destinations in Destinations:
+            loads = BURSTY_LOADS if destinations is Destinations.BURSTY else LOADS
+            found += [_latency(destinations, ports, load) for load in loads]
     return found
 
 
@@ -102,22 +107,28 @@ def _fairness(ports: int) -> Bench:
     return _bench(row, ports, lambda: run(ports, 1, Destinations.INCAST, SATURATED).fairness)
 
 
-def _latency(ports: int, load: int) -> Bench:
+def _latency(destinations: Destinations, ports: int, load: int) -> Bench:
+    limit = _limit(destinations, ports)
     row = Row(
-        name=f"switch.uniform.latency_cycles.{ports}x{BEAT}.load_{load}",
+        name=f"switch.{destinations.name.lower()}.latency_cycles.{ports}x{BEAT}.load_{load}",
         unit="cycles",
-        how=f"mean, waiting before the core with it; {_TRAFFIC[Destinations.UNIFORM]}, {load} % of a beat in each "
+        how=f"mean, waiting before the core with it; {_TRAFFIC[destinations]}, {load} % of {_share(limit)} in each "
         f"cycle; {_CORE.format(ports=ports, size=BEAT)}",
     )
 
     def measure() -> Told:
-        found = run(ports, 1, Destinations.UNIFORM, load / 100)
+        rate = limit * load / 100
+        found = run(ports, 1, destinations, rate)
         if found.refused:
             raise Unavailable(f"of this load {found.refused:.1%} found no place to wait before the core")
-        waiting = matching_latency(ports, load / 100)
+        waiting = matching_latency(ports, rate, destinations)
         return Told(
             found.latency,
             f"99 % within {found.p99}; a maximum matching in each cycle, in no time, makes an item wait {waiting:.1f}",
         )
 
     return _bench(row, ports, measure)
+
+
+def _share(limit: float) -> str:
+    return "a beat" if limit == 1 else f"{limit:.3g} beats"

@@ -18,6 +18,7 @@ __all__ = ["Traffic", "idle_latencies", "run"]
 
 SETTLE = 4_000
 CYCLES = 20_000
+HARDWARE = ("sink", "source", "top")
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ def _model(ports: int) -> Model:
     def sources() -> dict[str, str]:
         return {f"{top}.v": to_verilog(SwitchTop(ports, banks), top), **banks.verilog()}
 
-    own_code = [path.read_text() for path in sorted(Path(__file__).parent.glob("switch_*.py"))]
+    own_code = [Path(__file__).with_name(f"switch_{name}.py").read_text() for name in HARDWARE]
     try:
         return build_once(sources, top, "\0".join([str(ports), *own_code]), blocks=banks.blocks)
     except SimulatorError as error:

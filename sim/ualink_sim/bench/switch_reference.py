@@ -9,6 +9,7 @@ from random import Random
 import numpy as np
 
 from .rows import Unavailable
+from .switch_source import BURST, HOT_SHARE, Destinations
 
 __all__ = ["fifo_throughput", "matching_latency"]
 
@@ -36,10 +37,13 @@ def fifo_throughput(ports: int, *, cycles: int = CYCLES) -> float:
     return moved / cycles / ports
 
 
-def matching_latency(ports: int, load: float, *, cycles: int = CYCLES) -> float:
-    """Cycles that an item waits: uniform traffic, a queue for each pair of ports, a maximum matching in each cycle.
+def matching_latency(
+    ports: int, load: float, destinations: Destinations = Destinations.UNIFORM, *, cycles: int = CYCLES
+) -> float:
+    """Cycles that an item waits: a queue for each pair of ports, a maximum matching in each cycle.
 
-    The queues are endless; of the maximum matchings that there are, any is taken.
+    ``load`` is the chance of an item in each cycle and at each ingress port. The queues are endless; of the maximum
+    matchings that there are, any is taken.
     """
     try:
         from scipy.sparse import csr_array
@@ -47,13 +51,14 @@ def matching_latency(ports: int, load: float, *, cycles: int = CYCLES) -> float:
     except ImportError:
         raise Unavailable("scipy is not installed, which finds maximum matchings") from None
     random = Random(SEED)
+    chosen = [(ingress + (destinations is Destinations.ALL_TO_ALL)) % ports for ingress in range(ports)]
     queues: list[list[deque[int]]] = [[deque() for _ in range(ports)] for _ in range(ports)]
     waiting = np.zeros((ports, ports), dtype=np.int8)
     total = items = 0
     for cycle in range(SETTLE + cycles):
         for ingress in range(ports):
             if random.random() < load:
-                egress = random.randrange(ports)
+                egress = _destination(random, destinations, ingress, chosen)
                 queues[ingress][egress].append(cycle)
                 waiting[ingress, egress] = 1
         # The matching prefers low numbers; in another order each cycle it prefers nobody.
@@ -69,3 +74,22 @@ def matching_latency(ports: int, load: float, *, cycles: int = CYCLES) -> float:
                 total += cycle - arrived
                 items += 1
     return total / items
+
+
+def _destination(random: Random, destinations: Destinations, ingress: int, chosen: list[int]) -> int:
+    """Where the next item of ``ingress`` goes, as in ``ItemSource``; ``chosen`` has what is kept of each."""
+    ports = len(chosen)
+    if destinations is Destinations.UNIFORM:
+        return random.randrange(ports)
+    if destinations is Destinations.PERMUTATION:
+        return (ingress + 1) % ports
+    if destinations is Destinations.HOT_SPOT:
+        return random.randrange(ports) if random.randrange(HOT_SHARE) else 0
+    if destinations is Destinations.INCAST:
+        return 0
+    if destinations is Destinations.BURSTY:
+        if not random.randrange(BURST):
+            chosen[ingress] = random.randrange(ports)
+        return chosen[ingress]
+    egress, chosen[ingress] = chosen[ingress], (chosen[ingress] + 1) % ports
+    return egress
