@@ -53,15 +53,15 @@ def benches(_: Options) -> list[Bench]:
 def _bench(accelerators: int) -> Bench:
     name = f"sim.pod{accelerators}"
     measured = "what the longer of two runs takes more than the shorter, every response compared"
-    rows = [
-        Row(
+    rows = {
+        (fidelity, what): Row(
             name=f"{name}.{fidelity}.{what}_per_second",
             unit=f"{what} per second",
             how=f"{_HOW[fidelity]}, {accelerators} accelerators, {_TRAFFIC}; {measured}",
         )
         for fidelity in REQUESTS
         for what in ("cycles", "requests")
-    ]
+    }
     ratio = Row(
         name=f"{name}.ratio",
         unit="ratio",
@@ -73,14 +73,10 @@ def _bench(accelerators: int) -> Bench:
             found = {fidelity: _measure(accelerators, fidelity) for fidelity in REQUESTS}
         except SimulatorError as error:
             raise Unavailable(str(error)) from None
-        values = {
-            f"{name}.{fidelity}.{what}_per_second": getattr(found[fidelity], what)
-            for fidelity in REQUESTS
-            for what in ("cycles", "requests")
-        }
+        values = {row.name: getattr(found[fidelity], what) for (fidelity, what), row in rows.items()}
         return values | {ratio.name: found["upli"].requests / found["links"].requests}
 
-    return Bench((*rows, ratio), measure, slow=True)
+    return Bench((*rows.values(), ratio), measure, slow=True)
 
 
 def saturated(accelerators: int, fidelity: str, requests: int) -> Scenario:
