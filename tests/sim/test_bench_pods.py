@@ -11,7 +11,7 @@ from ualink_sim.bench.rows import Options, Unavailable, take
 
 
 def results_of(scenario):
-    """As of a pod that has simulated 3,000 cycles after 7 seconds, and then 500 cycles and 200 requests in a second with
+    """As of a pod that has simulated 3,000 cycles after 7 seconds, and then 500 cycles and 200 requests a second with
     links, 12.5 times as many without."""
     requests = scenario.workloads[0].transactions
     found = make_results(transactions=requests, accelerators=scenario.pod.accelerators)
