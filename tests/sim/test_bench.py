@@ -37,7 +37,7 @@ def switch_names(*sizes):
             *(
                 f"switch.{kind}.latency_cycles.{ports}x64.load_{load}"
                 for kind in traffic
-                for load in ((50, 60, 70, 80) if kind == "bursty" else (50, 80, 90, 95))
+                for load in ((50, 60, 70) if kind == "bursty" else (50, 80, 90, 95))
             ),
         )
     ]
