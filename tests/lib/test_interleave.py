@@ -1,25 +1,18 @@
 """A component shared by contexts in turn against copies of it that stand still when it is not their turn."""
 
-import ast
 import random
-import re
 from functools import partial
-from importlib.metadata import version
-from pathlib import Path
 
 import pytest
-from amaranth.hdl import Array, Assert, Cat, EnableInserter, Fragment, Module, Mux, ResetInserter, Signal
+from amaranth.hdl import Array, Cat, EnableInserter, Fragment, Module, Mux, ResetInserter, Signal
 from amaranth.hdl._mem import MemoryInstance
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
 
-import ualink
-from support.formal import prove
 from ualink.config import ConfigError
-from ualink.lib import interleave
 from ualink.lib.interleave import Interleaver
-from ualink.lib.memory_marks import BLOCK_RAM, NEVER_MEET, OUT_OF_REGISTER, SHARED_OUT
+from ualink.lib.memory_marks import BLOCK_RAM, NEVER_MEET, SHARED_OUT
 from ualink.lib.ports_used import RESTART_CYCLES, last_port
 from ualink.lib.queue import Queue, UnhurriedQueue
 from ualink.lib.select import select_one
@@ -291,82 +284,6 @@ def test_as_many_contexts_as_are_used(depth):
         assert all(len([1 for n, name, _ in seen if (n, name) == (ports, output)]) > 3 for output in OUTPUTS + LARGE)
 
 
-class Two(wiring.Component):
-    """A register and three memories, one that can stop, for the proof."""
-
-    go: In(1)
-    bit: In(1)
-    shown: Out(1)
-    read: Out(1)
-    soon: Out(1)
-    kept: Out(1)
-
-    def elaborate(self, platform):
-        m = Module()
-        with m.If(self.go):
-            m.d.sync += self.shown.eq(self.shown ^ self.bit)
-        for name, output in (("always", self.read), ("registered", self.soon), ("stops", self.kept)):
-            attrs = OUT_OF_REGISTER if name == "registered" else {}
-            m.submodules[name] = storage = memory.Memory(shape=1, depth=2, init=[], attrs=attrs)
-            write = storage.write_port()
-            read = storage.read_port(transparent_for=(write,))
-            m.d.comb += [
-                write.addr.eq(self.shown),
-                write.data.eq(self.bit),
-                write.en.eq(self.go),
-                read.addr.eq(self.bit),
-                output.eq(read.data),
-            ]
-            if name == "stops":
-                m.d.comb += read.en.eq(self.go)
-        return m
-
-
-class TwoProof(wiring.Component):
-    """Whatever comes, in each cycle the shared one shows what the copy of that context does."""
-
-    go: In(1)
-    bit: In(1)
-
-    def __init__(self, ports: int, *, chosen: bool):
-        self._contexts, self._used = 4 if chosen else ports, Signal(3, init=ports)
-        self._choice = {"used": self._used} if chosen else {}
-        super().__init__()
-
-    def elaborate(self, platform):
-        m = Module()
-        turn, number, asked = Signal(2), Signal(3), Signal(4)
-        shared, copies = Two(), [Two() for _ in range(4)]
-        m.submodules.shared = Interleaver(self._contexts, turn, **self._choice)(shared)
-        m.d.sync += turn.eq((turn + 1) & last_port(self._used))
-        m.d.comb += [shared.go.eq(self.go), shared.bit.eq(self.bit)]
-        # Before its first read a memory shows anything.
-        with m.If(number != 4):
-            m.d.sync += number.eq(number + 1)
-        for n, copy in enumerate(copies):
-            m.submodules[f"copy_{n}"] = EnableInserter(turn == n)(copy)
-            m.d.comb += [copy.go.eq(self.go), copy.bit.eq(self.bit)]
-            with m.If(turn == n):
-                m.d.comb += Assert(shared.shown == copy.shown)
-                with m.If(number == 4):
-                    m.d.comb += Assert((shared.read == copy.read) & (shared.soon == copy.soon))
-                with m.If(asked[n]):
-                    m.d.comb += Assert(shared.kept == copy.kept)
-                m.d.sync += asked[n].eq(asked[n] | self.go)
-        return m
-
-
-@pytest.mark.parametrize(("ports", "chosen"), [(1, True), (2, True), (4, True), (2, False), (4, False)])
-def test_each_context_alone_always(ports, chosen):
-    prove(TwoProof(ports, chosen=chosen), mode="bmc", depth=4 + 2 * ports)
-
-
-@pytest.mark.parametrize("ports", [1, 2, 4])
-def test_each_context_with_memories_of_its_own_always(ports, monkeypatch):
-    monkeypatch.setattr(interleave, "MOST_ROWS", 4)
-    prove(TwoProof(ports, chosen=True), mode="bmc", depth=4 + 2 * ports)
-
-
 def memories_in(fragment):
     """Depths of all memories in ``fragment``."""
     inner = [memories_in(part) for part, _, _ in fragment.subfragments]
@@ -414,40 +331,3 @@ def test_other_numbers_of_contexts_are_refused(contexts):
 def test_of_four_only_some_can_be_used(contexts):
     with pytest.raises(ConfigError, match=f"contexts is {contexts}; it must be 4"):
         Interleaver(contexts, Signal(2), used=Signal(3))
-
-
-CHECKED = ("0.5.10",)
-"""Versions of Amaranth whose private modules have been read for what rests on them."""
-PRIVATE = {
-    "interleave.py": {
-        "amaranth.hdl._ast": {"Assign", "Concat", "Operator", "Part", "Property", "Slice", "Switch", "SwitchValue"},
-        "amaranth.hdl._ir": {"Fragment", "Instance"},
-        "amaranth.hdl._mem": {"MemoryData", "MemoryInstance"},
-        "amaranth.hdl._xfrm": {"FragmentTransformer", "LHSMaskCollector"},
-    },
-    "doors.py": {
-        "amaranth.hdl._ir": {"Fragment", "Instance", "PortDirection", "build_netlist"},
-        "amaranth.hdl._mem": {"MemoryInstance"},
-        "amaranth.hdl._nir": {"Netlist"},
-    },
-    "gate_levels.py": {
-        "amaranth.hdl._nir": {
-            *("AssignmentList", "AsyncReadPort", "Cell", "FlipFlop", "Instance", "Matches", "Net", "Netlist"),
-            *("Operator", "Part", "PriorityMatch", "SyncReadPort"),
-        },
-    },
-    "quick_nets.py": {"amaranth.hdl._nir": {"Net", "Netlist", "Value"}},
-}
-
-
-def test_private_modules_of_amaranth_are_those_that_were_read():
-    """A new version is tried by adding it to ``CHECKED``, once its statements, values, memories and the cells of its
-    netlist are seen to be what is known of them here; nothing else of the hardware rests on private names."""
-    found = {}
-    for file in Path(ualink.__file__).parent.rglob("*.py"):
-        for node in ast.walk(ast.parse(file.read_text())):
-            if isinstance(node, ast.ImportFrom) and re.match(r"amaranth\b.*\._", node.module or ""):
-                names = found.setdefault(file.name, {}).setdefault(node.module, set())
-                names.update(name.name for name in node.names)
-    assert found == PRIVATE
-    assert version("amaranth") in CHECKED
