@@ -31,7 +31,7 @@ def orig_data_beats(request: Request) -> list[OrigDataBeat]:
         return []
     if request.has_two_operands:
         return [OrigDataBeat(data=request.data, byte_en=request.byte_en)]
-    enables = bytes(request.byte_en >> n & 1 for n in range(request.len))
+    enables = bytes(request.byte_en >> n & 1 for n in range(request.len)) if _leaves_out(request) else None
     return upli.orig_data(upli_request(request), request.data, enables)
 
 
@@ -46,4 +46,11 @@ def response_data(request: Request, beats: Sequence[RdRspBeat]) -> bytes:
     start = request.addr % BEAT_BYTES
     size = 32 if request.has_two_operands else request.len
     returned = image[start : start + size].ljust(request.len, b"\0")
+    if not _leaves_out(request):
+        return bytes(returned)
     return bytes(byte if request.byte_en >> n & 1 else 0 for n, byte in enumerate(returned))
+
+
+def _leaves_out(request: Request) -> bool:
+    """Whether ``request`` has bytes that are not enabled."""
+    return request.byte_en != (1 << request.len) - 1

@@ -3,7 +3,7 @@
 import pytest
 
 from ualink.upli.names import standard_name
-from ualink_sim.bfm.upli.bus import UPLIBus
+from ualink_sim.bfm.upli.bus import UPLIBus, writer
 
 
 class Names:
@@ -59,3 +59,21 @@ def test_prefixes():
     assert UPLIBus.from_prefix(dut, "up").rd_rsp.credit.port_num[2] == "up__rd_rsp__credit__port_num__2"
     assert UPLIBus.from_standard_names(dut, "up_").orig_data.fields["data"] == "up_OrigData"
     assert UPLIBus.from_names(dut, str.upper).orig_clk_req == "ORIG_CLK_REQ"
+
+
+class Written:
+    """A handle that remembers what is written."""
+
+    def __init__(self):
+        self.values = []
+
+    value = property(fset=lambda self, value: self.values.append(value))
+
+
+def test_what_is_driven_already_is_not_written_again():
+    handle = Written()
+    write = writer(handle)
+    assert handle.values == [0]
+    for value in (0, 3, 3, 0, 0, 1):
+        write(value)
+    assert handle.values == [0, 3, 0, 1]

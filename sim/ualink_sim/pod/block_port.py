@@ -2,6 +2,7 @@
 
 from ualink.config import PhyConfig
 
+from ..bfm.upli.bus import reader
 from ..model.phy.rs_blocks import MARKER_BLOCKS
 from .block_beats import (
     ALIGNMENT_BEAT,
@@ -95,8 +96,9 @@ class BlockPort:
 
     def __init__(self, dut, prefix: str, config: PhyConfig, ports: int, slower_ppm: float | None = None):
         self._prefix = prefix
-        self._tx_valid = getattr(dut, f"{prefix}__tx__valid")
-        self._tx_payload = getattr(dut, f"{prefix}__tx__payload")
+        self._tx_valid, self._tx_payload = (
+            reader(getattr(dut, f"{prefix}__tx__{name}"), prefix) for name in ("valid", "payload")
+        )
         self._tx_ready = getattr(dut, f"{prefix}__tx__ready")
         self._rx_valid = getattr(dut, f"{prefix}__rx__valid")
         self._rx_payload = getattr(dut, f"{prefix}__rx__payload")
@@ -114,9 +116,9 @@ class BlockPort:
         if ready != self._ready:
             self._ready = ready
             self._tx_ready.value = int(ready)
-        if not ready or not int(self._tx_valid.value):
+        if not ready or not self._tx_valid():
             return None
-        word = int(self._tx_payload.value)
+        word = self._tx_payload()
         port, blocks = word >> BEAT_BITS, word & _BEAT
         number, before = self._sent[port]
         kind = DATA if is_data(blocks) else KINDS.get(blocks)

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from ..bfm.upli.bus import reader
 from ..capture.pcapng import Tap
 from ..records import COUNTS, Bucket, Replay
 from ..report.link_result import LinkResult
@@ -27,8 +28,9 @@ class BeatPort:
     """Handles of one station's beat streams towards the reconciliation sublayer; payloads are flat vectors."""
 
     def __init__(self, dut, prefix: str):
-        self.tx_valid = getattr(dut, f"{prefix}__tx__valid")
-        self.tx_payload = getattr(dut, f"{prefix}__tx__payload")
+        self._tx_valid, self._tx_payload = (
+            reader(getattr(dut, f"{prefix}__tx__{name}"), prefix) for name in ("valid", "payload")
+        )
         self.rx_valid = getattr(dut, f"{prefix}__rx__valid")
         self.rx_payload = getattr(dut, f"{prefix}__rx__payload")
         self.local_fault = getattr(dut, f"{prefix}__local_fault")
@@ -43,9 +45,9 @@ class BeatPort:
 
     def transmitted(self) -> tuple[int, int, int, bool, bool] | None:
         """The beat of this cycle as (port, data, kind, first, last)."""
-        if not int(self.tx_valid.value):
+        if not self._tx_valid():
             return None
-        word = int(self.tx_payload.value)
+        word = self._tx_payload()
         flags = word >> 512
         return flags & 3, word & BEAT_MASK, flags >> 4 & 3, bool(flags & 4), bool(flags & 8)
 

@@ -9,7 +9,7 @@ from ualink.upli.names import standard_name
 from .channel import FIELDS, MAX_PORTS, PARITY
 from .rules import ProtocolError
 
-__all__ = ["ChannelBus", "CreditBus", "UPLIBus", "reader"]
+__all__ = ["ChannelBus", "CreditBus", "UPLIBus", "reader", "writer"]
 
 
 def reader(handle: Any, channel: str) -> Callable[[], int]:
@@ -26,6 +26,21 @@ def reader(handle: Any, channel: str) -> Callable[[], int]:
             raise ProtocolError(channel, "known", f"{handle._name} is {raw()}") from None
 
     return read
+
+
+def writer(handle: Any) -> Callable[[int], None]:
+    """A function that drives a signal, of which nobody else may write the handle; what it drives already costs nothing.
+
+    The signal is 0 from the start.
+    """
+    handle.value = driven = 0
+
+    def write(value: int) -> None:
+        nonlocal driven
+        if value != driven:
+            handle.value = driven = value
+
+    return write
 
 
 Find = Callable[[str], Any]

@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 
 from .beat_reader import BeatReader
-from .bus import ChannelBus
+from .bus import ChannelBus, writer
 from .channel import Beat
 from .slots import Slots
 
@@ -23,7 +23,6 @@ class ChannelReceiver(BeatReader):
 
     def __init__(self, bus: ChannelBus, slots: Slots, *, pool: int, vc: tuple[int, ...], hold: Callable[[], int]):
         super().__init__(bus, slots)
-        self.credit = bus.credit
         self._owed: list[deque[tuple[int, int, int]]] = [deque() for _ in range(self.ports)]
         self._initial = [deque(self._split(pool, *vc)) for _ in range(self.ports)]
         self._busy = True
@@ -32,10 +31,10 @@ class ChannelReceiver(BeatReader):
         self._returning = False
         self._done = False
         credit = bus.credit
-        for handle in (credit.init_done, credit.vld, credit.pool, credit.vld_parity, credit.parity):
-            handle.value = 0
-        for handle in (*credit.port_vc, *credit.port_num):
-            handle.value = 0
+        self._credit_init_done, self._credit_vld = writer(credit.init_done), writer(credit.vld)
+        self._credit_vld_parity, self._credit_parity = writer(credit.vld_parity), writer(credit.parity)
+        self._credit_pool = writer(credit.pool)
+        self._credit_ports = [*map(writer, credit.port_vc), *map(writer, credit.port_num)]
 
     @staticmethod
     def _split(pool: int, *vcs: int) -> Iterator[tuple[int, int, int]]:
@@ -66,19 +65,18 @@ class ChannelReceiver(BeatReader):
                 pool |= give[0] << port
                 vcs[port], nums[port] = give[1], give[2] - 1
                 self.accounts.grant(port, *give)
-        credit = self.credit
         if valid or self._returning:
-            credit.vld.value = valid
-            credit.vld_parity.value = valid.bit_count() & 1
-            credit.pool.value = pool
-            for handle, value in zip((*credit.port_vc, *credit.port_num), (*vcs, *nums)):
-                handle.value = value
-            credit.parity.value = (pool.bit_count() + sum(v.bit_count() for v in (*vcs, *nums))) & 1
+            self._credit_vld(valid)
+            self._credit_vld_parity(valid.bit_count() & 1)
+            self._credit_pool(pool)
+            for write, value in zip(self._credit_ports, (*vcs, *nums)):
+                write(value)
+            self._credit_parity((pool.bit_count() + sum(v.bit_count() for v in (*vcs, *nums))) & 1)
             self._returning = bool(valid)
         elif not self._done:
             self._done = True
             self.init_done = [self._cycle] * self.ports
-            credit.init_done.value = (1 << self.ports) - 1
+            self._credit_init_done((1 << self.ports) - 1)
         else:
             self._busy = any(self._owed)
 

@@ -1,7 +1,7 @@
 """Sending side of one UPLI channel (UALink_200 §2.6, §2.7)."""
 
 from .accounts import CreditAccounts
-from .bus import ChannelBus
+from .bus import ChannelBus, writer
 from .channel import Beat, parity_of
 from .credit_reader import CreditReader
 
@@ -22,10 +22,9 @@ class ChannelSender:
         self._qualification = init_done_qualification
         self._cycle = 0
         self._driving = False
-        self._last: Beat = {}
-        bus.vld.value = 0
-        bus.vld_parity.value = 0
-        for handle in (*bus.fields.values(), *bus.parities.values()):
+        self._vld, self._vld_parity = writer(bus.vld), writer(bus.vld_parity)
+        self._fields = {name: writer(handle) for name, handle in bus.fields.items()}
+        for handle in bus.parities.values():
             handle.value = 0
 
     def sample(self, cycle: int) -> None:
@@ -49,24 +48,21 @@ class ChannelSender:
         beat = {**beat, "pool": int(self.accounts.held[port][0] > 0)}
         self.accounts.spend(beat)
         self.beats[port] += 1
-        bus = self.bus
         for name, value in beat.items():
-            if self._last.get(name) != value:
-                bus.fields[name].value = value
-        for name, value in parity_of(bus.channel, beat).items():
-            bus.parities[name].value = value
-        self._last = beat
+            self._fields[name](value)
+        for name, value in parity_of(self.bus.channel, beat).items():
+            # Whoever injects a wrong one writes it for one beat: the next has its own.
+            self.bus.parities[name].value = value
         if not self._driving:
-            bus.vld.value = 1
-            bus.vld_parity.value = 1
+            self._vld(1)
+            self._vld_parity(1)
             self._driving = True
 
     def idle(self) -> None:
         """Send nothing in the coming cycle."""
         if self._driving:
-            self.bus.vld.value = 0
-            self.bus.vld_parity.value = 0
-            if "auth_tag" in self._last:
-                self.bus.fields["auth_tag"].value = 0
-            self._last = {}
+            self._vld(0)
+            self._vld_parity(0)
+            if "auth_tag" in self._fields:
+                self._fields["auth_tag"](0)
             self._driving = False

@@ -5,6 +5,7 @@ from typing import Any
 
 from .memory import LINE_BYTES, OPERATIONS, Memory, Operation
 from .transactions import (
+    ALL_LANES,
     BEAT_BYTES,
     KEY_ROLL_RD_RSP_CHANNEL,
     VENDOR_MESSAGES,
@@ -118,7 +119,9 @@ class Completer:
         masks = read_masks(request.addr, request.len, request.attr)
         for address, mask in zip(self._lines(request, len(masks)), masks):
             line = self.memory.read_line(address)
-            data.append(bytes(byte if mask >> lane & 1 else 0 for lane, byte in enumerate(line)))
+            if mask != ALL_LANES:
+                line = bytes(byte if mask >> lane & 1 else 0 for lane, byte in enumerate(line))
+            data.append(line)
         return Status.OKAY, data
 
     def _write(self, request: Request, beats: Sequence[OrigDataBeat]) -> tuple[Status, list[bytes]]:

@@ -30,6 +30,7 @@ __all__ = ["ADDRESS_BITS", "LINE_BYTES", "OPERATIONS", "Memory", "Operation"]
 
 ADDRESS_BITS = 57
 LINE_BYTES = 64
+_ALL_LANES = (1 << LINE_BYTES) - 1
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,9 @@ class Memory:
     def write_line(self, address: int, data: bytes, byte_en: int) -> None:
         """Write the enabled lanes of one line."""
         line = self._line(address)
+        if byte_en == _ALL_LANES:
+            line[:] = data[:LINE_BYTES]
+            return
         for lane in range(LINE_BYTES):
             if byte_en >> lane & 1:
                 line[lane] = data[lane]

@@ -239,7 +239,8 @@ def orig_data(request: Request, data: bytes, enables: bytes | None = None) -> li
         raise ValueError(f"{len(data)} bytes given for a transfer of {size}")
     start, beats = request.addr % BEAT_BYTES, beats_of(request.addr, request.len)
     lanes = bytes(start) + data + bytes(BEAT_BYTES * beats - start - size)
-    chosen = sum(bool(on) << start + n for n, on in enumerate(enables if enables is not None else b"\1" * size))
+    chosen = (1 << size) - 1 if enables is None else sum(bool(on) << n for n, on in enumerate(enables))
+    chosen <<= start
     return [
         OrigDataBeat(
             data=lanes[BEAT_BYTES * n : BEAT_BYTES * (n + 1)],
