@@ -292,6 +292,7 @@ def _alone(path: Path) -> Iterator[None]:
         yield
 
 
+POD_HARDWARE = ("pod/top.py", "pod/engine/ports.py", "pod/engine/*.cpp", "pod/engine/*.h")
 NOT_HARDWARE = ("cli/*.py", "generate.py", "lint.py", "wording.py", "csr/text.py", "description/*.py")
 
 
@@ -301,7 +302,7 @@ def _own_code() -> list[str]:
     for package in ("ualink", "ualink_sim"):
         spec = importlib.util.find_spec(package)
         for folder in (spec.submodule_search_locations or ()) if spec else ():
-            pattern = "**/*.py" if package == "ualink" else "pod/top.py"
-            paths = [path for path in sorted(Path(folder).glob(pattern)) if not any(map(path.match, NOT_HARDWARE))]
-            texts += [path.read_text() for path in paths]
+            patterns = ("**/*.py",) if package == "ualink" else POD_HARDWARE
+            paths = [path for pattern in patterns for path in sorted(Path(folder).glob(pattern))]
+            texts += [path.read_text() for path in paths if not any(map(path.match, NOT_HARDWARE))]
     return texts

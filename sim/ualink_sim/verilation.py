@@ -102,7 +102,9 @@ class Program:
         # Each may use those behind it.
         verilate += ["-LDFLAGS", " ".join([*archives, f"-Wl,-rpath,{libraries} -L{libraries} -lcocotbvpi_verilator"])]
         verilate += [str(cocotb_tools.config.share_dir / "lib" / "verilator" / "verilator.cpp")]
-        verilate += [*self.sources, *(library.wrapper for library in self.libraries)]
+        # Headers are found where they are, beside those who include them.
+        read = [name for name in self.sources if not name.endswith(".h")]
+        verilate += [*read, *(library.wrapper for library in self.libraries)]
         make = f"$(MAKE) -f Vtop.mk {_words(_make_flags(self.trace))}"
         # Copies are younger than the makefile, so that make takes them as they are.
         copies = [f"cp {_words(map(str, self.runtime))} ."] if self.runtime else []

@@ -102,12 +102,14 @@ NAMES = [
 ]
 
 
+POD_KINDS = ("links", "bus_models", "upli")
 POD_NAMES = [
     name
     for pod in ("sim.pod4", "sim.pod8", "sim.pod16")
     for name in (
-        *(f"{pod}.{kind}.{what}_per_second" for kind in ("links", "upli") for what in ("cycles", "requests")),
-        f"{pod}.ratio",
+        *(f"{pod}.{kind}.{what}_per_second" for kind in POD_KINDS for what in ("cycles", "requests")),
+        f"{pod}.links.ratio",
+        f"{pod}.upli.ratio",
     )
 ]
 

@@ -15,12 +15,14 @@ from .rows import Bench, Options, Row, Unavailable
 __all__ = ["Speed", "benches", "saturated", "speed"]
 
 ACCELERATORS = (4, 8, 16)
-REQUESTS = {"links": 1_000, "upli": 10_000}
-"""Requests of each accelerator in the shorter of two runs, by ``pod.fidelity``; the longer has three times as many."""
+REQUESTS = {"links": 1_000, "bus_models": 1_000, "upli": 10_000}
+"""Requests of each accelerator in the shorter of two runs, by kind; the longer has three times as many."""
 SCENARIO = """
 [pod]
 accelerators = {accelerators}
 fidelity = "{fidelity}"
+[run]
+bus_models = {bus_models}
 [link]
 latency_cycles = 40
 [[workload]]
@@ -32,9 +34,11 @@ outstanding = 128
 """
 _TRAFFIC = "all ask one another for 256 bytes, half of it Reads, half WriteFull, 128 outstanding of each"
 _HOW = {
-    "links": "whole links, with captures",
+    "links": "whole links with captures, all in the compiled model",
+    "bus_models": "whole links with captures, bus models and wires in Python",
     "upli": "UPLI-level accelerators around the core of the switch",
 }
+_RATIOS = {"links": "of whole links in the compiled model", "upli": "without links"}
 
 
 @dataclass(frozen=True)
@@ -54,35 +58,40 @@ def _bench(accelerators: int) -> Bench:
     name = f"sim.pod{accelerators}"
     measured = "what the longer of two runs takes more than the shorter, every response compared"
     rows = {
-        (fidelity, what): Row(
-            name=f"{name}.{fidelity}.{what}_per_second",
+        (kind, what): Row(
+            name=f"{name}.{kind}.{what}_per_second",
             unit=f"{what} per second",
-            how=f"{_HOW[fidelity]}, {accelerators} accelerators, {_TRAFFIC}; {measured}",
+            how=f"{_HOW[kind]}, {accelerators} accelerators, {_TRAFFIC}; {measured}",
         )
-        for fidelity in REQUESTS
+        for kind in REQUESTS
         for what in ("cycles", "requests")
     }
-    ratio = Row(
-        name=f"{name}.ratio",
-        unit="ratio",
-        how="requests per second without links, of those with links, one after the other in one run",
-    )
+    ratios = {
+        kind: Row(
+            name=f"{name}.{kind}.ratio",
+            unit="ratio",
+            how=f"requests per second {of}, of those of bus models and wires in Python, one after the other in one run",
+        )
+        for kind, of in _RATIOS.items()
+    }
 
     def measure() -> dict[str, float]:
         try:
-            found = {fidelity: _measure(accelerators, fidelity) for fidelity in REQUESTS}
+            found = {kind: _measure(accelerators, kind) for kind in REQUESTS}
         except SimulatorError as error:
             raise Unavailable(str(error)) from None
-        values = {row.name: getattr(found[fidelity], what) for (fidelity, what), row in rows.items()}
-        return values | {ratio.name: found["upli"].requests / found["links"].requests}
+        values = {row.name: getattr(found[kind], what) for (kind, what), row in rows.items()}
+        before = found["bus_models"].requests
+        return values | {row.name: found[kind].requests / before for kind, row in ratios.items()}
 
-    return Bench((*rows.values(), ratio), measure, slow=True)
+    return Bench((*rows.values(), *ratios.values()), measure, slow=True)
 
 
-def saturated(accelerators: int, fidelity: str, requests: int) -> Scenario:
+def saturated(accelerators: int, kind: str, requests: int) -> Scenario:
     """A pod that is asked for all it can give, ``requests`` of each accelerator."""
-    values = {"accelerators": accelerators, "fidelity": fidelity, "requests": accelerators * requests}
-    return parse_scenario(SCENARIO.format(**values), f"pod{accelerators}.toml")
+    fidelity, bus_models = ("links", "true") if kind == "bus_models" else (kind, "false")
+    values = {"accelerators": accelerators, "fidelity": fidelity, "bus_models": bus_models}
+    return parse_scenario(SCENARIO.format(**values, requests=accelerators * requests), f"pod{accelerators}.toml")
 
 
 def speed(shorter: Results, longer: Results) -> Speed:
@@ -100,8 +109,8 @@ def speed(shorter: Results, longer: Results) -> Speed:
     return Speed(cycles=(longer.cycles - shorter.cycles) / seconds, requests=requests / seconds)
 
 
-def _measure(accelerators: int, fidelity: str) -> Speed:
-    shorter, longer = (saturated(accelerators, fidelity, times * REQUESTS[fidelity]) for times in (1, 3))
+def _measure(accelerators: int, kind: str) -> Speed:
+    shorter, longer = (saturated(accelerators, kind, times * REQUESTS[kind]) for times in (1, 3))
     model = pod_model(shorter)
     return speed(_run(model, shorter), _run(model, longer))
 

@@ -1,22 +1,13 @@
 """The cocotb side of ``ualink sim``: drives a compiled pod until every request has completed or nothing moves any more.
-
-The job comes in a pickle named by ``UALINK_JOB``, the findings go beside it as ``<job>.results``; progress is one line,
-``completed total cycle``, in ``<job>.progress``. A file ``<job>.stop`` ends the run early, with what was found by then;
-``<job>.unwritten`` says why a capture could not be written.
+Files are those of ``running``.
 """
 
-import os
-import pickle
 import random
-import time
-from collections.abc import Callable, Coroutine
-from contextlib import ExitStack
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import cocotb
-from cocotb.clock import Clock
-from cocotb.triggers import ClockCycles, FallingEdge
+from cocotb.triggers import ClockCycles
 
 from ualink.phy.interface import BEATS_PER_FLIT
 
@@ -34,28 +25,12 @@ from .firmware import PodFirmware
 from .job import Job
 from .link_fault import LinkEndState, fault_of
 from .predict import Reference
+from .running import STOP_CYCLES, End, run_job
 from .station import PodStation, UPLIChoice
 from .vpod_changes import VPodChanges
 from .wiring import make_links
 
-__all__ = ["PodBench", "bring_up", "meanwhile"]
-
-RESET_CYCLES = 16
-LINK_UP_CYCLES = 8_000
-"""Cycles per port of a station after which a link that is not online is given up; grows with the links' latency, and
-with the time from one alignment marker to the next."""
-ROUTE_CYCLES = 100
-"""As many more for each entry of the switch's route tables, which firmware writes one after the other."""
-PATIENCE_CYCLES = 30_000
-"""Cycles without a completion, an issue or a cut cable after which the rest is given up; grows in the same way."""
-SETTLE_CYCLES = 500
-"""Cycles from the last completion until a wait is skipped, in which Acks and credits come home; grows as well."""
-STOP_CYCLES = 64
-"""Every so many cycles the bench looks whether it shall end."""
-
-
-class End(Exception):
-    """The run ends before its work is done; the argument is ``Results.ended``."""
+__all__ = ["PodBench"]
 
 
 class PodBench:
@@ -64,6 +39,7 @@ class PodBench:
     def __init__(self, dut, job: Job, capture: CaptureWriter | None, stop: Path):
         scenario = job.scenario
         self._stop = stop
+        self._next_look = 0
         self.skipped_cycles = 0
         self.dut = dut
         self.job = job
@@ -129,12 +105,21 @@ class PodBench:
         journey.expected = journey.outcome_of(response)
         return list(response)
 
-    def tick(self) -> None:
-        """One cycle of everything around the device, on the falling edge; raises ``End``."""
+    def check_end(self) -> None:
+        """Raise ``End`` if no other cycle may begin."""
         if self.cycle >= self.job.scenario.run.max_cycles:
             raise End("max_cycles")
-        if self.cycle % STOP_CYCLES == 0 and self._stop.exists():
-            raise End("interrupted")
+        if self.cycle >= self._next_look:
+            self._next_look = self.cycle + STOP_CYCLES
+            if self._stop.exists():
+                raise End("interrupted")
+
+    def start(self) -> None:
+        """Reset ends."""
+
+    def tick(self) -> None:
+        """One cycle of everything around the device, on the falling edge; raises ``End``."""
+        self.check_end()
         self.cycle += 1
         self.cuts.tick(self.cycle)
         if self.links_up is not None:
@@ -169,6 +154,31 @@ class PodBench:
                 up, down = self.ends["acc", accelerator.number, port]
                 up.carried(64 * (originator.orig_data.beats[port] + completer.rd_rsp.beats[port]))
                 down.carried(64 * (originator.rd_rsp.beats[port] + completer.orig_data.beats[port]))
+
+    def begin(self) -> None:
+        """Traffic begins."""
+        for direction in self.directions:
+            direction.begin(self.cycle)
+        for accelerator in self.accelerators:
+            accelerator.give(r for r in self.job.requests if r.src == accelerator.number)
+
+    async def advance(self, fall) -> None:
+        """``STOP_CYCLES`` cycles, or fewer when nothing is left to do."""
+        for _ in range(STOP_CYCLES):
+            await fall
+            self.tick()
+            if self.left == 0:
+                break
+
+    @property
+    def ended(self) -> int:
+        """Requests that have their Response."""
+        return len(self.completed)
+
+    @property
+    def left(self) -> int:
+        """Requests that have no Response, but for those that are withdrawn."""
+        return len(self.job.requests) - self.ended - len(self.changes.withdrawn)
 
     def up(self) -> bool:
         """Every wired port was online when firmware last looked."""
@@ -243,7 +253,7 @@ class PodBench:
             port = self.stations[kind, device].below
             if isinstance(port, BlockPort):
                 result.inserted_blocks, result.deleted_blocks = port.matched(number)
-        if len(self.completed) + len(self.changes.withdrawn) < len(self.job.requests):
+        if self.left:
             self._find_faults()
         self._under_way = {
             journey.request.line: journey
@@ -254,9 +264,9 @@ class PodBench:
             scenario=self.job.scenario,
             cycles=self.cycle,
             seconds=seconds,
-            transactions=[self._fate(request) for request in self.job.requests],
+            transactions=[self.fate(request) for request in self.job.requests],
             links=[direction.close(self.cycle) for direction in self.directions],
-            memory=self.reference.memory(),
+            memory=self.memory(),
             links_up=self.links_up,
             ended=ended,
             skipped_cycles=self.skipped_cycles,
@@ -264,7 +274,12 @@ class PodBench:
             vpod_flows=self.firmware.flows,
         )
 
-    def _fate(self, request: Request) -> Transaction:
+    def memory(self) -> dict[int, dict[int, bytes]]:
+        """Every line that a request touched, per accelerator."""
+        return self.reference.memory()
+
+    def fate(self, request: Request) -> Transaction:
+        """What became of ``request``."""
         journey = self.finished.get(request.line)
         common = {name: getattr(request, name) for name in ("line", "src", "dst", "op", "addr", "len", "workload")}
         if journey is None:
@@ -283,101 +298,7 @@ class PodBench:
         )
 
 
-async def meanwhile(bench: PodBench, fall, work: Coroutine[Any, Any, Any]) -> Any:
-    """Go on with the pod until ``work``, something that firmware does, is done; what it gives."""
-    task = cocotb.start_soon(work)
-    while not task.done():
-        await fall
-        bench.tick()
-    return task.result()
-
-
-async def bring_up(bench: PodBench, fall) -> None:
-    """Wait until every link is online, or long enough to know that one will not be."""
-    topology = bench.topology
-    patience = LINK_UP_CYCLES * topology.ports + ROUTE_CYCLES * topology.stations * topology.accelerators
-    patience += 10 * bench.job.scenario.link.latency_cycles + bench.marker_cycles
-    task = cocotb.start_soon(bench.firmware.bring_up())
-    for _ in range(patience):
-        if task.done():
-            task.result()
-            bench.links_up = bench.cycle
-            return
-        await fall
-        bench.tick()
-
-
-async def run(bench: PodBench, fall, progress: Path) -> str:
-    """Run until every request has completed or is withdrawn, or nothing has moved for long; waits in which nothing is
-    in flight are skipped. Returns ``Results.ended``."""
-    total = len(bench.job.requests)
-    latency = bench.job.scenario.link.latency_cycles
-    patience, settle = PATIENCE_CYCLES + 100 * latency + bench.marker_cycles, SETTLE_CYCLES + 4 * latency
-    last_move, last_count = bench.cycle, -1
-    for direction in bench.directions:
-        direction.begin(bench.cycle)
-    for accelerator in bench.accelerators:
-        accelerator.give(r for r in bench.job.requests if r.src == accelerator.number)
-    while len(bench.completed) + len(bench.changes.withdrawn) < total:
-        if bench.cuts.in_force or bench.changes.busy:
-            last_move = bench.cycle
-        stalled = bench.cycle - last_move >= patience
-        if bench.cycle - last_move >= settle:
-            wake = bench.idle_until(stalled)
-            if wake is not None:
-                bench.skip_to(wake)
-                last_move = bench.cycle
-            elif stalled:
-                return "stalled"
-        for _ in range(64):
-            await fall
-            bench.tick()
-            if len(bench.completed) + len(bench.changes.withdrawn) == total:
-                break
-        if len(bench.completed) != last_count:
-            last_move, last_count = bench.cycle, len(bench.completed)
-            progress.write_text(f"{last_count} {total} {bench.cycle}")
-    return "complete"
-
-
 @cocotb.test()
 async def pod(dut):
     """The job of ``UALINK_JOB``."""
-    path = Path(os.environ["UALINK_JOB"])
-    job: Job = pickle.loads(path.read_bytes())
-    started = time.monotonic()
-    topology = job.scenario.pod.topology
-    names = [
-        f"{a}>{b}/{tap}" for acc, sw in topology.links() for a, b in ((acc, sw), (sw, acc)) for tap in ("tx", "rx")
-    ]
-    try:
-        with ExitStack() as stack:
-            capture = None
-            if job.capture is not None:
-                stream = stack.enter_context(open(job.capture, "wb"))
-                capture = CaptureWriter(stream, names, job.scenario.pod.clock_mhz, job.scenario.authentication)
-            dut.rst.value = 1
-            bench = PodBench(dut, job, capture, path.with_suffix(".stop"))
-            ended = await _run_whole(dut, bench, path.with_suffix(".progress"))
-    except OSError as error:
-        path.with_suffix(".unwritten").write_text(error.strerror or str(error))
-        return
-    path.with_suffix(".results").write_bytes(pickle.dumps(bench.results(time.monotonic() - started, ended)))
-
-
-async def _run_whole(dut, bench: PodBench, progress: Path) -> str:
-    """From reset to the end; returns ``Results.ended``."""
-    Clock(dut.clk, 2, unit="ns").start()
-    fall = FallingEdge(dut.clk)
-    for _ in range(RESET_CYCLES):
-        await fall
-    dut.rst.value = 0
-    try:
-        await bring_up(bench, fall)
-        if bench.links_up is None:
-            return "links_down"
-        return await run(bench, fall, progress)
-    except End as end:
-        return str(end)
-    finally:
-        await bench.take_stock()
+    await run_job(dut, lambda job, capture, stop: PodBench(dut, job, capture, stop))

@@ -6,6 +6,7 @@ from ..bfm.upli.bus import reader
 from ..capture.pcapng import Tap
 from ..records import COUNTS, Bucket, Replay
 from ..report.link_result import LinkResult
+from .engine.results import Direction
 from .wire import BAD, CONTROL, CUT, DATA, GOOD, REMOTE_FAULT, START, Beat, Wire
 
 __all__ = ["BeatPort", "LinkDirection"]
@@ -135,6 +136,15 @@ class LinkDirection:
         self.result.buckets = buckets
         self.result.lost_flits = self.wire.lost_flits
         return self.result
+
+    def adopt(self, found: Direction) -> None:
+        """Take what an engine inside of the model has counted, up to ``close``."""
+        for name, count in found.wire.items():
+            setattr(self.wire, name, count)
+        result = self.result
+        result.control_slots, result.fault_slots = found.control_slots, found.fault_slots
+        result.markers, result.replays = found.markers, found.replays
+        *result.buckets, self._bucket = found.buckets
 
     def take(self) -> Beat | None:
         """The beat that has arrived and was not taken yet, if any."""

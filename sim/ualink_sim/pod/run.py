@@ -22,6 +22,8 @@ from ..report.page import write_report
 from ..report.results import Results, write_results
 from ..simulator import Model, RunOptions, build_once
 from ..whole_banks import WholeBanks
+from .engine.job import engine_can_do
+from .engine.ports import MODULE, module_text
 from .job import Job
 from .progress import lines, working
 from .scenario import Scenario
@@ -41,10 +43,14 @@ def compile_minutes(ports: int) -> int:
     return -(-(90 + ports * ports) // 60)
 
 
+ENGINE = Path(__file__).with_name("engine")
+"""Where its C++ is."""
 FILES = ("capture.pcapng", "summary.json", "responses.jsonl", "memory.json", "report.html")
 FILES_WITHOUT_LINKS = ("summary.json", "responses.jsonl", "report.html")
 BENCHES = {"links": "ualink_sim.pod.bench", "upli": "ualink_sim.pod.upli.bench"}
 """What drives the model, by ``pod.fidelity``."""
+BY_ENGINE = "ualink_sim.pod.engine.bench"
+"""What drives one with links whose engine does the job."""
 
 
 def build_pod(accelerators: int, config: SwitchConfig, *, trace: bool = False) -> Model:
@@ -65,7 +71,7 @@ def build_pod(accelerators: int, config: SwitchConfig, *, trace: bool = False) -
             switch = make_switch(config, make_station, lambda maps: Blackbox(maps, "ualink_switch_registers"), banks)
             top = PodTop([Blackbox(controller, "ualink_controller") for _ in range(accelerators)], switch)
             parts = {"pod": top, "ualink_switch_registers": switch.station_windows}
-            return {**_verilog(parts), **banks.verilog()}
+            return {**_verilog(parts), **banks.verilog(), **_engine(top)}
 
         with Aside(around) as aside:
             of_stations = {name: stations[station] for station, name in names.items()}
@@ -75,6 +81,14 @@ def build_pod(accelerators: int, config: SwitchConfig, *, trace: bool = False) -
     if config.station_of_switch != config.station:
         blocks += ("ualink_switch_station",)
     return build_once(make_sources, "pod", repr((accelerators, config)), blocks=blocks, trace=trace)
+
+
+def _engine(top: PodTop) -> dict[str, str]:
+    """What is beside the Verilog of a pod with an engine."""
+    if top.ports is None:
+        return {}
+    texts = {file.name: file.read_text() for pattern in ("*.cpp", "*.h") for file in ENGINE.glob(pattern)}
+    return {f"{MODULE}.sv": module_text(top.ports), **texts}
 
 
 def _verilog(parts: Mapping[str, wiring.Component]) -> dict[str, str]:
@@ -103,7 +117,10 @@ def run_pod(
 
         options = RunOptions(seed=job.scenario.link.seed, wave=wave, interrupted=stop)
         with _watch(file.with_suffix(".progress"), report):
-            model.run(BENCHES[job.scenario.pod.fidelity], environment={"UALINK_JOB": str(file)}, options=options)
+            fidelity = job.scenario.pod.fidelity
+            bench = BY_ENGINE if fidelity == "links" and engine_can_do(job) else BENCHES[fidelity]
+            files = {"UALINK_JOB": str(file), "UALINK_ENGINE": str(file.with_suffix(".engine"))}
+            model.run(bench, environment=files, options=options)
         unwritten = file.with_suffix(".unwritten")
         if unwritten.exists():
             raise OSError(0, unwritten.read_text(), str(job.capture))

@@ -95,9 +95,13 @@ class Cut:
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """How far to go: the simulation ends at cycle ``max_cycles``, whatever is left to do."""
+    """How far to go: the simulation ends at cycle ``max_cycles``, whatever is left to do.
+
+    ``bus_models`` has those in Python issue and answer requests even where an engine inside of the model could.
+    """
 
     max_cycles: int = 1_000_000_000
+    bus_models: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,13 +171,16 @@ def _scenario(root: Table) -> Scenario:
     changes = read_changes(root, accelerators, dict(zip(names, vpods)), MOST_CYCLES)
     members = memberships(dict(zip(names, vpods)), changes)
     tl, run = root.table("tl"), root.table("run")
-    run.known("max_cycles")
+    run.known("max_cycles", "bus_models")
     described = _pod(pod)
     scenario = Scenario(
         path=root.places.path,
         pod=described,
         link=_link(root.table("link")),
-        run=Run(max_cycles=run.integer("max_cycles", Run.max_cycles, 1, MOST_CYCLES)),
+        run=Run(
+            max_cycles=run.integer("max_cycles", Run.max_cycles, 1, MOST_CYCLES),
+            bus_models=run.boolean("bus_models", False),
+        ),
         switch=hardware.switch,
         compression=tl.boolean("compression", True),
         authentication=tl.boolean("authentication", False),

@@ -15,8 +15,9 @@ from click.testing import CliRunner
 from support.sim.pod_fixtures import POD, run_scenario
 from ualink.cli import main
 from ualink_sim.capture.pcapng import read_capture
-from ualink_sim.pod import bench as pod_bench
+from ualink_sim.pod import running
 from ualink_sim.pod.accelerator import Accelerator
+from ualink_sim.pod.bench import PodBench
 from ualink_sim.pod.cable_cuts import CableCuts
 from ualink_sim.request import Request
 
@@ -131,8 +132,12 @@ def test_the_simulator_dies_with_a_killed_parent(tmp_path):
 class Waiting:
     """A bench without hardware: requests complete ``latency`` cycles after they are handed on, or never."""
 
-    idle_until = pod_bench.PodBench.idle_until
-    skip_to = pod_bench.PodBench.skip_to
+    idle_until = PodBench.idle_until
+    skip_to = PodBench.skip_to
+    begin = PodBench.begin
+    advance = PodBench.advance
+    ended = PodBench.ended
+    left = PodBench.left
 
     def __init__(self, requests, lost=(), latency=100):
         self.job = SimpleNamespace(requests=requests, scenario=SimpleNamespace(link=SimpleNamespace(latency_cycles=1)))
@@ -172,7 +177,7 @@ class Waiting:
 
     def run(self, tmp_path):
         async def run():
-            return await pod_bench.run(self, Nothing(), tmp_path / "progress")
+            return await running.run(self, Nothing(), tmp_path / "progress")
 
         return asyncio.run(run())
 

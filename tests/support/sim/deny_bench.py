@@ -14,7 +14,8 @@ from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
 
 from ualink_sim.capture.pcapng import CaptureWriter
-from ualink_sim.pod.bench import PodBench, bring_up, meanwhile
+from ualink_sim.pod.bench import PodBench
+from ualink_sim.pod.running import bring_up, meanwhile
 from ualink_sim.pod.topology import Topology
 
 PATIENCE = 8_000

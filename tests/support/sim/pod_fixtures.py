@@ -3,16 +3,20 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ualink_sim.model.upli.memory import OPERATIONS
+from ualink_sim.pod.engine.job import engine_can_do
+from ualink_sim.pod.job import Job
 from ualink_sim.pod.run import simulate
 from ualink_sim.pod.scenario import load_scenario
+from ualink_sim.pod.workload import build_requests
 from ualink_sim.report.results import Results
 from ualink_sim.request import Request, check
 
-__all__ = ["POD", "RECONCILIATION", "PodRun", "of_two", "random_trace", "run_scenario"]
+__all__ = ["POD", "RECONCILIATION", "PodRun", "both_ways", "of_two", "random_trace", "run_scenario"]
 
 POD = pytest.mark.xdist_group("pod")
 RECONCILIATION = """
@@ -60,6 +64,25 @@ def run_scenario(folder: Path, text: str, trace: list[dict] | None = None) -> Po
         (folder / "trace.jsonl").write_text("".join(json.dumps(row) + "\n" for row in trace))
     out = folder / "out"
     return PodRun(simulate(load_scenario(folder / "scenario.toml"), out, progress=False), out)
+
+
+def both_ways(folder: Path, text: str) -> list[dict[str, Any]]:
+    """What the scenario ``text`` leaves, by file: done by the engine inside of the model, and by bus models in Python.
+
+    Of ``summary.json`` it is what both must have in common.
+    """
+    folder.joinpath("scenario.toml").write_text(text)
+    found = []
+    for bus_models in (False, True):
+        scenario = load_scenario(folder / "scenario.toml", [f"run.bus_models={str(bus_models).lower()}"])
+        assert engine_can_do(Job(scenario, build_requests(scenario), None)) != bus_models
+        out = folder / str(bus_models)
+        simulate(scenario, out, progress=False)
+        files: dict[str, Any] = {file.name: file.read_bytes() for file in out.iterdir() if file.suffix != ".html"}
+        summary = json.loads(files["summary.json"])
+        del summary["seconds"], summary["config"]
+        found.append({**files, "summary.json": summary})
+    return found
 
 
 def of_two(text: str) -> str:

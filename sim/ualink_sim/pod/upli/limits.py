@@ -35,6 +35,8 @@ def check_upli(root: Table, workloads: Sequence["Workload"]) -> None:
             raise link.fail(key, f"is {link.values[key]}; {WITH} there are no links, on which nothing is lost")
     for table in (*root.tables("cut"), *root.tables("vpod_change")):
         raise table.fail("", f"cannot be {WITH}")
+    if run.values.get("bus_models"):
+        raise run.fail("bus_models", f"is true; {WITH} accelerators are in the compiled model")
     if switch.values.get("injection"):
         raise switch.fail("injection", f"is true; {WITH} there is the core of the switch alone")
     for table, key, most in ((link, "latency_cycles", MOST_LATENCY), (run, "max_cycles", (1 << TIME_BITS) - 1)):
