@@ -251,6 +251,8 @@ class Accelerator:
         journey = self._find((request["src_phys_acc_id"], request["port_id"], request["tag"]))
         if journey is None:
             raise AssertionError(f"accelerator {self.number} received a Request that nobody has outstanding: {request}")
+        if journey.request.dst != self.number:
+            journey.fault = f"the Request arrived at accelerator {self.number}"
         response = self._perform(journey, request, data)
         channel = "rd_rsp" if isinstance(response[0], upli.RdRspBeat) else "wr_rsp"
         journey.response_tag = self._draw_tag()

@@ -9,7 +9,7 @@ from ualink_sim.bfm.upli.memory_handler import to_beat
 from ualink_sim.bfm.upli.transaction import Transaction
 from ualink_sim.model.upli.completer import Completer
 from ualink_sim.model.upli.transactions import Status
-from ualink_sim.pod.accelerator import Journey
+from ualink_sim.pod.accelerator import Accelerator, Journey
 from ualink_sim.request import Request
 
 TAG, RESPONSE_TAG = 0x0123456789ABCDEF, 0xFEDCBA9876543210
@@ -53,6 +53,18 @@ def test_a_changed_response_tag_is_told_on_every_beat(request_, bit):
         found = journey(request_)
         found.transaction.response[number]["auth_tag"] ^= 1 << bit
         assert found.mismatch == "the Response arrived with another auth_tag"
+
+
+@pytest.mark.parametrize("number, told", [(1, ""), (2, "the Request arrived at accelerator 2")])
+def test_a_request_that_arrives_at_another_accelerator_is_told(number, told):
+    """Switch and links carry it as it was, to where it does not belong."""
+    found = journey(WRITE)
+    accelerator = object.__new__(Accelerator)
+    accelerator.number, accelerator._draw_tag = number, lambda: RESPONSE_TAG
+    accelerator._find = lambda key: found
+    accelerator._perform = lambda journey, request, data: Completer().execute(upli_request(WRITE, tag=5), data)
+    accelerator._answer(found.transaction.request, orig_data_beats(WRITE))
+    assert found.mismatch == told
 
 
 def test_other_changes_of_responses_and_data_are_told():

@@ -1,6 +1,5 @@
-// An accelerator with its memory, as ``Accelerator`` and ``PodBench`` of ``ualink_sim.pod`` have it, and ``Completer``
-// of
-// ``ualink_sim.model.upli``.
+// An accelerator with its memory: ``Accelerator`` and ``PodBench`` of ``ualink_sim.pod``, and what ``Completer`` of
+// ``ualink_sim.model.upli`` does with a Request.
 #pragma once
 
 #include <cstdio>
@@ -170,6 +169,8 @@ class Accelerator {
       throw ProtocolError{"", "",
                           "accelerator " + std::to_string(number_) + " received a Request that nobody has outstanding"};
     Journey& journey = *found->second;
+    if (journey.request->dst != number_)
+      journey.fault = "the Request arrived at accelerator " + std::to_string(number_);
     journey.arrive(request, data);
     if (journey.fault.empty()) journey.fault = traffic_.out_of_order(*journey.request, journey.port);
     std::vector<Beat> response = execute(request, data);
@@ -180,8 +181,8 @@ class Accelerator {
   }
 
   std::vector<Beat> execute(const Beat& request, const std::vector<Beat>& data) {
-    const uint64_t addr = request[ADDR], len = request[LEN], beats = beats_of(addr, len),
-                   first = addr - addr % LINE_BYTES;
+    const uint64_t addr = request[ADDR], len = request[LEN], beats = beats_of(addr, len);
+    const uint64_t first = addr - addr % LINE_BYTES;
     Beat echo;
     echo[TAG] = request[TAG];
     echo[SRC] = request[DST];

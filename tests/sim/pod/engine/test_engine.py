@@ -119,6 +119,15 @@ def test_what_arrives_changed_is_told(library, monkeypatch, tmp_path, channel, c
     assert interface.end().fates[channel == "rd_rsp"].mismatch == told
 
 
+def test_a_request_that_comes_to_another_is_told(library, monkeypatch, tmp_path):
+    requests = [replace(request, dst=1) for request in _traffic(1)]
+    interface = EngineInterface(library, monkeypatch, tmp_path, requests)
+    while interface.done < len(requests) and interface.cycle < 500:
+        interface.step()
+    fates = interface.end().fates
+    assert {fate.mismatch for fate in fates} == {"the Request arrived at accelerator 0"}
+
+
 def test_a_request_that_comes_twice_is_told(library, monkeypatch, tmp_path):
     kept = []
 
