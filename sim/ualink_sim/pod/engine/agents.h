@@ -12,6 +12,18 @@
 #include "channels.h"
 #include "transactions.h"
 
+// Sends what is next of ``burst``, if there is any.
+inline void send_next(std::deque<Beat>& burst, ChannelSender& channel, int slot) {
+  if (burst.empty()) {
+    channel.idle();
+    return;
+  }
+  Beat beat = burst.front();
+  burst.pop_front();
+  beat[PORT_ID] = slot;
+  channel.drive(beat);
+}
+
 class Originator {
  public:
   ChannelSender req, orig_data;
@@ -94,14 +106,7 @@ class Originator {
     } else {
       req.idle();
     }
-    if (burst.empty()) {
-      orig_data.idle();
-      return;
-    }
-    Beat beat = burst.front();
-    burst.pop_front();
-    beat[PORT_ID] = slot;
-    orig_data.drive(beat);
+    send_next(burst, orig_data, slot);
   }
 
   int ports_;
@@ -178,14 +183,7 @@ class Completer {
         ready.pop_front();
       }
     }
-    if (burst.empty()) {
-      rd_rsp.idle();
-      return;
-    }
-    Beat beat = burst.front();
-    burst.pop_front();
-    beat[PORT_ID] = slot;
-    rd_rsp.drive(beat);
+    send_next(burst, rd_rsp, slot);
   }
 
   void send_write_response(uint64_t cycle, int slot) {
