@@ -166,7 +166,7 @@ class CreditRelease(wiring.Component):
                 bucket.over.eq(Mux(taken, rest >= least["over"], stay >= least["over"])),
                 bucket.full.eq(Mux(taken, *full)),
             ]
-            aged = self._aged(m, bucket, taken, f"{credit_class}_{b}")
+            aged = self._aged(m, ~bucket.waits | (taken & ~bucket.over), f"{credit_class}_{b}_age")
             if_taken, if_not = full[0] | (bucket.over & aged), Signal(name=f"{credit_class}_{b}_will_press")
             m.d.comb += if_not.eq(full[1] | (bucket.waits & aged))
             waits |= (freed != 0) | bucket.over
@@ -174,19 +174,16 @@ class CreditRelease(wiring.Component):
             pressing = [some | (choice[i] & if_not) for some, choice in zip(pressing, chosen)]
         return Cat(choice.any() for choice in chosen), Cat(pressing), waits, presses
 
-    def _aged(self, m, bucket, taken, name):
+    def _aged(self, m, emptied, name):
         """Whether the oldest credit of a bucket, if it stays, will have been offered for ``credit_return_delay``
-        cycles. What is taken is known late: one register alone says that the bucket was emptied, and its age begins
-        anew a cycle later."""
+        cycles."""
         delay = self.config.credit_return_delay
-        age, now = Signal(range(delay), name=f"{name}_age"), Signal(range(delay), name=f"{name}_age_now")
-        emptied = Signal(name=f"{name}_emptied")
-        m.d.comb += now.eq(Mux(emptied, 0, age))
-        m.d.sync += [
-            emptied.eq(taken & ~bucket.over),
-            age.eq(Mux(bucket.waits, Mux(now < delay - 1, now + 1, now), 0)),
-        ]
-        return now >= delay - 1
+        age = Signal(range(delay), name=name)
+        with m.If(emptied):
+            m.d.sync += age.eq(0)
+        with m.Elif(age < delay - 1):
+            m.d.sync += age.eq(age + 1)
+        return age >= delay - 1
 
     def _choose(self, m, waits, above, credit_class):
         """For each FC field one bucket or none, one-hot, in round robin order."""
