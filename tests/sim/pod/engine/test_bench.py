@@ -62,11 +62,19 @@ def test_links_that_never_come_up_are_named_the_same_way(tmp_path):
     assert summary["ended"] == "links_down" and "bit_error_rate 0.01" in summary["faults"][0]
 
 
-def test_a_broken_rule_ends_the_simulation(tmp_path):
+@pytest.mark.parametrize(
+    "rule, told",
+    [
+        ("status", r"(rd|wr)_rsp: status: Status is none that the command has"),
+        ("vld_parity", "rd_rsp: vld_parity: VldParity differs from Vld"),
+    ],
+    ids=["with traffic", "before links are up"],
+)
+def test_a_broken_rule_ends_the_simulation(tmp_path, rule, told):
     scenario = parse_scenario(HEAD + MIXED, "pod.toml")
     file = tmp_path / "job"
     file.write_bytes(pickle.dumps(Job(scenario, build_requests(scenario), None)))
-    files = {"UALINK_JOB": str(file), "UALINK_ENGINE": str(tmp_path / "engine")}
-    with pytest.raises(SimulatorError, match=r"(rd|wr)_rsp: status: Status is none that the command has"):
+    files = {"UALINK_JOB": str(file), "UALINK_ENGINE": str(tmp_path / "engine"), "BROKEN": rule}
+    with pytest.raises(SimulatorError, match=told):
         pod_model(scenario).run("support.sim.failing_engine_bench", environment=files)
     assert not file.with_suffix(".results").exists()
