@@ -22,10 +22,10 @@ from .accelerator import Accelerator, Journey, Services
 from .block_port import BlockPort
 from .cable_cuts import CableCuts
 from .firmware import PodFirmware
-from .job import Job
+from .job import LOOK_CYCLES, Job
 from .link_fault import LinkEndState, fault_of
 from .predict import Reference
-from .running import STOP_CYCLES, End, run_job
+from .running import End, run_job
 from .station import PodStation, UPLIChoice
 from .vpod_changes import VPodChanges
 from .wiring import make_links
@@ -110,7 +110,7 @@ class PodBench:
         if self.cycle >= self.job.scenario.run.max_cycles:
             raise End("max_cycles")
         if self.cycle >= self._next_look:
-            self._next_look = self.cycle + STOP_CYCLES
+            self._next_look = self.cycle + LOOK_CYCLES
             if self._stop.exists():
                 raise End("interrupted")
 
@@ -163,8 +163,8 @@ class PodBench:
             accelerator.give(r for r in self.job.requests if r.src == accelerator.number)
 
     async def advance(self, fall) -> None:
-        """``STOP_CYCLES`` cycles, or fewer when nothing is left to do."""
-        for _ in range(STOP_CYCLES):
+        """``LOOK_CYCLES`` cycles, or fewer when nothing is left to do."""
+        for _ in range(LOOK_CYCLES):
             await fall
             self.tick()
             if self.left == 0:

@@ -6,7 +6,10 @@ from pathlib import Path
 from ..request import Request
 from .scenario import Scenario
 
-__all__ = ["Job"]
+__all__ = ["LOOK_CYCLES", "Job"]
+
+LOOK_CYCLES = 64
+"""Every so many cycles a bench looks whether it shall end, or whether nothing moves any more."""
 
 
 @dataclass(frozen=True)

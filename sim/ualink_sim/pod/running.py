@@ -20,7 +20,7 @@ from cocotb.triggers import FallingEdge
 from ..capture.pcapng import CaptureWriter
 from .job import Job
 
-__all__ = ["STOP_CYCLES", "End", "bring_up", "meanwhile", "run", "run_job"]
+__all__ = ["End", "bring_up", "meanwhile", "run", "run_job"]
 
 RESET_CYCLES = 16
 LINK_UP_CYCLES = 8_000
@@ -32,8 +32,6 @@ PATIENCE_CYCLES = 30_000
 """Cycles without a completion, an issue or a cut cable after which the rest is given up; grows in the same way."""
 SETTLE_CYCLES = 500
 """Cycles from the last completion until a wait is skipped, in which Acks and credits come home; grows as well."""
-STOP_CYCLES = 64
-"""Every so many cycles the bench looks whether it shall end, or whether nothing moves any more."""
 
 
 class End(Exception):

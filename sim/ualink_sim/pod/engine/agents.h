@@ -24,6 +24,16 @@ inline void send_next(std::deque<Beat>& burst, ChannelSender& channel, int slot)
   channel.drive(beat);
 }
 
+// Follows the handshake, opens channels by it and returns credits; whether beats may be sent.
+inline bool follow(Connection& connection, ChannelSender* const (&senders)[2], ChannelReceiver* const (&receivers)[2]) {
+  connection.tick();
+  for (ChannelSender* sender : senders) sender->open = connection.inbound;
+  for (ChannelReceiver* receiver : receivers) receiver->open = connection.outbound && connection.inbound;
+  if (!connection.outbound) return false;
+  for (ChannelReceiver* receiver : receivers) receiver->drive_credits();
+  return connection.inbound;
+}
+
 class Originator {
  public:
   ChannelSender req, orig_data;
@@ -66,23 +76,11 @@ class Originator {
         if (auto journey = responses_.take(cycle, read, *beat)) completed.push_back(journey);
     if (responses_.busy()) responses_.check(cycle);
     for (const auto& journey : completed) tags_[journey->sent[PORT_ID]].push_back(journey->sent[TAG]);
-    connect(cycle);
+    if (follow(connection_, {&req, &orig_data}, {&rd_rsp, &wr_rsp})) send(cycle % ports_);
     return completed;
   }
 
  private:
-  void connect(uint64_t cycle) {
-    connection_.tick();
-    if (!rd_rsp.open) {
-      req.open = orig_data.open = connection_.inbound;
-      rd_rsp.open = wr_rsp.open = connection_.outbound && connection_.inbound;
-    }
-    if (!connection_.outbound) return;
-    rd_rsp.drive_credits();
-    wr_rsp.drive_credits();
-    if (connection_.inbound) send(cycle % ports_);
-  }
-
   void send(int slot) {
     auto& burst = burst_[slot];
     auto& waiting = waiting_[slot];
@@ -149,7 +147,10 @@ class Completer {
       auto& ready = beat[CMD] == READ || beat[CMD] == ATOMIC_R ? reads_ : writes_;
       ready[beat[PORT_ID]].push_back({cycle + latency_, handler_(beat, beats)});
     });
-    connect(cycle);
+    if (!follow(connection_, {&rd_rsp, &wr_rsp}, {&req, &orig_data})) return;
+    const int slot = cycle % ports_;
+    send_read_response(cycle, slot);
+    send_write_response(cycle, slot);
   }
 
  private:
@@ -157,21 +158,6 @@ class Completer {
     uint64_t due;
     std::vector<Beat> beats;
   };
-
-  void connect(uint64_t cycle) {
-    connection_.tick();
-    if (!req.open) {
-      rd_rsp.open = wr_rsp.open = connection_.inbound;
-      req.open = orig_data.open = connection_.outbound && connection_.inbound;
-    }
-    if (!connection_.outbound) return;
-    req.drive_credits();
-    orig_data.drive_credits();
-    if (!connection_.inbound) return;
-    const int slot = cycle % ports_;
-    send_read_response(cycle, slot);
-    send_write_response(cycle, slot);
-  }
 
   void send_read_response(uint64_t cycle, int slot) {
     auto& burst = burst_[slot];

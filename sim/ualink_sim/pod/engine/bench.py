@@ -1,6 +1,6 @@
 """The cocotb side of ``ualink sim`` where the engine inside of the model does the work: files as of ``pod.bench``.
 
-Python brings the links up, and looks at the engine every ``STRETCH`` cycles from then on.
+Python brings the links up, and looks at the engine every ``LOOK_CYCLES`` cycles from then on.
 """
 
 import os

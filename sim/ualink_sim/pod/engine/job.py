@@ -11,14 +11,12 @@ from ...bfm.upli.channel import FIELDS, PARITY
 from ...bfm.upli.options import CompleterOptions, OriginatorOptions
 from ...model.upli.transactions import Status
 from ...request import Request
-from ..job import Job
+from ..job import LOOK_CYCLES, Job
 from ..topology import Topology
 from .ports import Place, Ports
 
-__all__ = ["STRETCH", "encode", "engine_can_do"]
+__all__ = ["encode", "engine_can_do"]
 
-STRETCH = 64
-"""Cycles from one look of Python at the engine to the next, once there is traffic."""
 CODES = {
     name: number
     for number, name in enumerate(
@@ -35,7 +33,7 @@ NOWHERE = Place(0, 0, False)
 
 
 def engine_can_do(job: Job) -> bool:
-    """Whether an engine can do ``job``: named patterns of Reads and Writes over cables that nobody cuts, in virtual
+    """Whether an engine can do ``job``: named patterns over cables that nobody cuts, in virtual
     pods that stay as they are, of stations whose ports are not chosen and that have no reconciliation sublayer."""
     scenario = job.scenario
     if scenario.run.bus_models or scenario.cuts or scenario.vpod_changes or scenario.pod.choosable_ports:
@@ -84,7 +82,7 @@ def encode(job: Job, ports: Ports, results: Path) -> bytes:
     scenario, topology = job.scenario, job.scenario.pod.topology
     out = _Writer()
     out.bytes(str(results).encode())
-    out.numbers(topology.ports, scenario.run.max_cycles, STRETCH)
+    out.numbers(topology.ports, scenario.run.max_cycles, LOOK_CYCLES)
     period = Fraction(10**6) / Fraction(str(scenario.pod.clock_mhz))
     out.bytes(str(job.capture or "").encode())
     out.numbers(period.numerator, period.denominator, ports.driven)
@@ -121,14 +119,10 @@ def _stations(out: _Writer, places: Mapping[str, Place], topology: Topology) -> 
     stations = [("acc", n) for n in range(topology.accelerators)] + [("sw", n) for n in range(topology.stations)]
     out.numbers(len(stations))
     for kind, number in stations:
-
-        def at(member: str, kind=kind, number=number) -> Place:
-            below = f"__{member}" if member else ""
-            return places[f"acc__{number}__rs{below}" if kind == "acc" else f"sw__rs__{number}{below}"]
-
+        below = f"acc__{number}__rs" if kind == "acc" else f"sw__rs__{number}"
         out.place(places[f"acc__{number}__slot" if kind == "acc" else f"sw__slot__{number}"])
         for member in ("tx__valid", "tx__payload", "rx__valid", "rx__payload", "remote_fault"):
-            out.place(at(member))
+            out.place(places[f"{below}__{member}"])
         for port in range(topology.ports):
             out.numbers(*ends.get((kind, number, port), (none, none)))
 
@@ -160,9 +154,10 @@ def _interface(out: _Writer, places: Mapping[str, Place], prefix: str) -> None:
 def _agents(out: _Writer) -> None:
     """What the bus models of a pod do by default."""
     originator, completer = OriginatorOptions(), CompleterOptions()
+    assert isinstance(completer.latency, int), "an engine waits as long for each Response"
     statuses = sum(1 << status for status in Status if status != Status.ISOLATE)
     out.numbers(originator.rd_rsp_pool, originator.wr_rsp_pool, statuses, originator.outstanding)
-    out.numbers(completer.req_pool, completer.orig_data_pool, int(str(completer.latency)))
+    out.numbers(completer.req_pool, completer.orig_data_pool, completer.latency)
 
 
 def _requests(out: _Writer, requests: Iterable[Request]) -> None:

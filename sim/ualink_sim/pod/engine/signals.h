@@ -45,7 +45,7 @@ class Signal {
   int at_ = 0, words_ = 0;
 };
 
-// In the order of ``FIELDS`` in ``ualink_sim.pod.engine.job``.
+// By the numbers of ``CODES`` in ``ualink_sim.pod.engine.job``.
 enum Field {
   PORT_ID,
   POOL,
@@ -114,12 +114,6 @@ class ChannelSignals {
       parity.covers.resize(input.number());
       for (Field& field : parity.covers) field = Field(input.number());
     }
-  }
-
-  bool has(Field name) const {
-    for (const auto& [field, signal] : fields_)
-      if (field == name) return true;
-    return false;
   }
 
   Beat read() const {
