@@ -69,7 +69,7 @@ class PodTop(wiring.Component):
         forward(m, self._switch, self.sw)
         if self.ports:
             m.submodules.engine = engine = self.ports.engine(self.engine)
-            m.d.comb += engine.shown.eq(self.ports.shown_of(inner))
+            m.d.comb += [part.eq(shown) for part, shown in zip(engine.shown, self.ports.shown_of(inner))]
             with m.If(self.engine.go):
                 m.d.comb += self.ports.drive(inner, engine.driven)
         return m

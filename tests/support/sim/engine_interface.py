@@ -5,7 +5,6 @@ Accelerator 0 asks itself: what it drives as Originator it sees as Completer, an
 
 import ctypes
 import subprocess
-from array import array
 from functools import cache
 from pathlib import Path
 
@@ -59,7 +58,7 @@ class EngineInterface:
         (folder / "job").write_bytes(encode(Job(scenario, requests, capture), self._ports, self._found))
         monkeypatch.setenv("UALINK_ENGINE", str(folder / "job"))
         self.wires, self.cycle, self.topology = Wires(), 0, scenario.pod.topology
-        self._driven = (ctypes.c_uint32 * self._ports.driven)()
+        self._driven = [0] * (self._ports.parts * self._ports.driven)
         self._told = [(ctypes.c_uint32 * 2)(), (ctypes.c_uint32 * 1)(), ctypes.c_ubyte(), ctypes.c_ubyte()]
 
     @property
@@ -76,15 +75,21 @@ class EngineInterface:
         """A cycle: the engine sees the wires as they are, and drives the next."""
         self.cycle += 1
         self._hand(self.wires, self.cycle)
-        shown = array("I", bytes(4 * self._ports.shown))
+        shown = [0] * (self._ports.parts * self._ports.shown)
         for name, place in self._mine(driven=False):
             value = self.wires.get(name)
             for word in range(place.words):
                 shown[place.at + word] = value >> 32 * word & 0xFFFFFFFF
-        words = (ctypes.c_uint32 * len(shown)).from_buffer(shown)
+        # In whatever order: the engine moves when all parts have been shown.
+        for part in reversed(range(self._ports.parts)):
+            words = (ctypes.c_uint32 * self._ports.shown)(*shown[part * self._ports.shown :][: self._ports.shown])
+            assert self._call("show", part, words) == (part == 0)
         cycle, done, wake, failed = self._told
-        tick = getattr(self._library, f"{MODULE}_tick")
-        tick(ctypes.c_ubyte(1), words, self._driven, cycle, done, ctypes.byref(wake), ctypes.byref(failed))
+        self._call("tick", ctypes.c_ubyte(1), cycle, done, ctypes.byref(wake), ctypes.byref(failed))
+        for part in range(self._ports.parts):
+            words = (ctypes.c_uint32 * self._ports.driven)()
+            self._call("drive", part, words)
+            self._driven[part * self._ports.driven : (part + 1) * self._ports.driven] = words
         for name, place in self._mine(driven=True):
             value = sum(self._driven[place.at + word] << 32 * word for word in range(place.words))
             self.wires.wire(name).value = value
@@ -92,8 +97,13 @@ class EngineInterface:
 
     def end(self):
         """What it has found."""
-        getattr(self._library, f"{MODULE}_end")(self._driven)
+        self._call("end")
         return read_found(self._found, self.topology.accelerators, self.topology.ports, len(self._requests))
+
+    def _call(self, name, *arguments):
+        function = getattr(self._library, f"{MODULE}_{name}")
+        function.restype = ctypes.c_ubyte if name == "show" else None
+        return function(*arguments)
 
     def _mine(self, *, driven: bool):
         """Signals that accelerator 0 sees or drives, by their path in the interface."""

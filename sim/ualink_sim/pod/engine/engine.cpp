@@ -43,9 +43,6 @@ class Station {
     receive(port, in_[port] ? in_[port]->take() : std::nullopt);
   }
 
-  // Nothing comes any more.
-  void end() { rx_valid_.drive(0); }
-
  private:
   static constexpr int FLAGS = 16;  // the word behind 64 bytes
 
@@ -87,8 +84,8 @@ class Pod {
         ports_(input.number()),
         max_cycles_(input.number()),
         stretch_(input.number()),
-        capture_(input) {
-    signals_.driven.resize(input.number());
+        capture_(input),
+        signals_(input) {
     const uint64_t directions = input.number();
     directions_.reserve(directions);
     for (uint64_t n = 0; n < directions; ++n) directions_.emplace_back(input, capture_, n);
@@ -108,11 +105,21 @@ class Pod {
     traffic_.completed.resize(last_line + 1);
   }
 
-  void tick(const uint32_t* shown, bool traffic) {
+  // What the device shows in a part; whether it is the last part of a cycle.
+  bool show(uint64_t part, const uint32_t* shown) {
+    std::copy_n(shown, signals_.shown_words, signals_.shown.begin() + part * signals_.shown_words);
+    parts_shown_ = parts_shown_ % signals_.parts + 1;
+    return parts_shown_ == signals_.parts;
+  }
+
+  void drive(uint64_t part, uint32_t* driven) const {
+    std::copy_n(signals_.driven.begin() + part * signals_.driven_words, signals_.driven_words, driven);
+  }
+
+  void tick(bool traffic) {
     if (stands_still()) return;
     if (traffic && !begun_) begin();
     cycle_ += 1;
-    signals_.shown = shown;
     try {
       for (Station& station : stations_) station.carry(cycle_);
       for (const auto& accelerator : accelerators_) accelerator->tick(cycle_);
@@ -123,9 +130,8 @@ class Pod {
     if (stands_still() || (begun_ && (cycle_ - *begun_) % stretch_ == 0)) wake_ = !wake_;
   }
 
-  // Nothing comes over the links any more; writes what was found.
+  // Writes what was found.
   void end() {
-    for (Station& station : stations_) station.end();
     capture_.close();
     Output output(results_);
     output.number(cycle_);
@@ -147,7 +153,6 @@ class Pod {
     }
   }
 
-  const std::vector<uint32_t>& driven() const { return signals_.driven; }
   uint64_t cycle() const { return cycle_; }
   uint64_t done() const { return traffic_.done; }
   bool wake() const { return wake_; }
@@ -189,7 +194,7 @@ class Pod {
   std::vector<std::unique_ptr<Accelerator>> accelerators_;
   std::optional<ProtocolError> error_;
   std::optional<uint64_t> begun_;
-  uint64_t cycle_ = 0;
+  uint64_t cycle_ = 0, parts_shown_ = 0;
   bool wake_ = false;
 };
 
@@ -199,11 +204,13 @@ std::unique_ptr<Pod> pod;
 
 extern "C" {
 
-void ualink_engine_tick(svBit traffic, const svBitVecVal* shown, svBitVecVal* driven, svBitVecVal* cycle,
-                        svBitVecVal* done, svBit* wake, svBit* failed) {
+svBit ualink_engine_show(int part, const svBitVecVal* shown) {
   if (!pod) pod = std::make_unique<Pod>(Input(std::getenv("UALINK_ENGINE")));
-  pod->tick(shown, traffic);
-  std::copy(pod->driven().begin(), pod->driven().end(), driven);
+  return pod->show(part, shown);
+}
+
+void ualink_engine_tick(svBit traffic, svBitVecVal* cycle, svBitVecVal* done, svBit* wake, svBit* failed) {
+  pod->tick(traffic);
   cycle[0] = pod->cycle();
   cycle[1] = pod->cycle() >> 32;
   *done = pod->done();
@@ -211,10 +218,11 @@ void ualink_engine_tick(svBit traffic, const svBitVecVal* shown, svBitVecVal* dr
   *failed = pod->failed();
 }
 
-void ualink_engine_end(svBitVecVal* driven) {
+void ualink_engine_drive(int part, svBitVecVal* driven) { pod->drive(part, driven); }
+
+void ualink_engine_end() {
   if (!pod) return;
   pod->end();
-  std::copy(pod->driven().begin(), pod->driven().end(), driven);
   pod.reset();
 }
 }

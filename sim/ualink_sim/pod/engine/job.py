@@ -85,7 +85,7 @@ def encode(job: Job, ports: Ports, results: Path) -> bytes:
     out.numbers(topology.ports, scenario.run.max_cycles, LOOK_CYCLES)
     period = Fraction(10**6) / Fraction(str(scenario.pod.clock_mhz))
     out.bytes(str(job.capture or "").encode())
-    out.numbers(period.numerator, period.denominator, ports.driven)
+    out.numbers(period.numerator, period.denominator, ports.parts, ports.shown, ports.driven)
     _directions(out, job, topology)
     _stations(out, ports.places, topology)
     out.numbers(topology.accelerators)

@@ -1,10 +1,10 @@
-"""What of the hardware of a pod the engine inside of its model sees and drives, and the module that calls it."""
+"""What of the hardware of a pod the engine inside of its model sees and drives, and the modules that call it."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from amaranth.hdl import Cat, ClockSignal, Const, Instance, Module, Value
+from amaranth.hdl import Cat, ClockSignal, Const, Instance, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -12,6 +12,8 @@ __all__ = ["MODULE", "Engine", "EngineSignature", "Place", "Ports", "devices_of"
 
 MODULE = "ualink_engine"
 WORD = 32
+PART_WORDS = 2_000
+"""So many words go through one module at most: neither Amaranth nor Verilator likes more than 65,535 bits in one."""
 INTERFACES = ("upli_completer", "upli_originator")
 _OF_STATION = ("rs", "slot")
 _READY = ("tx", "ready")
@@ -53,39 +55,48 @@ class Place:
 
 
 class Ports:
-    """Places of the UPLI interfaces of accelerators and of the RS of all stations, each signal in words of its own.
+    """Places of the UPLI interfaces of accelerators and of the RS of all stations, each signal in words of its own, and
+    none in two parts.
 
     Attributes
     ----------
     places : by the path of the signal from the pod, joined by ``__``.
-    shown, driven : words of both kinds in all.
+    parts : in so many parts of equal length are both kinds of words.
+    shown, driven : words of both kinds in a part, ``most`` at most.
     """
 
-    def __init__(self, devices: wiring.Signature):
-        self._devices = devices
+    def __init__(self, devices: wiring.Signature, most: int = PART_WORDS):
+        self._devices, self._most = devices, most
         self.places: dict[str, Place] = {}
-        self.shown = self.driven = 0
+        ends = {False: 0, True: 0}
         for name, member, value in self._signals(devices.create()):
             driven = member.flow == In
-            place = self.places[name] = Place(self.driven if driven else self.shown, len(value), driven)
-            if driven:
-                self.driven += place.words
-            else:
-                self.shown += place.words
+            place = Place(ends[driven], len(value), driven)
+            if place.at % most + place.words > most:
+                place = replace(place, at=place.at - place.at % most + most)
+            self.places[name] = place
+            ends[driven] = place.at + place.words
+        self.parts = -(-max(ends.values()) // most)
+        self.shown, self.driven = (min(ends[driven], most) for driven in (False, True))
 
-    def shown_of(self, pod: Any) -> Value:
-        """All that the devices of ``pod`` show."""
-        parts = []
+    def shown_of(self, pod: Any) -> list[Value]:
+        """All that the devices of ``pod`` show, by part."""
+        parts: list[list[Value]] = [[] for _ in range(self.parts)]
         for name, _, value in self._signals(pod):
             place = self.places[name]
             if not place.driven:
-                parts += [value, Const(0, WORD * place.words - place.width)]
-        return Cat(*parts)
+                parts[place.at // self._most] += [value, Const(0, WORD * place.words - place.width)]
+        return [Cat(*values) for values in parts]
 
-    def drive(self, pod: Any, words: Value) -> list:
-        """Statements that give the devices of ``pod`` what is in ``words`` for them."""
-        driven = [(value, self.places[name]) for name, _, value in self._signals(pod) if self.places[name].driven]
-        return [value.eq(words[WORD * place.at : WORD * place.at + place.width]) for value, place in driven]
+    def drive(self, pod: Any, parts: Sequence[Value]) -> list:
+        """Statements that give the devices of ``pod`` what is in the words of ``parts`` for them."""
+        statements = []
+        for name, _, value in self._signals(pod):
+            place = self.places[name]
+            if place.driven:
+                part, first = divmod(place.at, self._most)
+                statements.append(value.eq(parts[part][WORD * first : WORD * first + place.width]))
+        return statements
 
     def engine(self, outside: Any) -> "Engine":
         """The engine for them, whose ``EngineSignature`` is ``outside``."""
@@ -99,23 +110,40 @@ class Ports:
 
 
 class Engine(wiring.Component):
-    """An instance of ``MODULE``.
+    """An instance of ``MODULE``, and one of the module of its parts for each of them.
 
     Members
     -------
-    shown : what the hardware shows, ``ports.shown`` words of 32 bit.
-    driven : what is driven into it, ``ports.driven`` words; reset value 0, changes on falling edges.
+    shown : what the hardware shows, ``ports.shown`` words of 32 bit of each part.
+    driven : what is driven into it, ``ports.driven`` words of each part; reset value 0, changes on falling edges.
     """
 
     def __init__(self, ports: Ports, outside: Any):
-        self._outside = outside
-        super().__init__({"shown": In(WORD * ports.shown), "driven": Out(WORD * ports.driven)})
+        self._ports, self._outside = ports, outside
+        super().__init__(
+            {
+                "shown": In(WORD * ports.shown).array(ports.parts),
+                "driven": Out(WORD * ports.driven).array(ports.parts),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
         members = EngineSignature().members.items()
         told = {("i_" if member.flow == In else "o_") + name: getattr(self._outside, name) for name, member in members}
-        m.submodules.instance = Instance(MODULE, i_clk=ClockSignal(), i_shown=self.shown, o_driven=self.driven, **told)
+        seen, moved = Signal(self._ports.parts), Signal()
+        m.submodules.instance = Instance(MODULE, i_seen=seen, o_moved=moved, **told)
+        for part, (shown, driven) in enumerate(zip(self.shown, self.driven)):
+            m.submodules[f"part_{part}"] = Instance(
+                f"{MODULE}_part",
+                p_PART=part,
+                i_clk=ClockSignal(),
+                i_go=self._outside.go,
+                i_shown=shown,
+                o_driven=driven,
+                o_seen=seen[part],
+                i_moved=moved,
+            )
         return m
 
 
@@ -132,13 +160,15 @@ def engine_ports(devices: wiring.Signature) -> Ports | None:
 
 
 def module_text(ports: Ports) -> str:
-    """``MODULE`` for ``ports``, in SystemVerilog."""
+    """``MODULE`` and that of its parts for ``ports``, in SystemVerilog.
+
+    On a falling edge each part shows its words. When the last has the engine moves, and then each takes what is driven.
+    """
     return f"""module {MODULE}(
-  input clk,
   input go,
   input traffic,
-  input [{WORD * ports.shown - 1}:0] shown,
-  output reg [{WORD * ports.driven - 1}:0] driven,
+  input [{ports.parts - 1}:0] seen,
+  output reg moved,
   output reg [63:0] cycle,
   output reg [31:0] done,
   output reg wake,
@@ -146,24 +176,46 @@ def module_text(ports: Ports) -> str:
 );
   import "DPI-C" function void {MODULE}_tick(
     input bit traffic,
-    input bit [{WORD * ports.shown - 1}:0] shown,
-    output bit [{WORD * ports.driven - 1}:0] driven,
     output bit [63:0] cycle,
     output bit [31:0] done,
     output bit wake,
     output bit failed
   );
-  import "DPI-C" function void {MODULE}_end(inout bit [{WORD * ports.driven - 1}:0] driven);
+  import "DPI-C" function void {MODULE}_end();
 
   initial begin
-    driven = 0;
+    moved = 0;
     cycle = 0;
     done = 0;
     wake = 0;
     failed = 0;
   end
-  always @(negedge clk, negedge go)
-    if (go) {MODULE}_tick(traffic, shown, driven, cycle, done, wake, failed);
-    else {MODULE}_end(driven);
+  // Simulators may take what is there at first for a change.
+  always @(seen) if (go) begin
+    {MODULE}_tick(traffic, cycle, done, wake, failed);
+    moved = ~moved;
+  end
+  always @(negedge go) {MODULE}_end();
+endmodule
+
+module {MODULE}_part #(
+  parameter PART = 0
+) (
+  input clk,
+  input go,
+  input [{WORD * ports.shown - 1}:0] shown,
+  output reg [{WORD * ports.driven - 1}:0] driven,
+  output reg seen,
+  input moved
+);
+  import "DPI-C" function bit {MODULE}_show(input int part, input bit [{WORD * ports.shown - 1}:0] shown);
+  import "DPI-C" function void {MODULE}_drive(input int part, output bit [{WORD * ports.driven - 1}:0] driven);
+
+  initial begin
+    driven = 0;
+    seen = 0;
+  end
+  always @(negedge clk) if (go) seen = seen ^ {MODULE}_show(PART, shown);
+  always @(moved) if (go) {MODULE}_drive(PART, driven);
 endmodule
 """

@@ -16,9 +16,18 @@ struct ProtocolError {
   std::string channel, rule, detail;
 };
 
+// All words of the pod, in parts of equal length.
 struct Signals {
-  const uint32_t* shown = nullptr;  // by the device, in this cycle
-  std::vector<uint32_t> driven;     // to the device, from now on
+  uint64_t parts, shown_words, driven_words;  // in a part
+  std::vector<uint32_t> shown;                // by the device, in this cycle
+  std::vector<uint32_t> driven;               // to the device, from now on
+
+  explicit Signals(Input& input)
+      : parts(input.number()),
+        shown_words(input.number()),
+        driven_words(input.number()),
+        shown(parts * shown_words),
+        driven(parts * driven_words) {}
 };
 
 // A signal of up to 64 bits, which the device shows or which is driven to it.
@@ -29,7 +38,7 @@ class Signal {
 
   bool there() const { return words_ > 0; }
   uint64_t operator()() const {
-    const uint32_t* from = signals_->shown + at_;
+    const uint32_t* from = signals_->shown.data() + at_;
     return words_ == 1 ? *from : *from | uint64_t(from[1]) << 32;
   }
   void drive(uint64_t value) const {
@@ -37,7 +46,7 @@ class Signal {
     *to = value;
     if (words_ > 1) to[1] = value >> 32;
   }
-  const uint32_t* wide() const { return signals_->shown + at_; }
+  const uint32_t* wide() const { return signals_->shown.data() + at_; }
   uint32_t* drive_wide() const { return signals_->driven.data() + at_; }
 
  private:
