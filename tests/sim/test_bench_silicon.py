@@ -238,6 +238,7 @@ def test_a_small_block_is_what_can_be_added_up_by_hand(monkeypatch, tmp_path, li
         "area_kge": 0.0,
         "registers": 3,
         "resized": 0,
+        "rebuffered": 0,
         "mapped_path_ps": longest,
         "mapped_violating": 1,
     }

@@ -42,7 +42,12 @@ class LibertyCell:
     flip_flop: bool
     buffer: bool
     outputs: tuple[str, ...]
-    does: tuple = ()
+    does: tuple
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Input pins, of a flip-flop its clock among them."""
+        return tuple(pin for pin, direction in self.does[0] if direction == "input")
 
 
 @dataclass(frozen=True)
@@ -66,6 +71,10 @@ class Library:
         _ = self.gate, self.driver
         self._smallest("flip-flop", lambda cell: cell.flip_flop)
 
+    def buffers(self) -> list[LibertyCell]:
+        """The smallest first; what is left out is none."""
+        return self._all(lambda cell: cell.buffer)
+
     def sizes(self) -> dict[str, tuple[str, ...]]:
         """For each cell that comes in several sizes the other ones, the smallest first; what is left out is none."""
         groups: dict[tuple, list[LibertyCell]] = defaultdict(list)
@@ -80,10 +89,14 @@ class Library:
         }
 
     def _smallest(self, what: str, wanted) -> LibertyCell:
-        found = [cell for cell in self.cells.values() if wanted(cell) and not _is_left_out(cell.name)]
+        found = self._all(wanted)
         if not found:
             raise Unavailable(f"the library has no {what}; give all of its files with --liberty")
-        return min(found, key=lambda cell: (cell.area, cell.name))
+        return found[0]
+
+    def _all(self, wanted) -> list[LibertyCell]:
+        found = [cell for cell in self.cells.values() if wanted(cell) and not _is_left_out(cell.name)]
+        return sorted(found, key=lambda cell: (cell.area, cell.name))
 
 
 def liberty_text(file: Path) -> str:

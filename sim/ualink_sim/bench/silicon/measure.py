@@ -1,7 +1,6 @@
 """One block, from its description to its figures."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from ..toolbox import kept
 from .edges import Edges
 from .mapping import abc_constraints, abc_script, instances, run_yosys, script, yosys
 from .memories import ADDRESS_BITS, macro_pins, macro_timing, macros_for_yosys
-from .sizes import resized, sizes_script
+from .repair import read_repairs, repair_script
 from .story import is_edge, tell_path
 from .timing import Endpoint, run_sta, sta_script, sta_version
 
@@ -39,7 +38,8 @@ def ready(liberties: Sequence[Path]) -> Library:
 def figures(make: Callable[[], wiring.Component], name: str, liberties: Sequence[Path], period_ps: int) -> dict:
     """Figures of a block: ``worst_slack_ps``, ``longest_path_ps``, ``violating``, ``endpoints`` of its paths to
     registers and memories, ``outputs`` and ``path`` in words, ``area_um2`` and ``area_kge`` without memories,
-    ``registers``; ``resized``, and before those took another size ``mapped_path_ps`` and ``mapped_violating``.
+    ``registers``; ``resized`` gates and ``rebuffered`` inputs, and before these repairs ``mapped_path_ps`` and
+    ``mapped_violating``.
     """
     library = ready(liberties)
     files = {f"{number}.lib": liberty_text(file) for number, file in enumerate(liberties)}
@@ -52,7 +52,7 @@ def figures(make: Callable[[], wiring.Component], name: str, liberties: Sequence
         "silicon.ys": script([*files]),
         "abc.script": abc_script(period_ps),
         "abc.constr": abc_constraints(library.driver),
-        "sta.tcl": sta_script([*files, _MEMORIES], period_ps, sizes_script(library)),
+        "sta.tcl": sta_script([*files, _MEMORIES], period_ps, repair_script(library, period_ps)),
         "sta.version": sta_version(),
     }
     return kept(name, inputs, (yosys(),), partial(_measure, library, period_ps))
@@ -60,10 +60,8 @@ def figures(make: Callable[[], wiring.Component], name: str, liberties: Sequence
 
 def _measure(library: Library, period_ps: int, folder: Path) -> dict:
     run_yosys(folder)
-    timing, taken = run_sta(folder), resized(folder)
-    cells = [
-        replace(cell, cell=taken.get(cell.name, cell.cell)) for cell in instances(Path(folder, "top.v").read_text())
-    ]
+    timing, repairs = run_sta(folder), read_repairs(folder)
+    cells = repairs.of(instances(Path(folder, "top.v").read_text()))
     before, inner = _inner(timing.mapped), _inner(timing.endpoints)
     outer = [endpoint.slack_ps for endpoint in timing.endpoints if is_edge(endpoint.instance)]
     outputs = {cell.name: cell.outputs for cell in library.cells.values()}
@@ -80,7 +78,8 @@ def _measure(library: Library, period_ps: int, folder: Path) -> dict:
         "area_um2": round(area),
         "area_kge": round(area / library.gate / 1000, 1),
         "registers": sum(kind.flip_flop for kind in counted),
-        "resized": len(taken),
+        "resized": len(repairs.sized),
+        "rebuffered": repairs.moved,
         "mapped_path_ps": round(period_ps - min(before, default=float(period_ps))),
         "mapped_violating": sum(slack < 0 for slack in before),
         "path": tell_path(timing.path, cells, outputs),

@@ -18,6 +18,7 @@ _UNITS = {
     "area_kge": "kGE",
     "registers": "registers",
     "resized": "gates",
+    "rebuffered": "inputs",
     "mapped_path_ps": "ps",
     "mapped_violating": "endpoints",
 }
@@ -30,6 +31,7 @@ _WHAT = {
     "area_kge": "without memories, in thousands of the smallest NAND2",
     "registers": "flip-flops, those of the ports left out",
     "resized": "gates and registers of late paths that OpenSTA gave another size, for all rows above",
+    "rebuffered": "inputs that OpenSTA gave another buffer, or none, for all rows above",
     "mapped_path_ps": "longest path as ABC leaves it",
     "mapped_violating": "registers and memories, bit by bit, that a path reaches too late as ABC leaves it",
 }

@@ -11,7 +11,7 @@ from ..rows import Unavailable
 
 __all__ = ["Endpoint", "Step", "Timing", "read_endpoints", "read_path", "run_sta", "sta_script", "sta_version"]
 
-# All endpoints one by one, and the worst path in full; what is done to sizes lies between two looks at the endpoints.
+# All endpoints one by one, and the worst path in full; repairs lie between two looks at the endpoints.
 _SCRIPT = """{libraries}
 read_verilog top.v
 link_design top
@@ -21,7 +21,7 @@ foreach name {{clk upli_clk}} {{
 }}
 set_clock_transition 20 [all_clocks]
 report_checks -path_delay max -group_count 1000000 -endpoint_count 1 -format end -digits 1 > mapped.txt
-{sizes}report_checks -path_delay max -group_count 1000000 -endpoint_count 1 -format end -digits 1 > endpoints.txt
+{repairs}report_checks -path_delay max -group_count 1000000 -endpoint_count 1 -format end -digits 1 > endpoints.txt
 report_checks -path_delay max -format full -digits 1 > path.txt
 """
 
@@ -63,10 +63,10 @@ def sta_version() -> str:
     return run.stdout.strip()
 
 
-def sta_script(liberties: Sequence[str], period_ps: int, sizes: str) -> str:
-    """What OpenSTA does with ``top.v``, and with the script ``sizes``: an ideal clock, no wires."""
+def sta_script(liberties: Sequence[str], period_ps: int, repairs: str) -> str:
+    """What OpenSTA does with ``top.v``, and with the script ``repairs``: an ideal clock, no wires."""
     libraries = "\n".join(f"read_liberty {file}" for file in liberties)
-    return _SCRIPT.format(libraries=libraries, period=period_ps, sizes=sizes)
+    return _SCRIPT.format(libraries=libraries, period=period_ps, repairs=repairs)
 
 
 def run_sta(folder: Path) -> Timing:
