@@ -22,7 +22,7 @@ from ualink_sim.bench.station_pair import MODES
 
 def silicon_names(*blocks):
     figures = ["longest_path_ps", "worst_slack_ps", "violating", "endpoints", "area_um2", "area_kge", "registers"]
-    figures += ["resized", "mapped_path_ps", "mapped_violating"]
+    figures += ["resized", "rebuffered", "mapped_path_ps", "mapped_violating"]
     return [f"silicon.{block}.{figure}" for block in blocks for figure in figures]
 
 

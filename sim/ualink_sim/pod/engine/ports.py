@@ -12,8 +12,9 @@ __all__ = ["MODULE", "Engine", "EngineSignature", "Place", "Ports", "devices_of"
 
 MODULE = "ualink_engine"
 WORD = 32
-PART_WORDS = 2_000
-"""So many words go through one module at most: neither Amaranth nor Verilator likes more than 65,535 bits in one."""
+PART_WORDS = 64
+"""So many words go through one module at most. A wider vector Verilator copies whole for each signal that it is put
+together of, and Amaranth counts no more than 65,535 bits in a cell."""
 INTERFACES = ("upli_completer", "upli_originator")
 _OF_STATION = ("rs", "slot")
 _READY = ("tx", "ready")

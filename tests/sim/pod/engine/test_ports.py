@@ -39,10 +39,11 @@ def test_parts_move_together():
 
 
 def test_a_large_pod_has_parts_that_the_tools_can_take():
-    """Sixteen accelerators: more bits than Amaranth counts in one cell."""
+    """Sixteen accelerators: more bits than Amaranth counts in one cell, in parts that Verilator makes word by word."""
     switch = parse_scenario('[pod]\naccelerators = 16\n[[workload]]\nkind = "uniform"\n', "pod.toml").switch
     of_pod = devices_of(make_controller(switch).signature, 16, make_switch(switch).signature)
     ports = engine_ports(of_pod)
-    assert 32 * ports.parts * ports.driven > 65_535 > 32 * ports.driven + 1
+    assert (ports.shown, ports.driven) == (64, 64)
+    assert 32 * ports.parts * ports.driven > 65_535
     rtlil = to_rtlil(ports.engine(EngineSignature().create()), "engine")
-    assert rtlil.count(f"cell \\{MODULE}_part") == ports.parts == 2
+    assert rtlil.count(f"cell \\{MODULE}_part") == ports.parts
