@@ -46,4 +46,4 @@ BLOCKS: dict[str, tuple[str, Callable[[], wiring.Component]]] = {
 """What each block is, and what makes it."""
 
 FAST = ("dl1", "tl_tx", "tl_rx", "originator", "completer")
-"""Those that take minutes each; the others take up to half an hour, chosen ports an hour, and have to be named."""
+"""Those that take minutes each; the others take up to half an hour, and have to be named."""

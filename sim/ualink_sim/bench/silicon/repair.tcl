@@ -2,18 +2,20 @@
 #   other(CELL)  the other sizes of a cell, the smallest first
 #   buffers      buffers to put in, as {cell input output}
 #   patient      so many ps more than the path, and a load can wait for a buffer
-#   margin       so many ps before its time an endpoint is late
+#   margin       an endpoint with less slack than so many ps counts as late
 #   most         so many repairs at most
 #   hopeless     so many endpoints beyond help, and the rest is left as it is
 #   done         the file that is told what was done
 #
 # A repair is a list of a kind and what it needs:
 #   size GATE OLD NEW                         a gate in another size
-#   before LOAD NET TO GATE INPUT             a load passes by the buffer that drives its net, to the net before it;
-#                                             the buffer GATE goes when that was its last load
+#   before LOAD NET TO INPUT                  a load passes by the buffer that drives its net, to the net before it; the
+#                                             buffer, whose INPUT is there, goes when that was its last load
 #   behind LOADS NET BUFFER                   loads that can wait go behind a buffer of their own
 
+# Of each gate that was asked for or changed, its cell.
 array set now_of {}
+# What was done: gates in another size; buffers made (1) or gone (nothing); inputs moved. So many were ever made.
 array set sized {}
 array set buffer_of {}
 array set moved {}
@@ -243,7 +245,11 @@ proc help {end slack} {
   foreach choice [lsort -real -decreasing -index 0 $helpful] {
     set repair [lindex $choice 1]
     set parts [changed_by $repair]
-    if {[llength [lmap part $parts {expr {[info exists changed($part)] ? 1 : [continue]}}]]} continue
+    set fresh 1
+    foreach part $parts {
+      if {[info exists changed($part)]} {set fresh 0}
+    }
+    if {!$fresh} continue
     do $repair
     set sum [total_negative_slack]
     if {$sum <= $late + 0.01} {
