@@ -15,7 +15,8 @@
 
 # Of each gate that was asked for or changed, its cell.
 array set now_of {}
-# What was done: gates in another size; buffers made (1) or gone (nothing); inputs moved. So many were ever made.
+# What was done: gates in another size; buffers made (1) or gone (nothing); inputs moved. The last buffer made has this
+# number.
 array set sized {}
 array set buffer_of {}
 array set moved {}
@@ -195,7 +196,7 @@ proc repairs_of {end} {
 }
 
 proc note {repair} {
-  global sized buffer_of moved made now_of
+  global sized buffer_of moved made
   lassign $repair kind a b c d
   switch $kind {
     size {set sized($a) $c}

@@ -33,8 +33,8 @@ def test_parts_move_together():
     """Each word that an engine in six parts is shown it drives a cycle later, with one added."""
     top = PartsTop(3)
     ports = top.ports
-    stub = ADDS_ONE.format(parts=ports.parts, shown=ports.shown, driven=ports.driven)
-    texts = {"parts.v": to_verilog(top, "parts"), f"{MODULE}.sv": module_text(ports), "engine.cpp": stub}
+    adds_one = ADDS_ONE.format(parts=ports.parts, shown=ports.shown, driven=ports.driven)
+    texts = {"parts.v": to_verilog(top, "parts"), f"{MODULE}.sv": module_text(ports), "engine.cpp": adds_one}
     build(texts, "parts").run("support.sim.engine_parts_bench")
 
 
