@@ -5,6 +5,7 @@ The job comes in a pickle named by ``UALINK_JOB``, the findings go beside it as 
 ``<job>.unwritten`` says why a capture could not be written. A bench is a ``PodBench``.
 """
 
+import gc
 import os
 import pickle
 import time
@@ -106,6 +107,7 @@ async def run_job(dut, make_bench: Callable[[Job, CaptureWriter | None, Path], A
                 stream.flush()
             dut.rst.value = 1
             bench = make_bench(job, capture, path.with_suffix(".stop"))
+            gc.freeze()  # Requests and what belongs to them stay until the end: nobody need look for garbage there.
             ended = await _run_whole(dut, bench, path.with_suffix(".progress"))
             results = bench.results(time.monotonic() - started, ended)
     except OSError as error:

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <map>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "agents.h"
@@ -16,16 +17,17 @@ class Memory {
  public:
   Line& line(uint64_t address) { return lines_[address]; }
 
+  // Lines in the order of their addresses.
   void tell(Output& output) const {
     output.number(lines_.size());
-    for (const auto& [address, line] : lines_) {
+    for (const auto& [address, line] : std::map<uint64_t, Line>(lines_.begin(), lines_.end())) {
       output.number(address);
       output.bytes(std::string(reinterpret_cast<const char*>(line.data()), LINE_BYTES));
     }
   }
 
  private:
-  std::map<uint64_t, Line> lines_;
+  std::unordered_map<uint64_t, Line> lines_;
 };
 
 // The fate of a request.
@@ -41,7 +43,7 @@ struct Traffic {
   std::vector<Fate> fates;      // by place in ``requests``
   std::vector<bool> completed;  // by line
   uint64_t done = 0;
-  std::map<Key, std::shared_ptr<Journey>> outstanding;
+  std::unordered_map<Key, std::shared_ptr<Journey>, KeyHash> outstanding;
   std::map<std::tuple<uint64_t, uint64_t, uint64_t, uint64_t>, uint64_t> last;
 
   // Notes that ``request`` is executed now; what is wrong with that, as ``Reference.out_of_order``.

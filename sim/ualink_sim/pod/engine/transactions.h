@@ -88,6 +88,13 @@ struct Journey {
 
 using Key = std::tuple<uint64_t, uint64_t, uint64_t>;  // source, port, tag
 
+struct KeyHash {
+  size_t operator()(const Key& key) const {
+    const auto [source, port, tag] = key;
+    return (source << 2 | port) << 11 | tag;
+  }
+};
+
 // Blocks of 64 bytes that ``len`` + 1 doublewords touch (UALink_200 §2.7.4.6).
 inline uint64_t beats_of(uint64_t addr, uint64_t len) { return (((addr >> 2 & 15) + len) >> 4) + 1; }
 inline bool has_data(uint64_t cmd) { return cmd >> 5 & 1; }
