@@ -12,6 +12,10 @@ from support.quick_simulation import hasten
 
 hasten()
 
+# Tests are what runs side by side; each block of a model looks whether inputs act on its outputs that should not.
+os.environ.setdefault("UALINK_THREADS", "1")
+os.environ["UALINK_CHECK_INPUTS"] = "1"
+
 ROOT = Path(__file__).resolve().parent.parent
 
 GROUP = re.compile(r"@[\w-]+$")

@@ -148,4 +148,4 @@ def link_pair_model():
         return {f"{name}.v": "\n".join(["`timescale 1ps / 100fs", text]) for name, text in parts.items()}
 
     depends = "\0".join(path.read_text() for path in paths)
-    return build_once(sources, "link_pair", depends, blocks=(STATION,))
+    return build_once(sources, "link_pair", depends, blocks={STATION: None})

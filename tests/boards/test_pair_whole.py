@@ -54,7 +54,7 @@ def found(tmp_path_factory):
     paths = [Path(pair_top.__file__), Path(serdes_cable.__file__)]
     paths += sorted((Path(ualink_boards.__file__).parent / "designs").glob("*.py"))
     texts = "\0".join(path.read_text() for path in paths)
-    model = build_once(lambda: _sources(to_verilog(top, "pair_top")), "pair_top", texts, blocks=(LINK,))
+    model = build_once(lambda: _sources(to_verilog(top, "pair_top")), "pair_top", texts, blocks={LINK: None})
     job = {
         "registers": top.design.registers.to_dict(),
         "results": str(folder / "results.json"),

@@ -259,4 +259,4 @@ def build_pair(ports: int, bus: str) -> Model:
         return {"accelerator_side.v": to_verilog(side, "accelerator_side"), "pair.v": to_verilog(top, "pair")}
 
     depends = repr((ports, bus, Path(__file__).read_text(), Path(striker_source.__file__ or "").read_text()))
-    return build_once(make_sources, "pair", depends, blocks=("accelerator_side",))
+    return build_once(make_sources, "pair", depends, blocks={"accelerator_side": None})

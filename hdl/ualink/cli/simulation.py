@@ -25,6 +25,7 @@ class _SimOptions:
     seed: int | None
     as_json: bool
     wave: bool
+    threads: int | None
     overrides: tuple[str, ...]
 
 
@@ -34,6 +35,7 @@ class _SimOptions:
 @click.option("--seed", type=click.IntRange(0), help="Derive every random choice from this number.")
 @click.option("--json", "as_json", is_flag=True, help="Print summary.json instead of a table.")
 @click.option("--wave", is_flag=True, help="Also write wave.fst (builds a slower model).")
+@click.option("--threads", type=click.IntRange(1), help="Processors that simulate links and banks [all].")
 @overrides
 @gathered(_SimOptions)
 def sim(scenario: Path, options: _SimOptions):
@@ -55,7 +57,7 @@ def sim(scenario: Path, options: _SimOptions):
             chosen = load_scenario(scenario, options.overrides)
             if options.seed is not None:
                 chosen = chosen.reseed(options.seed)
-            results = simulate(chosen, folder, wave=options.wave, progress=not options.as_json)
+            results = simulate(chosen, folder, wave=options.wave, threads=options.threads, progress=not options.as_json)
     except (ScenarioError, OutputError) as error:
         raise Refusal(str(error)) from None
     except SimulatorError as error:

@@ -15,7 +15,7 @@ from ualink.station import Station
 
 from .doors import Door, doors
 
-__all__ = ["HUBS", "PAGE", "TABLE", "count_lines", "differences", "read_table", "station_doors", "table_text"]
+__all__ = ["HUBS", "PAGE", "SMALL", "TABLE", "count_lines", "differences", "read_table", "station_doors", "table_text"]
 
 HUBS = ("", "tl", "tl.transmit", "tl.receive", "links", "links.link")
 """Paths of what wires rooms together in a station."""
@@ -25,7 +25,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "architecture.md"
 
 _FEW = Credits(pool=4)
 _CACHE = AddressCacheConfig(rows=16)
-_SMALL = StationConfig(
+SMALL = StationConfig(
     upli=UPLIConfig(req=_FEW, orig_data=_FEW, rd_rsp=_FEW, wr_rsp=_FEW),
     tl=TLConfig(req_cmd=_FEW, rsp_cmd=_FEW, req_data=_FEW, rsp_data=_FEW, tx_cache=_CACHE, rx_cache=_CACHE),
 )
@@ -43,7 +43,7 @@ _COUNTS = "| Hub | Registers | Its rooms: registers of all doors |"
 
 def station_doors() -> dict[str, list[Door]]:
     """The doors of the rooms of a station with one port, by the path of the room."""
-    found = doors(Station(_SMALL), HUBS)
+    found = doors(Station(SMALL), HUBS)
     del found[""]
     return found
 

@@ -9,6 +9,7 @@ from ualink.emit.blackbox import Blackbox
 from ualink.emit.verilog import to_verilog
 from ualink.station import Station
 
+from .. import late_inputs
 from ..simulator import Model, SimulatorError, build_once
 from .rows import Unavailable
 from .station_top import StationTop, station_config
@@ -37,7 +38,7 @@ def _model() -> Model:
     hardware = ("station_device.py", "station_top.py", "link_wire.py", "tl_pair_*.py")
     own_code = [path.read_text() for pattern in hardware for path in sorted(folder.glob(pattern))]
     try:
-        return build_once(sources, TOP, "\0".join(own_code), blocks=(STATION,))
+        return build_once(sources, TOP, "\0".join(own_code), blocks={STATION: late_inputs.station(station_config())})
     except SimulatorError as error:
         raise Unavailable(str(error)) from None
 

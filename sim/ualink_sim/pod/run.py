@@ -16,6 +16,7 @@ from ualink.emit.blackbox import Blackbox
 from ualink.emit.verilog import to_verilog
 from ualink.station import Station
 
+from .. import late_inputs
 from ..aside import Aside
 from ..output import output_folder
 from ..report.page import write_report
@@ -37,10 +38,10 @@ __all__ = ["build_pod", "compile_minutes", "pod_model", "run_pod", "simulate"]
 def compile_minutes(ports: int) -> int:
     """About how long a pod with ``ports`` switch ports compiles on two idle cores, rounded up.
 
-    The stations take a minute and a half, the core grows with the pairs of its ports. With 4 ports some
-    95 s were measured, with 16, of two accelerators whose ports are chosen, 376 s beside other work.
+    The stations take a minute, the core grows with the pairs of its ports. With 4 ports 62 to 88 s were measured, with
+    8 105 s, with 16 248 s.
     """
-    return -(-(90 + ports * ports) // 60)
+    return -(-(60 + ports * ports) // 60)
 
 
 ENGINE = Path(__file__).with_name("engine")
@@ -77,9 +78,15 @@ def build_pod(accelerators: int, config: SwitchConfig, *, trace: bool = False) -
             of_stations = {name: stations[station] for station, name in names.items()}
             return {**_verilog(of_stations | {"ualink_controller": controller}), **aside.result()}
 
-    blocks = ("ualink_station", "ualink_controller", "ualink_switch_registers", *banks.agents, *banks.blocks)
+    blocks = {
+        "ualink_station": late_inputs.station(config.station),
+        "ualink_controller": late_inputs.controller(config.station),
+        "ualink_switch_registers": late_inputs.switch_registers(config.station),
+        **banks.agents,
+        **banks.blocks,
+    }
     if config.station_of_switch != config.station:
-        blocks += ("ualink_switch_station",)
+        blocks["ualink_switch_station"] = late_inputs.station(config.station_of_switch)
     return build_once(make_sources, "pod", repr((accelerators, config)), blocks=blocks, trace=trace)
 
 
@@ -100,9 +107,11 @@ def run_pod(
     job: Job,
     *,
     wave: Path | None = None,
+    threads: int | None = None,
     report: Callable[[int, int, int], None] | None = None,
 ) -> Results:
-    """Do ``job`` on ``model``; ``report(completed, total, cycle)`` is called now and then.
+    """Do ``job`` on ``model`` (``wave`` and ``threads`` as of ``RunOptions``); ``report(completed, total, cycle)`` is
+    called now and then.
 
     The first Ctrl-C ends the run with what was found by then, the second without. Raises ``OSError`` when the
     capture cannot be written.
@@ -115,7 +124,7 @@ def run_pod(
             file.with_suffix(".stop").touch()
             return True
 
-        options = RunOptions(seed=job.scenario.link.seed, wave=wave, interrupted=stop)
+        options = RunOptions(seed=job.scenario.link.seed, wave=wave, interrupted=stop, threads=threads)
         with _watch(file.with_suffix(".progress"), report):
             fidelity = job.scenario.pod.fidelity
             bench = BY_ENGINE if fidelity == "links" and engine_can_do(job) else BENCHES[fidelity]
@@ -154,9 +163,11 @@ class _watch:
                 self._report(completed, total, cycle)
 
 
-def simulate(scenario: Scenario, out: Path, *, wave: bool = False, progress: bool = True) -> Results:
+def simulate(
+    scenario: Scenario, out: Path, *, wave: bool = False, threads: int | None = None, progress: bool = True
+) -> Results:
     """Do what ``ualink sim`` does: leave a summary, a capture, a report, responses and memories in ``out``; without
-    links there are no captures and no memories.
+    links there are no captures and no memories. ``threads`` is as of ``RunOptions``.
 
     Nothing is written when a workload is refused (ScenarioError), the results have no place (OutputError) or the
     simulation fails (SimulatorError). A Ctrl-C during the simulation leaves the results so far.
@@ -182,6 +193,7 @@ def simulate(scenario: Scenario, out: Path, *, wave: bool = False, progress: boo
                 model,
                 Job(scenario, requests, (scratch / "capture.pcapng").resolve() if with_links else None),
                 wave=scratch / "wave.fst" if wave else None,
+                threads=threads,
                 report=lambda done, total, cycle: bar.update(task, completed=done, total=total, cycle=cycle),
             )
             total = len(results.transactions)

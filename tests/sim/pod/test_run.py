@@ -62,9 +62,11 @@ def test_every_byte_matches_over_noisy_links(pod_run):
         assert len(row.get("data", "")) in (0, 2 * transaction.len)
 
 
-def test_second_run_of_the_same_seed_is_the_same(pod_run, tmp_path):
+@pytest.mark.parametrize("threads", [1, 3])
+def test_second_run_of_the_same_seed_is_the_same(pod_run, tmp_path, threads):
+    """However many threads simulate it."""
     text = (pod_run.folder.parent / "scenario.toml").read_text()
-    again = run_scenario(tmp_path, text)
+    again = run_scenario(tmp_path, text, threads=threads)
     assert again.responses == pod_run.responses and again.memory == pod_run.memory
     assert (again.folder / "capture.pcapng").read_bytes() == (pod_run.folder / "capture.pcapng").read_bytes()
 

@@ -56,14 +56,15 @@ class PodRun:
         return json.loads((self.folder / "memory.json").read_text())
 
 
-def run_scenario(folder: Path, text: str, trace: list[dict] | None = None) -> PodRun:
-    """Simulate the scenario ``text``; ``trace`` becomes the file ``trace.jsonl`` beside it."""
+def run_scenario(folder: Path, text: str, trace: list[dict] | None = None, *, threads: int | None = None) -> PodRun:
+    """Simulate the scenario ``text``, by ``threads``; ``trace`` becomes the file ``trace.jsonl`` beside it."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "scenario.toml").write_text(text)
     if trace is not None:
         (folder / "trace.jsonl").write_text("".join(json.dumps(row) + "\n" for row in trace))
     out = folder / "out"
-    return PodRun(simulate(load_scenario(folder / "scenario.toml"), out, progress=False), out)
+    results = simulate(load_scenario(folder / "scenario.toml"), out, threads=threads, progress=False)
+    return PodRun(results, out)
 
 
 def both_ways(folder: Path, text: str) -> list[dict[str, Any]]:

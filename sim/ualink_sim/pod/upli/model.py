@@ -22,7 +22,7 @@ def upli_compile_minutes(accelerators: int) -> int:
 
     Measured up to 16, and of 64 in rows of 16; for what is between it is a guess.
     """
-    return 1 + accelerators * accelerators // (60 if accelerators <= 32 else 200)
+    return 1 + accelerators * accelerators // 600
 
 
 def core_config(config: SwitchConfig) -> SwitchConfig:
@@ -45,5 +45,5 @@ def build_upli_pod(config: SwitchConfig, *, trace: bool = False) -> Model:
 
     hardware = ("accelerator", "delay", "layouts", "requester", "responder", "top")
     own_code = [Path(__file__).with_name(f"{name}.py").read_text() for name in hardware]
-    blocks = (BLOCK, *banks.blocks)
+    blocks = {BLOCK: None, **banks.blocks}
     return build_once(sources, "upli_pod", "\0".join([repr(core), *own_code]), blocks=blocks, trace=trace)
