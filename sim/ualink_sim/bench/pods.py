@@ -15,7 +15,7 @@ from .rows import Bench, Options, Row, Unavailable
 __all__ = ["Speed", "benches", "saturated", "speed"]
 
 ACCELERATORS = (4, 8, 16)
-REQUESTS = {"links": 1_000, "bus_models": 1_000, "upli": 10_000}
+REQUESTS = {"links": 5_000, "bus_models": 1_000, "upli": 10_000}
 """Requests of each accelerator in the shorter of two runs, by kind; the longer has three times as many."""
 SCENARIO = """
 [pod]
