@@ -136,16 +136,20 @@ class Model:
         interrupted = options.interrupted
         from cocotb_tools.runner import Verilator, get_results
 
+        threads = {} if options.threads is None else {"UALINK_THREADS": str(options.threads)}
+        given = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **threads, **(environment or {})}
+
         class Runner(Verilator):
-            """cocotb's own runs the command with ``subprocess.run``, which a death of this process leaves running."""
+            """cocotb's own runs the command with ``subprocess.run``, which a death of this process leaves running, and
+            what is in the environment already goes before what it is given."""
 
             def _execute_cmds(self, cmds, cwd, stdout: TextIO | None = None) -> None:
                 for command in cmds:
-                    status = run_child(command, cwd=cwd, environment=self.env, output=stdout, interrupted=interrupted)
+                    whole = {**self.env, **given}
+                    status = run_child(command, cwd=cwd, environment=whole, output=stdout, interrupted=interrupted)
                     if status:
                         raise SystemExit(f"its exit status is {status}")
 
-        threads = {} if options.threads is None else {"UALINK_THREADS": str(options.threads)}
         trace = ["--trace", "--trace-file", str(Path(options.wave).resolve())] if options.wave else []
         runner = Runner()
         runner.build_dir = self.folder
@@ -161,7 +165,7 @@ class Model:
                     test_dir=scratch,
                     results_xml=str(Path(scratch, "results.xml")),
                     seed=options.seed,
-                    extra_env={"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **threads, **(environment or {})},
+                    extra_env=given,
                     test_args=trace,
                     log_file=output,
                 )
