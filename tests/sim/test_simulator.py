@@ -87,6 +87,13 @@ def test_a_traced_model_writes_waves(tmp_path, monkeypatch):
     assert " ".join(("-Os", *known(FEW_QUESTIONS))) in (model.folder / "build.log").read_text()
 
 
+def test_what_a_run_is_given_goes_before_what_is_in_the_environment(monkeypatch):
+    for name in ("EXPECTED", "UALINK_THREADS"):
+        monkeypatch.setenv(name, "of the environment")
+    model = build({"chain.v": CHAIN}, "chain")
+    model.run("support.sim.environment_bench", environment={"EXPECTED": "given"}, options=RunOptions(threads=2))
+
+
 def _compiles_the_runtime(model) -> bool:
     return any(line.endswith("verilated.cpp") for line in (model.folder / "build.log").read_text().splitlines())
 
