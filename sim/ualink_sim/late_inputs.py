@@ -5,10 +5,10 @@ All other outputs come from registers. ``tests/sim/test_late_inputs.py`` compare
 
 from ualink.config import StationConfig
 
-__all__ = ["BANK", "controller", "core_agent", "station", "switch_registers"]
+__all__ = ["BANK", "CONTROLLER", "core_agent", "station", "switch_registers"]
 
-BANK = ()
-"""Of a bank of the core of a switch."""
+BANK = CONTROLLER = ()
+"""Of a bank of the core of a switch, and of a ``Controller`` with a register bus: none."""
 
 
 def station(config: StationConfig) -> tuple[str, ...]:
@@ -17,11 +17,6 @@ def station(config: StationConfig) -> tuple[str, ...]:
     names += ["bifurcation__wanted"] if config.choosable_ports else []
     names += ["pcs__tx__ready"] if config.phy else []
     return tuple(names)
-
-
-def controller(config: StationConfig) -> tuple[str, ...]:
-    """Of a ``Controller`` with a register bus."""
-    return ()
 
 
 def switch_registers(config: StationConfig) -> tuple[str, ...]:

@@ -68,5 +68,4 @@ def test_inputs_of_a_station(kind):
 @pytest.mark.soak
 @pytest.mark.parametrize("kind", WHOLE)
 def test_inputs_of_a_controller(kind):
-    config = KINDS[kind]
-    assert _acting(make_controller(_switch(config))) == set(late_inputs.controller(config))
+    assert _acting(make_controller(_switch(KINDS[kind]))) == set(late_inputs.CONTROLLER)

@@ -35,7 +35,7 @@ class _SimOptions:
 @click.option("--seed", type=click.IntRange(0), help="Derive every random choice from this number.")
 @click.option("--json", "as_json", is_flag=True, help="Print summary.json instead of a table.")
 @click.option("--wave", is_flag=True, help="Also write wave.fst (builds a slower model).")
-@click.option("--threads", type=click.IntRange(1), help="Processors that simulate links and banks [all].")
+@click.option("--threads", type=click.IntRange(1), help="Processors that simulate stations and banks [all].")
 @overrides
 @gathered(_SimOptions)
 def sim(scenario: Path, options: _SimOptions):

@@ -3,7 +3,9 @@
 #ifndef UALINK_JOBS_H
 #define UALINK_JOBS_H
 
+#ifdef __linux__
 #include <sched.h>
+#endif
 
 #include <algorithm>
 #include <atomic>
@@ -69,16 +71,20 @@ class Jobs {
  private:
   // A helper that finds nothing to do for so long goes to sleep: longer than from one step to the next.
   static constexpr std::chrono::microseconds PATIENCE{500};
+  // Short rests, some 20 us together, before who waits for something offers its processor to others.
   static constexpr int MOMENTS = 64;
 
-  Jobs() : checks_(std::getenv("UALINK_CHECK_INPUTS")), threads_(1) {
+  Jobs() : checks_(std::getenv("UALINK_CHECK_INPUTS")) {
     const char* given = std::getenv("UALINK_THREADS");
+    threads_ = std::max(given ? std::atoi(given) : processors(), 1);
+  }
+
+  static int processors() {
+#ifdef __linux__
     cpu_set_t usable;
-    if (given) {
-      threads_ = std::max(std::atoi(given), 1);
-    } else if (sched_getaffinity(0, sizeof usable, &usable) == 0) {
-      threads_ = CPU_COUNT(&usable);
-    }
+    if (sched_getaffinity(0, sizeof usable, &usable) == 0) return CPU_COUNT(&usable);
+#endif
+    return std::thread::hardware_concurrency();
   }
 
   void help() {

@@ -80,7 +80,7 @@ def build_pod(accelerators: int, config: SwitchConfig, *, trace: bool = False) -
 
     blocks = {
         "ualink_station": late_inputs.station(config.station),
-        "ualink_controller": late_inputs.controller(config.station),
+        "ualink_controller": late_inputs.CONTROLLER,
         "ualink_switch_registers": late_inputs.switch_registers(config.station),
         **banks.agents,
         **banks.blocks,
