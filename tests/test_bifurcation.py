@@ -42,10 +42,12 @@ def test_transactions_of_all_ports_are_those_of_a_station_built_for_so_many(monk
     """Also in Drop Mode, and when the station was one of another number meanwhile, and is left as it stands then.
 
     One that is built for four tells all its agents' ports a cycle later what it has taken from them: here the last two.
+    Its agents are not ``unhurried`` here.
     """
     monkeypatch.setattr(ualink.dl.links, "DataLink", FlitLink)
     if ports == 4:
         monkeypatch.setattr(Turn, "_taken", ChosenTurn._taken)
+        monkeypatch.setattr(StationConfig, "agents_upli", property(lambda config: config.upli))
     looped = ChosenLooped(CONFIG, ports)
 
     async def bench(ctx, looped):

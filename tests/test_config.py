@@ -103,10 +103,13 @@ def test_the_ports_of_a_station_carry_800_gb_s_at_most():
     assert built == {(1, 100), (1, 200), (1, 400), (1, 800), (2, 100), (2, 200), (2, 400), (4, 100), (4, 200)}
 
 
-def test_a_transaction_layer_is_unhurried_where_each_port_always_has_every_fourth_cycle():
-    assert StationConfig(ports=4).port_tl.unhurried
-    hurried = [StationConfig(ports=1), StationConfig(ports=2), StationConfig(ports=4, choosable_ports=True)]
-    assert not any(config.port_tl.unhurried for config in hurried)
+def test_a_station_is_unhurried_where_each_port_always_has_every_fourth_cycle():
+    def layers(config):
+        return config.agents_upli, config.port_tl, config.port_dl
+
+    assert all(layer.unhurried for layer in layers(StationConfig(ports=4)))
+    for hurried in (StationConfig(ports=1), StationConfig(ports=2), StationConfig(ports=4, choosable_ports=True)):
+        assert not any(layer.unhurried for layer in layers(hurried))
 
 
 @pytest.mark.req("PHY-006")

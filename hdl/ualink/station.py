@@ -77,7 +77,8 @@ class Station(wiring.Component):
     With ``config.choosable_ports`` it is a station of one, two or four ports, as ``bifurcation`` says. Another number
     is in force from the second of 16 cycles of ``restart`` on, in which the whole station is reset, and whoever stands
     before it at UPLI has to be. What comes from UPLI for one port, and its status, is a cycle later than in a station
-    that is built for one (``ChosenTurn``). Only then are there the last four members below.
+    that is built for one (``ChosenTurn``); what comes for one of four is a cycle sooner than in one that is built for
+    four, whose agents are ``unhurried``. Only then are there the last four members below.
 
     With ``config.separate_upli_clock`` UPLI and TL are in a clock domain of their own, "upli", behind which
     ``SeparateLinks`` stands; the members marked (*) exist only then. With ``config.phy`` the station has a
@@ -113,8 +114,8 @@ class Station(wiring.Component):
         self.config = config
         choosable = {"choosable": True} if config.choosable_ports else {}
         # From the check of UPLI parity to that of a flit, and back, beats have a code.
-        self._completer = Completer(config.upli, config.ports, coded=True, **choosable)
-        self._originator = Originator(config.upli, config.ports, coded=True, **choosable)
+        self._completer = Completer(config.agents_upli, config.ports, coded=True, **choosable)
+        self._originator = Originator(config.agents_upli, config.ports, coded=True, **choosable)
         self._turns = {}
         if config.ports > 1:
             self._turns = {channel: self._turn(channel) for channel in CHANNELS}

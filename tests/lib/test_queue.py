@@ -13,11 +13,11 @@ from amaranth.sim import Simulator
 from support.formal import BITWUZLA, prove
 from ualink.config import ConfigError
 from ualink.lib.headed_queue import HeadedQueue
-from ualink.lib.queue import Queue, UnhurriedQueue
+from ualink.lib.queue import LaterQueue, Queue, UnhurriedQueue
 from ualink.lib.shift_queue import ShiftQueue
 
 SLOW = partial(Queue, prompt=False)
-KINDS = pytest.mark.parametrize("kind", [Queue, UnhurriedQueue, HeadedQueue, ShiftQueue])
+KINDS = pytest.mark.parametrize("kind", [Queue, UnhurriedQueue, HeadedQueue, ShiftQueue, LaterQueue])
 
 
 @pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
@@ -30,8 +30,16 @@ def test_refuses_depth(kind, depth):
 
 @pytest.mark.parametrize(
     ("kind", "cycles"),
-    [(Queue, 1), (UnhurriedQueue, 1), (HeadedQueue, 1), (ShiftQueue, 1), (SLOW, 3), (partial(SLOW, lean=True), 3)],
-    ids=["Queue", "UnhurriedQueue", "HeadedQueue", "ShiftQueue", "SLOW", "LEAN"],
+    [
+        (Queue, 1),
+        (UnhurriedQueue, 1),
+        (HeadedQueue, 1),
+        (ShiftQueue, 1),
+        (LaterQueue, 2),
+        (SLOW, 3),
+        (partial(SLOW, lean=True), 3),
+    ],
+    ids=["Queue", "UnhurriedQueue", "HeadedQueue", "ShiftQueue", "LaterQueue", "SLOW", "LEAN"],
 )
 @pytest.mark.parametrize("depth", [1, 2, 3, 5, 8, 17])
 @pytest.mark.parametrize(("push", "pop"), [(1.0, 1.0), (0.9, 0.3), (0.3, 0.9), (0.5, 0.5)])
@@ -112,7 +120,7 @@ def test_reset_empties(kind):
         ctx.set(clear, 0)
         ctx.set(queue.input.payload, 0x5A)
         assert ctx.get(queue.level) == 0
-        await ctx.tick()
+        await ctx.tick().repeat(2 if kind is LaterQueue else 1)
         assert (ctx.get(queue.output.valid), ctx.get(queue.output.payload)) == (1, 0x5A)
 
     _run(dut, bench)
@@ -166,7 +174,7 @@ class OrderBench(wiring.Component):
             Assert(~following | (queue.level > ahead)),
             Assert(queue.input.ready == (queue.level < self.depth)),
         ]
-        if self.kind is not SLOW:
+        if self.kind not in (SLOW, LaterQueue):
             m.d.comb += Assert(queue.output.valid == (queue.level > 0))
         return m
 
@@ -177,6 +185,8 @@ class OrderBench(wiring.Component):
         (Queue, 1),
         (Queue, 2),
         (Queue, 3),
+        (LaterQueue, 1),
+        (LaterQueue, 3),
         (SLOW, 1),
         (SLOW, 3),
         (HeadedQueue, 1),

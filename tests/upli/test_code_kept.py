@@ -24,7 +24,9 @@ WHOLE = bool(os.environ.get("UALINK_SOAK"))
 
 PROMPT = UPLIConfig(req=Credits(pool=6), orig_data=Credits(pool=6), rd_rsp=Credits(pool=18), wr_rsp=Credits(pool=4))
 SLOW = PROMPT.replace(prompt_data=False)
+UNHURRIED = PROMPT.replace(unhurried=True)
 OF_PORTS_RUNS = {"slow": (SLOW, 2, False), "one_of_four": (PROMPT, 1, True), "two_of_four": (PROMPT, 2, True)}
+OF_PORTS_RUNS["four"] = (UNHURRIED, 4, False)
 EVERY = {"prompt": (PROMPT, 1, False), "lean": (SLOW.replace(lean=True), 1, False)} | OF_PORTS_RUNS
 RUNS = EVERY if WHOLE else {"prompt": EVERY["prompt"]}
 ALL = pytest.mark.parametrize("run", RUNS)

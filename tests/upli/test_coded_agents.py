@@ -34,9 +34,10 @@ FAULTS = {
     [
         (PROMPT, 1, {"choosable": True}),
         (SLOW, 2, {}),
+        (SLOW.replace(unhurried=True), 4, {}),
         (SLOW.replace(lean=True), 1, {"protected": False}),
     ],
-    ids=["one_of_four", "two", "without_data_parity"],
+    ids=["one_of_four", "two", "four", "without_data_parity"],
 )
 def test_they_do_what_agents_without_a_code_do(config, ports, how):
     """Whatever flips on the interface, so that beats are poisoned, dropped, and replaced."""

@@ -28,6 +28,7 @@ MIXED = UPLIConfig(
 )
 SLOW = POOL_ONLY.replace(prompt_data=False)
 CONFIGS = {"pool": POOL_ONLY, "vc": VC_ONLY, "mixed": MIXED, "slow": SLOW, "lean": SLOW.replace(lean=True)}
+CONFIGS["unhurried"] = MIXED.replace(unhurried=True)
 
 EACH = [(credits, ports) for credits in CONFIGS for ports in (1, 2, 4)]
 SOME = [(credits, ports) for credits, ports in EACH if ports == 4 or credits == "mixed"]
@@ -70,10 +71,10 @@ def test_random_traffic(credits, ports):
     simulate(pair, bench)
 
 
-@pytest.mark.parametrize(("prompt", "buffers"), [(True, 10), (False, 12)])
-def test_few_buffers_keep_up_with_a_beat_in_every_cycle(prompt, buffers):
-    """Data buffers that are not prompt return credits two cycles later: there must be two more."""
-    config = UPLIConfig(orig_data=Credits(pool=buffers), prompt_data=prompt)
+@pytest.mark.parametrize(("kind", "buffers"), [({}, 10), ({"unhurried": True}, 11), ({"prompt_data": False}, 12)])
+def test_few_buffers_keep_up_with_a_beat_in_every_cycle(kind, buffers):
+    """Data buffers that are not prompt return credits two cycles later, unhurried ones one: so many more are there."""
+    config = UPLIConfig(orig_data=Credits(pool=buffers), **kind)
     pair = Pair(config, 1)
 
     async def bench(ctx):

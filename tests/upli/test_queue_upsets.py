@@ -19,7 +19,7 @@ from support.upli.queue_upsets import QueueUpsets
 from support.upsets import collect, name_of
 from ualink.config import UPLIConfig
 from ualink.lib.parity import WithoutDataParity
-from ualink.lib.queue import Queue
+from ualink.lib.queue import LaterQueue, Queue
 from ualink.upli.beat_queue import BeatQueue
 from ualink.upli.channels import CODED_LAYOUTS
 from ualink.upli.completer import Completer
@@ -29,14 +29,17 @@ from ualink.upli.originator import Originator
 SOAK = bool(os.environ.get("UALINK_SOAK"))
 
 KINDS = {
-    "prompt": (BeatQueue, True),
-    "lean": (partial(Queue, lean=True), True),
-    "slow": (partial(Queue, prompt=False), False),
+    "prompt": (BeatQueue, 0),
+    "lean": (partial(Queue, lean=True), 0),
+    "later": (LaterQueue, 1),
+    "slow": (partial(Queue, prompt=False), 2),
 }
+"""What makes the queue, and how many cycles later than a prompt one it offers a beat."""
 
-RUNS = [("rd_rsp", "prompt", 6), ("rd_rsp", "slow", 6), ("req", "prompt", 5)]
+RUNS = [("rd_rsp", "prompt", 6), ("rd_rsp", "slow", 6), ("rd_rsp", "later", 6), ("req", "prompt", 5)]
 if SOAK:
     RUNS += [("rd_rsp", "prompt", 18), ("orig_data", "prompt", 5), ("orig_data", "lean", 6), ("wr_rsp", "prompt", 3)]
+    RUNS += [("wr_rsp", "later", 5), ("orig_data", "later", 17)]
 
 WIDE = 16
 """Bits of what is a beat, or a part of one, at least: it has a code."""
@@ -46,8 +49,8 @@ WIDE = 16
 @pytest.mark.req("RAS-014", "RAS-108")
 @pytest.mark.parametrize(("channel", "kind", "depth"), RUNS, ids=[f"{c}_{k}_{d}" for c, k, d in RUNS])
 def test_each_bit_in_each_cycle(channel, kind, depth):
-    queue, prompt = KINDS[kind]
-    bench = QueueUpsets(channel, lambda shape, depth: NumberedQueue(queue, shape, depth, prompt=prompt), depth, kind)
+    queue, delay = KINDS[kind]
+    bench = QueueUpsets(channel, lambda shape, depth: NumberedQueue(queue, shape, depth, delay=delay), depth, kind)
     rng = random.Random(channel)
 
     def cycles(count):
@@ -84,7 +87,7 @@ def test_where_the_next_beat_goes_and_how_many_wait_in_each_cycle():
 
 
 @pytest.mark.req("RAS-014", "RAS-108")
-@pytest.mark.parametrize("ports", [1, 2])
+@pytest.mark.parametrize("ports", [1, 2, 4])
 @pytest.mark.parametrize("kind", [Originator, Completer])
 def test_an_agent_tells_it_as_a_control_error(kind, ports):
     """Of each queue that it has, and of whose turn it is where there are several; without an upset it tells none."""

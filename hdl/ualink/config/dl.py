@@ -18,7 +18,9 @@ class DLConfig(Config):
     every so many cycles, and what is done to a beat is done in as many steps (``crc_stages`` has no meaning then);
     ``idle_flit_times`` the least stay in DL Idle, above the round trip (A-23);
     ``uart_tx_dwords`` and ``uart_rx_dwords`` are the UART buffers; ``partner_replay_depth`` is the largest TxReplay of
-    a partner, in DL flits, which counts only where the TL has a clock of its own, behind a FIFO.
+    a partner, in DL flits, which counts only where the TL has a clock of its own, behind a FIFO. ``unhurried`` keeps
+    beats on their way in memories, in the same cycles, where each port has every fourth cycle only:
+    ``StationConfig.port_dl``.
     """
 
     replay_depth: int = 64
@@ -32,12 +34,14 @@ class DLConfig(Config):
     uart_tx_dwords: int = 128
     uart_rx_dwords: int = 128
     partner_replay_depth: int = 64
+    unhurried: bool = False
 
     def __post_init__(self):
         check_integer("dl.replay_depth", self.replay_depth, 2, 255)
         check_integer("dl.explicit_cadence", self.explicit_cadence, 2, 7)
         check_integer("dl.crc_stages", self.crc_stages, 1, 4)
         check_choice("dl", "cycles_per_beat", self.cycles_per_beat, (1, 2, 4))
+        check_choice("dl", "unhurried", self.unhurried, (False, True))
         check_integer("dl.idle_flit_times", self.idle_flit_times, 4, 255)
         check_integer("dl.rx_replay_limit", self.rx_replay_limit, 1, 255)
         check_integer("dl.tx_ack_time_out", self.tx_ack_time_out, 0, (1 << 24) - 1)

@@ -80,13 +80,25 @@ class StationConfig(Config):
             self.phy.replace(rate=self.phy.rate // self.ports)
 
     @property
+    def agents_upli(self) -> UPLIConfig:
+        """The UPLI agents of the station. Those of four ports that always take turns are ``unhurried``."""
+        return self.upli.replace(unhurried=True) if self._four_take_turns else self.upli
+
+    @property
     def port_tl(self) -> TLConfig:
         """The transaction layer of each port. One of four that always take turns is ``unhurried``."""
-        return self.tl.replace(unhurried=True) if self.ports == 4 and not self.choosable_ports else self.tl
+        return self.tl.replace(unhurried=True) if self._four_take_turns else self.tl
+
+    @property
+    def _four_take_turns(self):
+        return self.ports == 4 and not self.choosable_ports
 
     @property
     def port_dl(self) -> DLConfig:
         """The data link of each port. All ports together have the TxReplay of a x4 link: a x1 link, whose flits take
         four times as long, covers the same round trip with a quarter of it. With ``choosable_ports`` it is shared out
-        at run time."""
-        return self.dl if self.choosable_ports else self.dl.replace(replay_depth=self.dl.replay_depth // self.ports)
+        at run time. One of four that always take turns is ``unhurried``."""
+        if self.choosable_ports:
+            return self.dl
+        own = self.dl.replace(replay_depth=self.dl.replay_depth // self.ports)
+        return own.replace(unhurried=True) if self._four_take_turns else own

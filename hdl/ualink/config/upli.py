@@ -37,7 +37,8 @@ class UPLIConfig(Config):
     ``init_done_qualification`` is the number of consecutive cycles in which CreditInitDone must be seen (ruling A-09
     of UPLI), at least 2. Without ``prompt_data`` a received data beat is offered two cycles later, and its buffers have
     no way round their memory. ``lean`` builds credits and queues small, for slow clocks, where the others are built to
-    be fast; nothing else changes.
+    be fast; nothing else changes. ``unhurried`` keeps what is received in memories alone, with no register before or
+    behind them: every beat is offered one cycle later, whatever ``prompt_data`` and ``lean`` say.
     """
 
     req: Credits = Credits(pool=16)
@@ -47,10 +48,12 @@ class UPLIConfig(Config):
     init_done_qualification: int = 2
     prompt_data: bool = True
     lean: bool = False
+    unhurried: bool = False
 
     def __post_init__(self):
         check_choice("upli", "prompt_data", self.prompt_data, (False, True))
         check_choice("upli", "lean", self.lean, (False, True))
+        check_choice("upli", "unhurried", self.unhurried, (False, True))
         check_integer("upli.init_done_qualification", self.init_done_qualification, 2, 16)
         for channel, least in (("req", 1), ("orig_data", 4), ("rd_rsp", 4), ("wr_rsp", 1)):
             if getattr(self, channel).total < least:

@@ -94,10 +94,12 @@ class DataLink(wiring.Component):
             egress_strike=FlitStrike(),
             packer=Packer(cycles_per_beat),
             transmit=ReplayTransmit(config, shared=self._shared),
-            crc_generator=CrcGenerator(config.crc_covers_zero_field, config.crc_stages, cycles_per_beat),
+            crc_generator=CrcGenerator(
+                config.crc_covers_zero_field, config.crc_stages, cycles_per_beat, unhurried=config.unhurried
+            ),
             wire_strike=BeatStrike(),
             check=FlitCheck(config.crc_covers_zero_field, config.crc_stages, cycles_per_beat),
-            receive_buffer=ReceiveBuffer(cycles_per_beat),
+            receive_buffer=ReceiveBuffer(cycles_per_beat, unhurried=config.unhurried),
             unpacker=Unpacker(cycles_per_beat),
             ingress_strike=FlitStrike(always_ready=True),
             containment=IngressContainment(),

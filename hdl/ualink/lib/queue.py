@@ -10,7 +10,7 @@ from ualink.lib.memory_marks import BLOCK_RAM, NEVER_MEET, OUT_OF_REGISTER
 from ualink.lib.occupancy import Occupancy
 from ualink.lib.parity import protects_data
 
-__all__ = ["Queue", "UnhurriedQueue", "ram_attributes", "successor"]
+__all__ = ["LaterQueue", "Queue", "UnhurriedQueue", "ram_attributes", "successor"]
 
 _LUT_RAM_ROWS, _BLOCK_BITS = 16, 1 << 13
 """A queue of more rows than a LUT RAM has costs several of these and a multiplexer for each bit; half a block RAM."""
@@ -130,14 +130,20 @@ class Queue(wiring.Component):
     def _later(self, m, pushed, popped):
         """What is written, and whether, out of registers; and whether a payload is there whose row has been read."""
         payload = Signal(self.shape, reset_less=True)
-        writes, written = Signal(), Signal()
+        writes = Signal()
+        m.d.sync += [payload.eq(self.input.p), writes.eq(pushed)]
+        return payload, self._readable(m, writes, popped), writes
+
+    def _readable(self, m, writes, popped):
+        """Whether a payload is inside that was written two cycles ago or before."""
+        written = Signal()
         readable = Occupancy(self.depth, name="readable")
-        m.d.sync += [payload.eq(self.input.p), writes.eq(pushed), written.eq(writes)]
+        m.d.sync += written.eq(writes)
         readable.count(m, written, popped)
         if protects_data():
             with m.If(~(writes | written | popped)):
                 m.d.sync += readable.level.eq(self.level)
-        return payload, readable.some, writes
+        return readable.some
 
 
 class UnhurriedQueue(Queue):
@@ -146,6 +152,18 @@ class UnhurriedQueue(Queue):
     """
 
     _unhurried = True
+
+
+class LaterQueue(Queue):
+    """A ``Queue`` that offers a payload a cycle later, in cycle t + 2 or after: everything goes through the memory,
+    with no register before it and none behind.
+    """
+
+    def __init__(self, shape, depth: int):
+        super().__init__(shape, depth, prompt=False)
+
+    def _later(self, m, pushed, popped):
+        return self.input.p, self._readable(m, pushed, popped), pushed
 
 
 def _stays_after(alone, popped):

@@ -7,11 +7,12 @@ from amaranth.hdl import Cat, Module, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ualink.config import UPLIConfig
 from ualink.lib.banked_data import BankedData
 from ualink.lib.contract import contract
 from ualink.lib.headed_queue import HeadedQueue
 from ualink.lib.parity import even_parity, protects_data
-from ualink.lib.queue import Queue
+from ualink.lib.queue import LaterQueue, Queue
 from ualink.lib.ram_data import RamData
 
 __all__ = ["BeatQueue", "beat_queue", "decisive_code"]
@@ -136,12 +137,15 @@ def decisive_code(beat) -> Value:
     return even_parity(Cat(getattr(beat, name) for name in DECISIVE if hasattr(beat, name)))
 
 
-def beat_queue(*, prompt: bool, poisons: bool, lean: bool) -> Callable[[data.StructLayout, int], BeatQueue | Queue]:
-    """The queue of received beats: of those that have data, which ``poisons`` tells, ``prompt`` or not; a ``lean`` one
-    has no registers behind its memory."""
-    if prompt and not lean:
-        return BeatQueue
-    return partial(Queue, prompt=prompt or not poisons, lean=lean)
+def beat_queue(config: UPLIConfig, *, poisons: bool) -> tuple[Callable, int]:
+    """What makes the queue of received beats of a layout and a depth, and how many cycles later than a prompt ``Queue``
+    it offers them; ``poisons``: they have data."""
+    delay = 0 if config.prompt_data or not poisons else 2
+    if config.unhurried:
+        return LaterQueue, 1
+    if config.prompt_data and not config.lean:
+        return BeatQueue, 0
+    return partial(Queue, prompt=not delay, lean=config.lean), delay
 
 
 def _leaves(layout, path=()):

@@ -35,7 +35,7 @@ class NumberedQueue(wiring.Component):
         wrong.
     shape : layout with the member ``beat``, of ``CODED_LAYOUTS``, and others.
     depth : int, beats that fit.
-    prompt : as of ``Queue``.
+    delay : 0, 1 or 2: so many cycles later than a prompt ``Queue`` does ``kind`` offer what comes.
 
     Members
     -------
@@ -44,8 +44,8 @@ class NumberedQueue(wiring.Component):
         offered though a beat was due.
     """
 
-    def __init__(self, kind: Callable, shape: data.StructLayout, depth: int, *, prompt: bool = True):
-        self._kind, self._shape, self.depth, self._prompt = kind, shape, depth, prompt
+    def __init__(self, kind: Callable, shape: data.StructLayout, depth: int, *, delay: int = 0):
+        self._kind, self._shape, self.depth, self._delay = kind, shape, depth, delay
         super().__init__(
             {
                 "input": In(stream.Signature(shape)),
@@ -80,7 +80,7 @@ class NumberedQueue(wiring.Component):
         due = Signal(number, init=1)
         torn, changed = Signal(), Signal()
         incoming, oldest, there = queue.input.p, queue.output.p, queue.output.valid
-        latest = coming if self._prompt else _two_cycles_later(m, coming)
+        latest = _cycles_later(m, coming, self._delay)
         chosen = queue.torn if "torn" in queue.signature.members else Const(0)
         other = oldest.number != due
         empty = ~queue.level.any()
@@ -113,8 +113,8 @@ def _following(number) -> Value:
     return Mux(number.all(), 1, number + 1)
 
 
-def _two_cycles_later(m, value):
-    for n in range(2):
+def _cycles_later(m, value, cycles):
+    for n in range(cycles):
         later = Signal.like(value, init=value.init, name=f"{value.name}_{n + 1}_later")
         m.d.sync += later.eq(value)
         value = later

@@ -39,7 +39,8 @@ class Receiver(wiring.Component):
     Everything on the interface goes into registers together with what its parity says: a beat on the interface in cycle
     t is judged in cycle t + 1, as ``beat``, and offered on ``beats`` in cycle t + 2 when the queue was empty, or in
     cycle t + 4 where data are not ``prompt_data``. With it everything but data comes out of registers, because
-    decisions are made of it; without, to save logic, out of a memory.
+    decisions are made of it; without, to save logic, out of a memory. So does everything where the agent is
+    ``unhurried``, in cycle t + 3: for those who have a register behind them, as four ports that take turns.
 
     A beat with wrong control parity is dropped here: it is not ``good``, nothing of it is stored and its credit stays
     where it is, because neither its VC nor its Pool can be trusted (UALink_200 §3.1.4.2, ruling A-25 of RAS). What
@@ -53,7 +54,8 @@ class Receiver(wiring.Component):
     ----------
     channel : ``"req"``, ``"orig_data"``, ``"rd_rsp"`` or ``"wr_rsp"``.
     config : its member of the name of the channel is the buffers per port. ``prompt_data``: data wait no longer than
-        they must, as of ``Queue``; ``lean``, for slow clocks: everything comes out of a memory, and in the same cycles.
+        they must, as of ``Queue``; ``lean``, for slow clocks: everything comes out of a memory, and in the same cycles;
+        ``unhurried``: out of a memory, and a cycle later.
     ports : 1, 2 or 4.
     choosable : there is ``used``, as of ``ports_used``: how many ports are.
     coded : ``beats`` have a code, as of ``beat_stream``.
@@ -90,7 +92,7 @@ class Receiver(wiring.Component):
         coded: bool = False,
     ):
         self.channel = channel
-        self._prompt_data, self._lean = config.prompt_data, config.lean
+        self._config, self._lean = config, config.lean
         self.credits = getattr(config, channel)
         self.ports = check_ports("receiver", ports, choosable)
         self._choosable, self._coded = choosable, coded
@@ -152,7 +154,7 @@ class Receiver(wiring.Component):
             layout = CODED_LAYOUTS[self.channel]
             m.d.sync += [code[name].eq(value) for name, value in beat_code(self.channel, upli).items()]
         poisons = self.channel in POISON
-        kind = beat_queue(prompt=self._prompt_data, poisons=poisons, lean=self._lean)
+        kind, delay = beat_queue(self._config, poisons=poisons)
         told = {"decisive_code": 1} if kind is BeatQueue and poisons and self._coded and protects_data() else {}
         stored = data.StructLayout({"beat": layout, "pool": 1, "void": 1, "credit": 1, **told})
         # What is stored is made once, for whichever port.
@@ -189,7 +191,7 @@ class Receiver(wiring.Component):
         m.d.comb += doubt.eq((self.here ^ (self.good & self.in_slot)) | self._torn(turns))
         rooms, coming_rooms, upsets = [], [], []
         for port, turn in enumerate(turns):
-            m.submodules[f"queue_{port}"] = queue = self._queue(kind, stored)
+            m.submodules[f"queue_{port}"] = queue = self._queue(kind, delay, stored)
             outgoing = queue.output.p
             m.d.comb += [
                 queue.input.p.eq(incoming),
@@ -212,12 +214,11 @@ class Receiver(wiring.Component):
         ]
         return m
 
-    def _queue(self, kind, shape):
+    def _queue(self, kind, delay, shape):
         """The queue of a port, of entries of ``shape``, numbered if beats have a code."""
         if not self._coded:
             return kind(shape, self.credits.total)
-        prompt = self._prompt_data or self.channel not in POISON
-        return NumberedQueue(kind, shape, self.credits.total, prompt=prompt)
+        return NumberedQueue(kind, shape, self.credits.total, delay=delay)
 
     def _torn(self, turns):
         """The one of ``turns`` that is set is not that of ``slot``: a beat would go to another port, or to none."""

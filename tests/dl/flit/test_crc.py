@@ -30,6 +30,8 @@ VECTORS = [
     (with_header("000110"), "297c8f7a", "5dfb5475"),
 ]
 
+UNHURRIED = pytest.mark.parametrize("unhurried", [False, True])
+
 
 def beats_of(flit: bytes):
     for n in range(10):
@@ -40,9 +42,9 @@ def beats_of(flit: bytes):
         }
 
 
-def generate(flits, *, covers_zero_field=True, stages=2, invert=(), seed=None, n=1):
+def generate(flits, *, covers_zero_field=True, stages=2, invert=(), seed=None, n=1, unhurried=False):
     """Run 636-byte bodies through the generator; returns the flits and the cycle in which each beat left."""
-    dut = CrcGenerator(covers_zero_field, stages, n)
+    dut = CrcGenerator(covers_zero_field, stages, n, unhurried=unhurried)
     sent, cycles = [], []
     rng = random.Random(seed)
     beats = [(beat, beat["last"] and k in invert) for k, flit in enumerate(flits) for beat in beats_of(flit)]
@@ -126,10 +128,11 @@ def check(flits, *, covers_zero_field=True, stages=2, gaps=None, n=1, hurry=Fals
 @pytest.mark.req("DL-004", "DL-012", "DL-033", "DL-034", "DL-035")
 @pytest.mark.parametrize("stages", CRC_STAGES)
 @pytest.mark.parametrize("covers_zero_field", [True, False])
-def test_vectors(covers_zero_field, stages):
+@UNHURRIED
+def test_vectors(covers_zero_field, stages, unhurried):
     """One beat a cycle, the first after ``stages`` cycles; verdicts ``stages`` cycles after the last beats."""
     bodies = [body for body, *_ in VECTORS]
-    flits, cycles = generate(bodies, covers_zero_field=covers_zero_field, stages=stages)
+    flits, cycles = generate(bodies, covers_zero_field=covers_zero_field, stages=stages, unhurried=unhurried)
     for flit, (body, covering, not_covering) in zip(flits, VECTORS, strict=True):
         assert flit[:636] == body
         assert flit[636:].hex() == (covering if covers_zero_field else not_covering)
@@ -169,10 +172,11 @@ def test_generator_in_steps_under_stalls_agrees_with_model(n, seed):
 
 @pytest.mark.req("DL-004", "DL-012", "DL-034", "DL-035")
 @pytest.mark.parametrize("stages", CRC_STAGES)
-def test_generator_under_stalls_agrees_with_model(stages):
+@UNHURRIED
+def test_generator_under_stalls_agrees_with_model(stages, unhurried):
     rng = random.Random(7)
     bodies = [rng.randbytes(636) for _ in range(12)]
-    flits, _ = generate(bodies, stages=stages, seed=11)
+    flits, _ = generate(bodies, stages=stages, seed=11, unhurried=unhurried)
     assert flits == [body + crc_bytes(body) for body in bodies]
 
 
@@ -212,9 +216,10 @@ def test_single_and_double_bit_errors_are_found(covers_zero_field, stages, n):
 
 
 @pytest.mark.parametrize("stages", CRC_STAGES)
-def test_generator_flush_drops_what_is_inside(stages):
+@UNHURRIED
+def test_generator_flush_drops_what_is_inside(stages, unhurried):
     """Also while the output stalls."""
-    dut = CrcGenerator(stages=stages)
+    dut = CrcGenerator(stages=stages, unhurried=unhurried)
     out = []
 
     async def bench(ctx):

@@ -8,6 +8,8 @@ from amaranth.sim import Simulator
 from support.tl.flits import byte_parity
 from ualink.dl.flit.receive_buffer import ReceiveBuffer
 
+UNHURRIED = pytest.mark.parametrize("unhurried", [False, True])
+
 
 def run(bench, dut):
     sim = Simulator(dut)
@@ -17,11 +19,11 @@ def run(bench, dut):
 
 
 @pytest.mark.req("DL-156", "DL-180")
-@pytest.mark.parametrize("delay", [1, 2, 9])
+@pytest.mark.parametrize(("delay", "unhurried"), [(1, False), (2, False), (9, False), (1, True), (2, True), (8, True)])
 @pytest.mark.parametrize("gaps", [0.0, 0.3])
-def test_random(delay, gaps):
+def test_random(delay, unhurried, gaps):
     """Verdicts ``delay`` cycles after the last beats, slots back to back or with gaps."""
-    dut = ReceiveBuffer()
+    dut = ReceiveBuffer(unhurried=unhurried)
     rng = random.Random(delay)
 
     async def bench(ctx):
@@ -100,9 +102,10 @@ def test_random_in_steps(n, gaps):
         run(bench, dut)
 
 
-def test_flush_and_broken_slots():
+@UNHURRIED
+def test_flush_and_broken_slots(unhurried):
     """A flush stops the flit being handed on; a slot that begins anew counts from its second beginning."""
-    dut = ReceiveBuffer()
+    dut = ReceiveBuffer(unhurried=unhurried)
 
     async def bench(ctx):
         async def beats(values):
@@ -141,10 +144,11 @@ def test_flush_and_broken_slots():
 
 @pytest.mark.req("DL-156", "DL-180")
 @pytest.mark.parametrize("cycle", range(13))
-def test_flush_in_every_cycle_of_a_flit_that_is_handed_on(cycle):
+@UNHURRIED
+def test_flush_in_every_cycle_of_a_flit_that_is_handed_on(cycle, unhurried):
     """``cycle`` cycles after it was accepted, in which another comes in: nothing of it comes after that, and the next
     flit to be accepted comes whole."""
-    dut = ReceiveBuffer()
+    dut = ReceiveBuffer(unhurried=unhurried)
 
     async def bench(ctx):
         async def slot(base, seen=None, flush_at=None):

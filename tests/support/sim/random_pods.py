@@ -9,6 +9,7 @@ CHOICES = {
         "init_done_qualification": (2, 3, 16),
         "prompt_data": ("true", "false"),
         "lean": ("true", "false"),
+        "unhurried": ("true", "false"),
     },
     "tl": {
         "compression": ("true", "false"),
@@ -26,6 +27,7 @@ CHOICES = {
         "explicit_cadence": (2, 3, 4, 7),
         "crc_covers_zero_field": ("true", "false"),
         "crc_stages": (1, 2, 3, 4),
+        "unhurried": ("true", "false"),
         "idle_flit_times": (4, 16, 64, 255),
         "rx_replay_limit": (1, 10, 255),
         "tx_ack_time_out": (0, 10_000),

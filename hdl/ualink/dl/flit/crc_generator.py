@@ -7,12 +7,15 @@ from amaranth.lib.wiring import In, Out
 from ualink.checks import check_choice
 from ualink.dl.flit.crc import CRC_BITS, FROM_ROOT, CrcAccumulator, accumulator_latency, crc_field_map
 from ualink.dl.flit.crc_steps import CYCLES_PER_BEAT, CrcSteps
+from ualink.lib.delay_line import DelayLine
 from ualink.lib.gf2 import LinearMap
 from ualink.phy.interface import TxKind
 
 __all__ = ["CRC_GENERATOR_LAYOUT", "CrcGenerator"]
 
-CRC_GENERATOR_LAYOUT = data.StructLayout({"data": 512, "first": 1, "last": 1, "kind": TxKind})
+DATA_BITS = 512
+
+CRC_GENERATOR_LAYOUT = data.StructLayout({"data": DATA_BITS, "first": 1, "last": 1, "kind": TxKind})
 """A beat of a DL flit with its headers in place; the bytes of the CRC field are ignored at the input. ``kind`` only
 travels along."""
 
@@ -34,6 +37,7 @@ class CrcGenerator(wiring.Component):
         (ruling A-05 (DL)).
     stages : registers between input and output, 1 to 4 (``accumulator_latency``); from 3 on the output is a register.
         It has no meaning with ``cycles_per_beat`` above 1.
+    unhurried : what no CRC is put into passes two or three stages in a memory (``DelayLine``), and leaves out of it.
     cycles_per_beat : a beat comes and goes at most every so many cycles: 1, 2 or 4.
 
     Members
@@ -44,12 +48,20 @@ class CrcGenerator(wiring.Component):
     flush : drop the beats inside; the next beat must have ``first`` set.
     """
 
-    def __init__(self, covers_zero_field: bool = True, stages: int = 2, cycles_per_beat: int = 1):
+    def __init__(
+        self,
+        covers_zero_field: bool = True,
+        stages: int = 2,
+        cycles_per_beat: int = 1,
+        *,
+        unhurried: bool = False,
+    ):
         check_choice("cycles_per_beat", cycles_per_beat, CYCLES_PER_BEAT)
         self._accumulated = accumulator_latency(stages)
         self._field = crc_field_map(covers_zero_field)
         self._finish = self._field @ FROM_ROOT
         self._stages = stages
+        self._waiting = slice(0, DATA_BITS - CRC_BITS) if unhurried and stages in (2, 3) else slice(0)
         self._cycles_per_beat = cycles_per_beat
         super().__init__(
             {
@@ -88,7 +100,7 @@ class CrcGenerator(wiring.Component):
             valid_after = Signal(name=f"valid_{n}")
             beat_after = Signal(CRC_GENERATOR_LAYOUT, name=f"beat_{n}", reset_less=True)
             with m.If(move):
-                m.d.sync += [valid_after.eq(valid), beat_after.eq(beat)]
+                m.d.sync += [valid_after.eq(valid), *self._kept(beat_after, beat)]
             if n:
                 invert_after = Signal(name=f"invert_{n}", reset_less=True)
                 with m.If(move):
@@ -107,6 +119,18 @@ class CrcGenerator(wiring.Component):
             self.beats_out.p.last.eq(beat.last),
             self.beats_out.p.kind.eq(beat.kind),
         ]
+        if self._waiting.stop:
+            m.submodules.waiting = waiting = DelayLine(self._waiting.stop, self._stages)
+            m.d.comb += [
+                waiting.move.eq(move),
+                waiting.value.eq(self.beats_in.p.data[self._waiting]),
+                self.beats_out.p.data[self._waiting].eq(waiting.delayed),
+            ]
+
+    def _kept(self, register, beat):
+        """``register`` takes what of ``beat`` is not ``waiting``."""
+        others = [register[name].eq(beat[name]) for name, _ in CRC_GENERATOR_LAYOUT if name != "data"]
+        return [*others, register.data[self._waiting.stop :].eq(beat.data[self._waiting.stop :])]
 
     def _finished(self, m, beat, root, invert):
         """``beat`` with the CRC, if it is the last."""

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ualink.checks import check_choice
 from ualink.dl.flit.crc_steps import CYCLES_PER_BEAT
-from ualink.lib.memory_marks import BLOCK_RAM, NEVER_MEET
+from ualink.lib.memory_marks import BLOCK_RAM, NEVER_MEET, OUT_OF_REGISTER
 from ualink.lib.parity import ProtectedRegister, byte_parity
 from ualink.phy.interface import BEATS_PER_FLIT, RX_BEAT_LAYOUT
 
@@ -27,9 +27,12 @@ STATE_LAYOUT = data.StructLayout(PLACES | {"shown": 1, "shown_first": 1, "shown_
 may be the first or the last."""
 
 
-def _state_layout(cycles_per_beat):
-    """``STATE_LAYOUT``, or without that register, with the cycles that the beat on show has waited for the next."""
-    return STATE_LAYOUT if cycles_per_beat == 1 else data.StructLayout(PLACES | {"waited": range(cycles_per_beat)})
+def _state_layout(cycles_per_beat, unhurried):
+    """``STATE_LAYOUT``, with the row to read where there is no register behind the memory; or without that register,
+    with the cycles that the beat on show has waited for the next."""
+    if cycles_per_beat > 1:
+        return data.StructLayout(PLACES | {"waited": range(cycles_per_beat)})
+    return data.StructLayout({**STATE_LAYOUT.members, "row": 5}) if unhurried else STATE_LAYOUT
 
 
 class ReceiveBuffer(wiring.Component):
@@ -47,6 +50,9 @@ class ReceiveBuffer(wiring.Component):
     Parameters
     ----------
     cycles_per_beat : from one beat to the next are so many cycles or more, in ``rx`` as in ``beat``: 1, 2 or 4.
+    unhurried : with 1, beats leave in the same cycles, but out of the memory itself, in which they stay a cycle longer:
+        for those who take turns with others (``Interleaver``). The verdict comes at most eight cycles after the last
+        beat.
 
     Members
     -------
@@ -57,9 +63,9 @@ class ReceiveBuffer(wiring.Component):
     fault : the pointers have bad parity: beats from this cycle on may be anything, until ``flush``.
     """
 
-    def __init__(self, cycles_per_beat: int = 1):
+    def __init__(self, cycles_per_beat: int = 1, *, unhurried: bool = False):
         check_choice("cycles_per_beat", cycles_per_beat, CYCLES_PER_BEAT)
-        self._cycles_per_beat = cycles_per_beat
+        self._cycles_per_beat, self._unhurried = cycles_per_beat, unhurried
         super().__init__(
             {
                 "rx": In(stream.Signature(RX_BEAT_LAYOUT, always_ready=True)),
@@ -72,9 +78,10 @@ class ReceiveBuffer(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        attrs = {**NEVER_MEET, **BLOCK_RAM}
+        attrs = {**NEVER_MEET, **BLOCK_RAM, **(OUT_OF_REGISTER if self._unhurried else {})}
         m.submodules.storage = storage = memory.Memory(shape=ROW_LAYOUT, depth=32, init=[], attrs=attrs)
-        m.submodules.state = state = ResetInserter(self.flush)(ProtectedRegister(_state_layout(self._cycles_per_beat)))
+        layout = _state_layout(self._cycles_per_beat, self._unhurried)
+        m.submodules.state = state = ResetInserter(self.flush)(ProtectedRegister(layout))
         write = storage.write_port()
         read = storage.read_port()
         now = state.q
@@ -105,10 +112,10 @@ class ReceiveBuffer(wiring.Component):
 
     def _hand_on_at_once(self, m, state, read, judged_bank):
         now = state.q
-        shown = Signal(ROW_LAYOUT, reset_less=True)
+        shown, row = Signal(ROW_LAYOUT, reset_less=True), Signal.like(read.addr)
         last = now.read_beat == LAST_BEAT
         m.d.comb += [
-            read.addr.eq(
+            row.eq(
                 Mux(now.reading & ~last, Cat((now.read_beat + 1)[:4], now.read_bank), Cat(Const(0, 4), judged_bank))
             ),
             state.d.shown.eq(now.reading),
@@ -120,7 +127,11 @@ class ReceiveBuffer(wiring.Component):
             self.beat.p.first.eq(now.shown_first),
             self.beat.p.last.eq(now.shown_last),
         ]
-        m.d.sync += shown.eq(read.data)
+        if self._unhurried:
+            m.d.comb += [state.d.row.eq(row), read.addr.eq(now.row), shown.eq(read.data)]
+        else:
+            m.d.comb += read.addr.eq(row)
+            m.d.sync += shown.eq(read.data)
         with m.If(now.reading):
             m.d.comb += [state.d.read_beat.eq(now.read_beat + 1), state.d.reading.eq(~last)]
 

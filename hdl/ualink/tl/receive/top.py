@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ualink.config import TLConfig
 from ualink.dl.interface import tl_flit_signature
+from ualink.lib.delay_line import DelayLine
 from ualink.lib.parity import even_parity, parity_mismatch
 from ualink.tl.credit.rate_limit import REQUEST_LIMIT, RESPONSE_LIMIT
 from ualink.tl.internal import ReceiveStatusSignature
@@ -26,6 +27,9 @@ from .sequence import ReceiveSequence
 from .stages import CLASSIFIED_LAYOUT, PARSED_LAYOUT
 
 __all__ = ["Receive"]
+
+SHARED_DATA_BITS = (8, 256 + 8)
+"""Of each half-flit the one which says, in a message that initial credits are released, that a buffer is shared."""
 
 
 class Receive(wiring.Component):
@@ -171,7 +175,7 @@ class Receive(wiring.Component):
         control = sequence.control
         m.d.sync += [
             waiting.eq(present),
-            classified.data.eq(flit.data),
+            *self._looked_at(classified.data, flit.data),
             classified.code.eq(sector_codes(flit.parity) ^ poisons),
             classified.slots[0].eq(sequence.lower),
             classified.slots[1].eq(sequence.upper),
@@ -216,7 +220,8 @@ class Receive(wiring.Component):
         self._report(m, legal & session.classifying, session, classified)
 
         # Cycle 3: load the catch buffers, write the data.
-        self._write(m, legal, classified, session, requests, responses, data)
+        written = self._written(m, flit.data, classified)
+        self._write(m, legal, classified, written, session, requests, responses, data)
         for part in (requests, responses):
             m.d.comb += part.halted.eq(errors.halted)
         m.d.comb += [requests.is_switch.eq(self.is_switch), requests.disable_rx_cache.eq(self.disable_rx_cache)]
@@ -243,10 +248,26 @@ class Receive(wiring.Component):
         ]
         return m
 
-    def _write(self, m, legal, classified, session, requests, responses, data):
-        """One cycle behind the check: what an accepted flit has brought goes where it belongs."""
-        accepted = Signal()
+    def _looked_at(self, kept, data):
+        """What is ``kept`` of a flit's ``data`` in the cycle of the checks: of an ``unhurried`` receiver what is looked
+        at there, for all of them are in a memory until the cycle after it."""
+        if not self.config.unhurried:
+            return [kept.eq(data)]
+        return [kept[bit].eq(data[bit]) for bit in SHARED_DATA_BITS]
+
+    def _written(self, m, data, classified):
+        """``data`` of cycle 1 in cycle 3; ``classified`` has those of cycle 2."""
+        if self.config.unhurried:
+            m.submodules.waiting_data = line = DelayLine(512, 2)
+            m.d.comb += [line.move.eq(1), line.value.eq(data)]
+            return line.delayed
         flit = Signal(512, reset_less=True)
+        m.d.sync += flit.eq(classified.data)
+        return flit
+
+    def _write(self, m, legal, classified, flit, session, requests, responses, data):
+        """One cycle behind the check: what an accepted ``flit`` has brought goes where it belongs."""
+        accepted = Signal()
         code = Signal(FLIT_SECTORS, reset_less=True)
         tags = Signal(reset_less=True)
         tag_slot = Signal(classified.tag_slot.shape(), reset_less=True)
@@ -254,7 +275,6 @@ class Receive(wiring.Component):
         tag_code = Signal(SECTORS)
         m.d.sync += [
             accepted.eq(legal),
-            flit.eq(classified.data),
             tags.eq(classified.tags),
             tag_slot.eq(classified.tag_slot),
             code.eq(classified.code),
@@ -327,5 +347,5 @@ class Receive(wiring.Component):
         with m.If(~session.classifying):
             m.d.sync += [self.status.peer_init_done.eq(0), self.status.peer_shared_data.eq(0)]
         with m.Elif(heeded & initial.any()):
-            shared = Cat(classified.data[8], classified.data[256 + 8]) & initial
+            shared = Cat(classified.data[bit] for bit in SHARED_DATA_BITS) & initial
             m.d.sync += [self.status.peer_init_done.eq(1), self.status.peer_shared_data.eq(shared.any())]

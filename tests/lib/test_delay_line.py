@@ -1,0 +1,85 @@
+"""The delay line beside registers one behind the other, alone and for four who take turns."""
+
+import random
+
+import pytest
+from amaranth.hdl import Module, Signal
+from amaranth.sim import Simulator
+
+from ualink.config import ConfigError
+from ualink.lib.delay_line import DelayLine
+from ualink.lib.interleave import Interleaver
+
+STEPS = pytest.mark.parametrize("steps", [2, 3])
+MOVES = pytest.mark.parametrize("moves", [1.0, 0.5, 0.1])
+
+
+class Registers:
+    """What is in ``steps`` registers; None before anything has come so far."""
+
+    def __init__(self, steps):
+        self.values = [None] * steps
+
+    def step(self, value):
+        self.values = [value, *self.values[:-1]]
+
+
+def look(ctx, line, registers):
+    if registers.values[-1] is not None:
+        assert ctx.get(line.delayed) == registers.values[-1]
+
+
+def simulate(dut, bench):
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-9)
+    simulator.add_testbench(bench)
+    simulator.run()
+
+
+@STEPS
+@MOVES
+def test_like_registers(steps, moves):
+    line, registers, rng = DelayLine(16, steps), Registers(steps), random.Random(steps)
+
+    async def bench(ctx):
+        for cycle in range(400):
+            move = rng.random() < moves
+            ctx.set(line.move, move)
+            ctx.set(line.value, cycle)
+            look(ctx, line, registers)
+            await ctx.tick()
+            if move:
+                registers.step(cycle)
+        assert registers.values[-1] > 300
+
+    simulate(line, bench)
+
+
+@STEPS
+@MOVES
+def test_of_four_who_take_turns_each_has_its_own(steps, moves):
+    line, slot = DelayLine(16, steps), Signal(2)
+    m = Module()
+    m.d.sync += slot.eq(slot + 1)
+    m.submodules.line = Interleaver(4, slot)(line)
+    each, rng = [Registers(steps) for _ in range(4)], random.Random(steps)
+
+    async def bench(ctx):
+        for cycle in range(1200):
+            registers = each[cycle % 4]
+            move = rng.random() < moves
+            ctx.set(line.move, move)
+            ctx.set(line.value, cycle)
+            look(ctx, line, registers)
+            await ctx.tick()
+            if move:
+                registers.step(cycle)
+        assert all(registers.values[-1] > 900 for registers in each)
+
+    simulate(m, bench)
+
+
+@pytest.mark.parametrize("steps", [0, 1, 4, True, "2"])
+def test_refuses_other_numbers_of_steps(steps):
+    with pytest.raises(ConfigError, match=r"delay_line\.steps is"):
+        DelayLine(8, steps)
