@@ -1,14 +1,12 @@
-"""Catch buffer for slow clocks, and which catch buffer a receiver has."""
+"""Catch buffer for slow clocks."""
 
 from amaranth.hdl import Mux, Signal, Value
 
-from ualink.config import TLConfig
 from ualink.lib.select import select_one
 
-from .catch_buffer import CatchBuffer
 from .catch_lines import CatchLines
 
-__all__ = ["LeanCatch", "catch_buffer"]
+__all__ = ["LeanCatch"]
 
 
 class LeanCatch(CatchLines):
@@ -18,17 +16,9 @@ class LeanCatch(CatchLines):
     row is written anew while a field of it is on show.
     """
 
-    def _give(self, m, line, old, new):
-        (row, first), (new_row, first_new) = old, new
-        shown, field = Signal.like(row, name="shown"), Signal(self.entries)
-        m.d.sync += [shown.eq(Mux(first.any(), row, new_row)), field.eq(first | first_new)]
-        m.d.comb += [
-            line.addr.eq(shown),
-            Value.cast(self.output.p).eq(select_one(field, [Value.cast(line.data[n]) for n in range(self.entries)])),
-        ]
-
-
-def catch_buffer(config: TLConfig, entries: int, shape, *, foreseen: bool = False) -> CatchBuffer:
-    """The catch buffer that ``config`` wants; with ``foreseen`` one that tells ``following``."""
-    kind = CatchBuffer if not config.catch_in_lines else LeanCatch if config.lean and not foreseen else CatchLines
-    return kind(entries, shape)
+    def _give(self, m, lines, old, new):
+        (row, _, first), (new_row, first_new) = old, new
+        line = self._row(m, lines, Mux(first.any(), row, new_row))
+        field = Signal(self.entries)
+        m.d.sync += field.eq(first | first_new)
+        m.d.comb += Value.cast(self.output.p).eq(select_one(field, [Value.cast(line[n]) for n in range(self.entries)]))

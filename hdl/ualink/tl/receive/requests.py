@@ -17,9 +17,9 @@ from .catch_buffer import places_layout
 from .control_decoder import SECTORS, request_field
 from .error import ReceiveError
 from .field_codes import request_code
-from .lean_catch import catch_buffer
 from .request_reconstruction import CATCH_REQUEST_LAYOUT, REQUEST_ENTRY_LAYOUT, RequestReconstruction, named_entry
 from .request_unload import RequestUnload
+from .unhurried_catch import catch_buffer
 
 __all__ = ["ReceiveRequests"]
 

@@ -18,7 +18,6 @@ from .catch_buffer import places_layout
 from .control_decoder import SECTORS, response_field
 from .error import ReceiveError
 from .field_codes import response_code
-from .lean_catch import catch_buffer
 from .read_response_unload import ReadResponseUnload
 from .response_reconstruction import (
     CATCH_RESPONSE_LAYOUT,
@@ -26,6 +25,7 @@ from .response_reconstruction import (
     WRITE_RESPONSE_ENTRY_LAYOUT,
     ResponseReconstruction,
 )
+from .unhurried_catch import catch_buffer
 
 __all__ = ["ReceiveResponses"]
 
