@@ -1,4 +1,4 @@
-"""A transaction layer for slow clocks beside a fast one: the same in every cycle."""
+"""A transaction layer for slow clocks, or out of memories alone, beside a fast one: the same in every cycle."""
 
 import random
 from collections import deque
@@ -81,14 +81,22 @@ class Beats:
                 self.offered[channel] = False
 
 
-@pytest.mark.parametrize(("config", "cycles"), [(COMPACT, 500), (LARGER, 150)], ids=["compact", "larger"])
-def test_the_same_at_a_link_that_comes_back(config, cycles):
+@pytest.mark.parametrize(
+    ("config", "cycles", "change"),
+    [
+        (COMPACT, 500, {"lean": True}),
+        (LARGER, 150, {"lean": True}),
+        (LARGER.replace(catch_in_lines=False), 150, {"unhurried": True}),
+    ],
+    ids=["compact", "larger", "unhurried"],
+)
+def test_the_same_at_a_link_that_comes_back(config, cycles, change):
     """All that it sends comes back over a wire, at changing rates; sometimes a bit is wrong, and the link restarts."""
     rng = random.Random(cycles)
     meaning = {f"rx_{channel}.payload": f"rx_{channel}.valid" for channel in CHANNELS}
     beside = Lockstep(
         TransactionLayer(config),
-        TransactionLayer(config.replace(lean=True)),
+        TransactionLayer(config.replace(**change)),
         unless={**meaning, "tx_flit.payload": "tx_flit.valid"},
     )
     inputs, outputs = beside.inputs, beside.outputs

@@ -53,7 +53,9 @@ class TLConfig(Config):
     ``catch_in_lines`` keeps the fields that a half-flit brought in memories, not in registers: smaller where a memory
     costs less than multiplexers, as in FPGAs; latency and limits are the same.
     ``lean`` is that of ``UPLIConfig``. ``unhurried`` keeps all that waits in memories alone, which have the time where
-    the clock is slow or where each port has every fourth cycle only: ``StationConfig.port_tl``.
+    the clock is slow or where each port has every fourth cycle only: ``StationConfig.port_tl``. The fields that a
+    half-flit brought are in memories then, too, that are read with a clock, whatever ``catch_in_lines`` and ``lean``
+    say.
     """
 
     req_cmd: Credits = Credits(pool=256)

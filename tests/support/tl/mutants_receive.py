@@ -8,6 +8,7 @@ RX_CACHE = "ualink.tl.cache.rx_address_cache"
 REBUILD = "ualink.tl.receive.request_reconstruction"
 RECEIVE = "ualink.tl.receive.sequence"
 CATCH = "ualink.tl.receive.catch_buffer"
+UNHURRIED_CATCH = "ualink.tl.receive.unhurried_catch"
 ASSEMBLER = "ualink.tl.receive.data_assembler"
 BUFFER = "ualink.tl.credit.data_buffer"
 UNLOAD = "ualink.tl.receive.request_unload"
@@ -88,6 +89,14 @@ RECEIVE_MUTANTS = (
         "sum(valid[:n], start=0)",
         "sum(valid[len(valid) - n :], start=0)",
         "receive/test_catch_buffer.py::test_fields_leave_in_order_and_the_limit_is_exact",
+    ),
+    Mutant(
+        "row as it was before it was written",
+        "TL-133",
+        UNHURRIED_CATCH,
+        "transparent_for=storage.write_ports",
+        "transparent_for=()",
+        "receive/test_catch_buffer.py::test_lines_give_the_same_in_the_same_cycles",
     ),
     Mutant(
         "halves exchanged",

@@ -1,21 +1,29 @@
-"""Catch buffers: the rate limit account, order and room, proved for every sender within its limit."""
+"""Catch buffers: the rate limit account, order and room, proved for every sender within its limit; all kinds alike."""
 
 from functools import reduce
 from operator import or_
 from random import Random
 
 import pytest
-from amaranth.hdl import Assert, Assume, Module, Mux, Signal
+from amaranth.hdl import Assert, Assume, EnableInserter, Module, Mux, ResetInserter, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
 from support.formal import prove
-from support.tl.address import simulate
-from ualink.config import ConfigError
+from support.tl.address import shared, simulate
+from ualink.config import ConfigError, TLConfig
 from ualink.tl.receive.catch_buffer import CatchBuffer, places_layout, places_of
 from ualink.tl.receive.catch_lines import CatchLines
 from ualink.tl.receive.lean_catch import LeanCatch
 from ualink.tl.receive.rate_check import RateCheck
+from ualink.tl.receive.unhurried_catch import UnhurriedCatch, UnhurriedLines, catch_buffer
+
+KINDS = (CatchBuffer, CatchLines, LeanCatch, UnhurriedLines, UnhurriedCatch)
+
+
+def foresees(kind) -> bool:
+    """Tells what it will offer in the next cycle."""
+    return not issubclass(kind, LeanCatch)
 
 
 def index_of(bits):
@@ -70,7 +78,7 @@ class CatchBench(wiring.Component):
         with m.If(dut.output.valid):
             m.d.sync += expected.eq(expected + 1)
             m.d.comb += Assert(dut.output.payload == expected)
-            if self.kind is not LeanCatch:
+            if foresees(self.kind):
                 m.d.comb += Assert(announced == expected)
         m.d.sync += announced.eq(dut.following)
         m.d.comb += [
@@ -82,54 +90,133 @@ class CatchBench(wiring.Component):
 
 @pytest.mark.req("TL-130", "TL-131", "TL-133", "TL-134", "TL-136", "TL-137", "TL-139", "TL-141", "TL-142", "TL-144")
 @pytest.mark.parametrize(
-    "entries, depth, kind", [(4, 6, CatchBuffer), (8, 4, CatchBuffer), (4, 7, CatchLines), (4, 5, LeanCatch)]
+    "entries, depth, kind",
+    [
+        (4, 6, CatchBuffer),
+        (8, 4, CatchBuffer),
+        (4, 7, CatchLines),
+        (4, 5, LeanCatch),
+        (4, 7, UnhurriedLines),
+        (4, 5, UnhurriedCatch),
+    ],
 )
 def test_fields_leave_in_order_and_the_limit_is_exact(entries, depth, kind):
     prove(CatchBench(entries, kind), mode="bmc", depth=depth)
 
 
+class Loads:
+    """What a sender within its limit loads: fields of 12 bits, numbered, at places drawn at random."""
+
+    def __init__(self, entries, random, *, cycle=0, number=0):
+        self.entries, self.random, self.cycle = entries, random, cycle
+        self.number, self.waiting = number, []
+
+    def drive(self, ctx, duts):
+        """The inputs of ``duts`` in this cycle; what they load."""
+        # Full and nearly full for long, one field in each flit for long, bursts after a pause.
+        pace = (0.2, 0.6, 1.0)[self.cycle // 200 % 3]
+        self.cycle += 1
+        entries, random = self.entries, self.random
+        room = entries - max(len(self.waiting) - 1, 0)
+        count = min(room, random.choice((1, 1, 2, entries))) if random.random() < pace else 0
+        loads = count > 0 or random.random() < 0.5
+        # A flit that is not accepted has fields, too.
+        present = sorted(random.sample(range(entries), count if loads else random.randint(0, entries)))
+        words = {n: (self.number + rank) & 0xFFF for rank, n in enumerate(present)}
+        for dut in duts:
+            ctx.set(dut.load, loads)
+            ctx.set(dut.places.valid, sum(1 << n for n in present))
+            ctx.set(dut.places.count, 1 << len(present))
+            for n in range(entries):
+                ctx.set(dut.places.nth[n], (n in words) << sum(other < n for other in present))
+                ctx.set(dut.field[n], words.get(n, 0xBAD))
+        self.number += count
+        return [words[n] for n in present] if loads else []
+
+    def pass_on(self, loaded, *, stop=False):
+        """What is offered in this cycle and in the next; None for nothing."""
+        offered = self.waiting.pop(0) if self.waiting else None
+        self.waiting = [] if stop else self.waiting + loaded
+        return offered, self.waiting[0] if self.waiting else None
+
+
+def is_as(ctx, dut, offered, following) -> bool:
+    """What ``dut`` offers, and says that it will."""
+    if ctx.get(dut.output.valid) != (offered is not None):
+        return False
+    if offered is not None and ctx.get(dut.output.payload) != offered:
+        return False
+    return following is None or not foresees(type(dut)) or ctx.get(dut.following) == following
+
+
 @pytest.mark.req("TL-130", "TL-133")
 @pytest.mark.parametrize("entries", [4, 8])
 def test_lines_give_the_same_in_the_same_cycles(entries):
-    both = Module()
-    both.submodules.buffer = buffer = CatchBuffer(entries, 12)
-    both.submodules.lines = lines = CatchLines(entries, 12)
-    both.submodules.lean = lean = LeanCatch(entries, 12)
-    random = Random(entries)
+    together, stop = Module(), Signal()
+    duts = [kind(entries, 12) for kind in KINDS]
+    for dut in duts:
+        together.submodules += ResetInserter(stop)(dut)
+    loads, random = Loads(entries, Random(entries)), Random(entries + 1)
 
     async def bench(ctx):
-        level, number, waiting = 0, 0, []
         for cycle in range(3_000):
-            # Full and nearly full for long, one field in each flit for long, bursts after a pause.
-            pace = (0.2, 0.6, 1.0)[cycle // 200 % 3]
-            room = entries - max(level - 1, 0)
-            count = min(room, random.choice((1, 1, 2, entries))) if random.random() < pace else 0
-            present = random.sample(range(entries), count)
-            mask = sum(1 << n for n in present)
-            words = {n: number + rank for rank, n in enumerate(sorted(present))}
-            for dut in (buffer, lines, lean):
-                ctx.set(dut.load, count > 0 or random.random() < 0.5)
-                ctx.set(dut.places.valid, mask)
-                ctx.set(dut.places.count, 1 << count)
-                for n in range(entries):
-                    before = sum(other < n for other in present)
-                    ctx.set(dut.places.nth[n], (n in present) << before)
-                    ctx.set(dut.field[n], words.get(n, 0xBAD) & 0xFFF)
-            number += count
-            following = ctx.get(buffer.following)
-            offered = ctx.get(buffer.output.valid)
-            assert ctx.get(lines.output.valid) == ctx.get(lean.output.valid) == offered == (level > 0)
-            if offered:
-                first = waiting.pop(0)
-                assert {ctx.get(dut.output.payload) for dut in (buffer, lines, lean)} == {first}
-            waiting += [words[n] & 0xFFF for n in sorted(present)]
-            level = len(waiting)
-            if level:
-                assert ctx.get(lines.following) == following == waiting[0]
+            # Never at all for long, so that the rows go round undisturbed.
+            stops = cycle > 2_000 and random.random() < 0.04
+            ctx.set(stop, stops)
+            expected = loads.pass_on(loads.drive(ctx, duts), stop=stops)
+            assert all(is_as(ctx, dut, *expected) for dut in duts), (cycle, expected)
             await ctx.tick()
-        assert number > 2_000
+        assert loads.number > 2_000
 
-    simulate(both, bench)
+    simulate(together, bench)
+
+
+@pytest.mark.parametrize("contexts", [2, 4])
+@pytest.mark.parametrize(("entries", "kind"), [(4, UnhurriedLines), (4, UnhurriedCatch), (8, UnhurriedCatch)])
+def test_each_of_those_who_take_turns_has_one_of_its_own(entries, kind, contexts):
+    """Other traffic in each context, and resets of one that the others do not notice."""
+    stop, dut = Signal(), kind(entries, 12)
+    m, turn = shared(ResetInserter(stop)(dut), contexts)
+    copies = [CatchBuffer(entries, 12) for _ in range(contexts)]
+    for n, copy in enumerate(copies):
+        m.submodules += EnableInserter(turn == n)(ResetInserter(stop)(copy))
+        m.d.comb += [copy.load.eq(dut.load), copy.places.eq(dut.places), copy.field.eq(dut.field)]
+    # Numbers of one context are not those of another at that time.
+    loads = [Loads(entries, Random(f"{entries} {n}"), cycle=150 * n, number=1_000 * n) for n in range(contexts)]
+    random = Random(contexts)
+
+    async def bench(ctx):
+        stopped = [0] * contexts
+        for cycle in range(900 * contexts):
+            n = ctx.get(turn)
+            assert n == cycle % contexts
+            if not stopped[n] and random.random() < 0.02:
+                stopped[n] = random.choice((1, 1, 2, 5))
+            ctx.set(stop, stopped[n] > 0)
+            expected = loads[n].pass_on(loads[n].drive(ctx, [dut]), stop=stopped[n] > 0)
+            stopped[n] = max(stopped[n] - 1, 0)
+            assert is_as(ctx, copies[n], *expected), (cycle, expected)
+            assert is_as(ctx, dut, *expected), (cycle, expected)
+            await ctx.tick()
+        assert all(its.number > 1_000 * n + 500 for n, its in enumerate(loads))
+
+    simulate(m, bench)
+
+
+@pytest.mark.parametrize(
+    ("config", "kinds"),
+    [
+        ({}, (CatchBuffer, CatchBuffer)),
+        ({"lean": True}, (CatchBuffer, CatchBuffer)),
+        ({"catch_in_lines": True}, (CatchLines, CatchLines)),
+        ({"catch_in_lines": True, "lean": True}, (CatchLines, LeanCatch)),
+        ({"unhurried": True}, (UnhurriedLines, UnhurriedCatch)),
+        ({"unhurried": True, "catch_in_lines": True, "lean": True}, (UnhurriedLines, UnhurriedCatch)),
+    ],
+)
+def test_which_one_a_receiver_has(config, kinds):
+    made = (catch_buffer(TLConfig(**config), 4, 12, foreseen=foreseen) for foreseen in (True, False))
+    assert tuple(map(type, made)) == kinds
 
 
 def test_sizes_are_checked():

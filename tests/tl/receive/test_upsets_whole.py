@@ -10,6 +10,7 @@ CONFIGS = {
     "lines": LINES,
     "authenticated": CONFIG.replace(authentication=True),
     "lean": LINES.replace(lean=True, shared_data_buffer=True),
+    "unhurried": CONFIG.replace(unhurried=True, authentication=True),
 }
 RUNS, ROUNDS = 100, 3
 
