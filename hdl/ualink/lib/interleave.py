@@ -144,11 +144,7 @@ class Interleaver(FragmentTransformer):
         around = Fragment(src_loc=instance.src_loc)
         shown = self._reads_late(instance) and self._contexts == 4 and OUT_OF_REGISTER.keys() <= attrs.keys()
         for port in instance._write_ports:
-            written = {"addr": self._row(instance, port), "data": port._data, "en": port._en}
-            if shown:
-                # There is a cycle for that, too, before the context reads.
-                written = {name: self._delayed(around, name, value) for name, value in written.items()}
-            memory.write_port(domain=port._domain, **written)
+            memory.write_port(domain=port._domain, addr=self._row(instance, port), data=port._data, en=port._en)
         for port in instance._read_ports:
             ports = {"domain": port._domain, "transparent_for": port._transparent_for}
             row = self._row(instance, port)
@@ -201,12 +197,6 @@ class Interleaver(FragmentTransformer):
             ports = {"domain": port._domain, "transparent_for": port._transparent_for}
             memory.read_port(addr=port._addr, data=shown, en=port._en & here, **ports)
         around.add_subfragment(memory, f"memory_{context}")
-
-    def _delayed(self, fragment, name, value):
-        """``value`` as it was in the cycle before."""
-        before = Signal(len(value), name=f"write_{name}", reset_less=True)
-        fragment.add_statements(self._domain, before.eq(value))
-        return before
 
     def _row(self, instance, port):
         if self._shared_out(instance):
