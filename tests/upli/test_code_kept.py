@@ -118,6 +118,8 @@ class WaitingRequest:
             ctx.set(dut.req[0].p.cmd, ReqCmd.WRITE)
             ctx.set(dut.req[0].p.code.control, code)
             ctx.set(dut.req[0].valid, 1)
+            while not ctx.get(dut.req[0].ready):
+                await cycles(1)
             await cycles(1)
             ctx.set(dut.req[0].valid, 0)
             await cycles(4 * ports)
@@ -128,6 +130,8 @@ class WaitingRequest:
             # Drop Mode frees its place.
             ctx.set(dut.drop, 1)
             await cycles(2 * ports)
+            while ports > 1 and ctx.get(dut.slot) != ports - 1:
+                await cycles(1)
             assert ctx.get(dut.req[0].ready) and ctx.get(dut.dropped[0].req) == 0
 
         self._simulator.run_all(told)
@@ -190,7 +194,7 @@ def test_a_beat_that_has_waited_for_its_slot(run):
     async def story(ctx):
         for place in places:
             departure = re.escape(".".join(place.path[:-1]))
-            marks = [mark.signal for mark in bench.find(rf"^{departure}\.(there|stale)$")]
+            marks = [mark.signal for mark in bench.find(rf"^{departure}\.(there|there_0|stale)$")]
             for delay in range(30):
                 cycles = iter(range(delay % 15))
 

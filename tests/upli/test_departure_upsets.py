@@ -1,5 +1,6 @@
 """Each bit that the last place before the pins remembers, flipped in each cycle of a run: what leaves as a good beat is
-one that came, once and in its order, unless the place has said before that it was upset.
+one that came, once and in its order, unless the place has said before that it was upset. A beat that goes round leaves
+with a wrong code when a bit of it changed, wherever it was then.
 
 CI strikes each bit in a few cycles; ``make soak`` (UALINK_SOAK=1) in all.
 """
@@ -12,6 +13,7 @@ from amaranth.hdl import Module, Signal, Value
 from amaranth.sim import Simulator
 
 from support.upsets import collect
+from ualink.upli.channels import CODE_LAYOUTS, CODED_LAYOUTS, PROTECTED_BITS
 from ualink.upli.code import control_wrong, data_wrong
 from ualink.upli.departure import Departure
 
@@ -92,7 +94,11 @@ class Bench:
 @pytest.mark.soak
 @pytest.mark.req("RAS-014", "RAS-108")
 @pytest.mark.parametrize("channel", ["wr_rsp", "rd_rsp"])
-@pytest.mark.parametrize(("ports", "used"), [(1, None), (2, None), (1, 1), (2, 2)], ids=["1", "2", "1_of_4", "2_of_4"])
+@pytest.mark.parametrize(
+    ("ports", "used"),
+    [(1, None), (2, None), (4, None), (1, 1), (2, 2)],
+    ids=["1", "2", "4", "1_of_4", "2_of_4"],
+)
 def test_each_bit_in_each_cycle(channel, ports, used):
     bench = Bench(channel, ports, used, f"{channel} {ports} {used}")
     rng = random.Random(channel)
@@ -111,7 +117,75 @@ def test_each_bit_in_each_cycle(channel, ports, used):
                     if doubtful is not None and (told is None or told >= doubtful):
                         unseen.append((place.path[-1], bit, cycle, doubtful, told))
         assert not unseen
-        assert {"due", "waiting" if ports == 1 else "there"} <= seen
+        marks = {"waiting"} if ports == 1 else {"there"} if used else {f"there_{place}" for place in range(ports)}
+        assert {"due", *marks} <= seen
+
+    simulator = Simulator(bench.design)
+    simulator.add_clock(1e-9)
+    simulator.add_testbench(run)
+    simulator.run()
+
+
+def good(rng, channel: str) -> int:
+    """Any beat, with its code."""
+    layout = CODED_LAYOUTS[channel]
+    beat = rng.getrandbits(layout["code"].offset)
+    code, covered = layout["code"].offset, 0
+    for name, own in CODE_LAYOUTS[channel]:
+        if name == "control":
+            continue
+        place, bits = layout[name], PROTECTED_BITS[name]
+        value = beat >> place.offset & (1 << place.width) - 1
+        covered |= value << place.offset
+        for n in range(own.width):
+            beat |= ((value >> n * bits & (1 << bits) - 1).bit_count() & 1) << code + own.offset + n
+    control = (beat & (1 << code) - 1 & ~covered).bit_count() & 1
+    return beat | control << code + CODE_LAYOUTS[channel]["control"].offset
+
+
+@pytest.mark.req("RAS-014", "RAS-108")
+@pytest.mark.parametrize("ports", [2, 4])
+@pytest.mark.parametrize("channel", ["wr_rsp", "rd_rsp"])
+def test_what_goes_round(channel, ports):
+    """All ports have a beat, and none leaves for some rounds; each place of the ring is struck in each of a round's
+    cycles, in each field. The beat that was there leaves with a wrong code in what changed, the others as they came."""
+    bench, rng = Bench(channel, ports, None, channel), random.Random(f"{channel} {ports}")
+    dut, layout = bench.dut, CODED_LAYOUTS[channel]
+    rings = {
+        place.path[-1]: Value.cast(place.signal) for place in bench.registers if place.path[-1].startswith("ring_")
+    }
+    assert list(rings) == [f"ring_{place}" for place in range(ports)]
+
+    async def attempt(ctx, place, bit, when, more):
+        """Flip ``bit`` in cycle ``when`` after two rounds, and let all leave ``more`` cycles later."""
+        beats, left = [good(rng, channel) for _ in range(ports)], {}
+        when, slot = 2 * ports + when, None
+        for cycle in range(when + more + ports + 1):
+            if cycle > when + more:
+                left[slot] = (ctx.get(Value.cast(bench.pins)), ctx.get(bench.pins_wrong), ctx.get(bench.data_wrong))
+            slot = cycle % ports
+            ctx.set(dut.slot, slot)
+            for port, stream in enumerate(dut.beats):
+                ctx.set(stream.valid, cycle < ports)
+                ctx.set(Value.cast(stream.p), beats[port] if cycle < ports else good(rng, channel))
+            if cycle == when:
+                ring = rings[f"ring_{place}"]
+                ctx.set(ring, ctx.get(ring) ^ 1 << bit)
+                struck = (slot + place) % ports
+            ctx.set(dut.accept, cycle >= when + more and ctx.get(dut.valid))
+            await ctx.tick()
+        ctx.set(dut.accept, 0)
+        for port, beat in enumerate(beats):
+            (own,) = [name for name, field in layout if field.offset <= bit < field.offset + field.width]
+            of_data = own == "data" or (own == "code" and bit > layout["code"].offset)
+            expected = (beat ^ 1 << bit, not of_data, of_data) if port == struck else (beat, 0, 0)
+            assert left[port] == expected, (place, bit, when, more, port)
+
+    async def run(ctx):
+        for place in range(ports):
+            for field in dict(layout).values():
+                for when in range(ports):
+                    await attempt(ctx, place, field.offset + rng.randrange(field.width), when, rng.randrange(2 * ports))
 
     simulator = Simulator(bench.design)
     simulator.add_clock(1e-9)

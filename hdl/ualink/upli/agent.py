@@ -39,8 +39,9 @@ class Agent(wiring.Component):
     config : UPLIConfig.
     ports : 1, 2 or 4.
     own : ``"orig"`` or ``"comp"``: whose ClkReq, ClkAck and channels this side drives; it receives the other two.
-    choosable : it does what an agent for as many ports does as are used; there is ``used``, as of ``ports_used``, which
-        changes in its reset only, and ``moves``, 1 bit: a beat waits here, or is on the interface.
+    choosable : it does what an agent for as many ports does as are used, but that it takes a beat to send of several
+        ports in any cycle in which there is a place for it; there is ``used``, as of ``ports_used``, which changes in
+        its reset only, and ``moves``, 1 bit: a beat waits here, or is on the interface.
     coded : beats have a code, as of ``beat_stream``: from the check of UPLI parity on, and until it is made.
     """
 

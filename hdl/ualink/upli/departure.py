@@ -8,6 +8,7 @@ from ualink.lib.contract import contract
 from ualink.lib.occupancy import Occupancy
 from ualink.lib.ports_used import existing, slot_after, used_member
 from ualink.lib.presence import Presence
+from ualink.lib.ring import Ring
 from ualink.lib.select import of_now
 from ualink.upli.calendar import check_ports
 from ualink.upli.channels import CHANNEL_LAYOUTS, CODED_LAYOUTS, beat_stream
@@ -38,26 +39,32 @@ def _one_hot(number) -> Value:
 class Departure(wiring.Component):
     """The last place of a channel's beats before its pins: a beat taken in cycle t may be sent in t + 1.
 
-    Each ``ready`` is a register, and so is all that ``valid`` and ``due`` come from: no path leads from the credits of
-    UPLI to who offers beats, nor from these to the credits. Whether a beat goes is known late and reaches a few bits of
-    state. Beats pass one in a cycle with one port, one in a round with several.
+    Each ``ready`` comes from registers and ``slot``, and ``valid`` and ``due`` from registers: no path leads from the
+    credits of UPLI to who offers beats, nor from these to the credits. Whether a beat goes is known late and reaches a
+    few bits of state. Beats pass one in a cycle with one port, one in a round with several.
 
     With one port a beat that does not go at once moves on to the registers of the pins and waits there, with no valid
-    beside it, while the next one comes in here. Several ports share the pins: each has one place, and its beats are
-    taken in the cycle before its slot at the latest.
+    beside it, while the next one comes in here.
+
+    Several ports share the pins and take turns without a pause. Each has one place, and ``ready`` of a port is high in
+    the cycle before its slot only, if its place was free before: a beat that is offered earlier waits. The places go
+    round: a beat that does not leave in its slot t is shown again in slot t + ``ports``, out of registers that are
+    chosen by no number of a port.
+
+    Of ``choosable`` ports each has a place of its own, and ``ready`` is high in any cycle in which that is free.
 
     Parameters
     ----------
     channel : ``"req"``, ``"orig_data"``, ``"rd_rsp"`` or ``"wr_rsp"``.
     ports : 1, 2 or 4.
-    choosable : it does what one for as many ports does as are used; there is ``used``, as of ``ports_used``, and
-        ``waits``, 1 bit: there is a beat of any port. One port alone has the place of port 0.
+    choosable : it does what one for as many ports does as are used, but for ``ready`` of several; there is ``used``, as
+        of ``ports_used``, and ``waits``, 1 bit: there is a beat of any port. One port alone has the place of port 0.
     coded : beats have a code, as of ``beat_stream``, and keep it; there is ``upset``.
 
     Members
     -------
     beats : stream of beats of each port.
-    slot : 2 bits, port that owns this cycle; without meaning with one port.
+    slot : 2 bits, port that owns this cycle, one after the other; without meaning with one port.
     valid : 1 bit, there is a beat of that port; ``due`` : ``DUE_LAYOUT`` of it.
     accept : 1 bit, it leaves: it is sent or dropped; only with ``valid``.
     beat : for the registers of the pins, unless ``hold``, 1 bit: these have the beat that ``valid`` is about.
@@ -101,8 +108,10 @@ class Departure(wiring.Component):
         self._stale, self._choice = Const(0), (self._shown, self._shown)
         if self.ports == 1:
             self._wait_at_the_pins(m)
-        else:
+        elif self._choosable:
             self._wait_by_port(m)
+        else:
+            self._go_round(m)
         return m
 
     def _wait_at_the_pins(self, m):
@@ -129,70 +138,103 @@ class Departure(wiring.Component):
                 m.d.sync += due[name].eq(Mux(inside.full, _due(place)[name], value))
         self._watch(m, due, waiting.here, inside.torn() | waiting.torn)
 
+    def _go_round(self, m):
+        """In a ring, for ports that always take turns. What is shown and does not leave goes into its last place, and
+        is in the first, which is shown, in the port's next slot."""
+        ring = Ring(m, Signal(self._layout.size, name="ring", reset_less=True), self.ports)
+        there = [Presence(m, f"there_{place}", protected=self._coded) for place in range(self.ports)]
+        due = Signal(DUE_LAYOUT, reset_less=True)
+        following = slot_after(self.slot, self.ports)
+        for port, stream in enumerate(self.beats):
+            m.d.comb += stream.ready.eq((following == port) & ~there[1].here)
+        comes = of_now(following, [stream.valid & stream.ready for stream in self.beats])
+        place, kept = (data.View(self._layout, place) for place in ring.places[:2])
+        chosen = self._show(m, following, place, kept)
+        m.d.sync += [due[name].eq(value) for name, value in _due(chosen).items()]
+        m.d.comb += [
+            # With the code by which it was shown: what was not meant stays wrong.
+            ring.then.eq(self._shown),
+            self.due.eq(due),
+            self.beat.eq(self._shown),
+            self.valid.eq(there[0].here),
+            self.hold.eq(~there[0].here),
+        ]
+        stays = there[0].here & ~self.accept
+        for one, then in zip(there, [there[1].here | comes, *(later.here for later in there[2:]), stays]):
+            one.becomes(m, then)
+        self._watch(m, due, Const(0), Cat(one.torn for one in there).any())
+
     def _wait_by_port(self, m):
-        """By port, and with ``choosable`` one alone moves on to the pins, as if it were the only one."""
-        used = self.used if self._choosable else None
-        alone = self.used[0] if self._choosable else Const(0)
+        """By port, ``choosable``: one alone moves on to the pins, as if it were the only one."""
+        alone = self.used[0]
         place = Signal(self._layout, reset_less=True)
         due = Signal(DUE_LAYOUT, reset_less=True)
         there, full = Presence(m, "there", protected=self._coded), Signal()
         places, comes, torn = self._places(m, alone, full)
-        # The slot of a port that comes next is known, and nothing leaves it before.
-        following = slot_after(self.slot, self.ports, used)
-        arrives = of_now(following, [stream.ready for stream in self.beats])
-        kept, arriving, chosen = (Signal(self._layout, name=name) for name in ("kept", "arriving", "chosen"))
+        following = slot_after(self.slot, self.ports, self.used)
+        kept = Signal(self._layout, name="kept")
+        m.d.comb += Value.cast(kept).eq(of_now(following, places))
+        chosen = self._show(m, following, place, kept)
+        there.becomes(m, of_now(following, comes) & ~alone)
+        inside = Occupancy(2, name="inside")
+        inside.count(m, alone & self.beats[0].valid & self.beats[0].ready, alone & self.accept)
+        stays = inside.some & ~self.accept
+        waiting = Presence(m, "waiting", protected=self._coded)
+        waiting.becomes(m, stays)
         m.d.comb += [
-            Value.cast(kept).eq(of_now(following, places)),
+            full.eq(inside.full),
+            self.due.eq(due),
+            self.beat.eq(self._shown),
+            self.valid.eq(inside.some | there.here),
+            self.hold.eq(Mux(alone, waiting.here, ~self.valid)),
+            self.waits.eq(self.valid | Cat(comes).any()),
+        ]
+        with m.If(~stays):
+            m.d.sync += [due[name].eq(value) for name, value in _due(chosen).items()]
+        self._watch(m, due, waiting.here, torn | inside.torn() | waiting.torn | there.torn)
+
+    def _show(self, m, following, place, kept):
+        """Shows in the next cycle, that of port ``following``, what arrives for it if its place is free, else what is
+        ``kept`` of it, for which ``place`` is the register. Gives what will be shown.
+
+        The slot of the port that comes next is known, and nothing leaves it before.
+        """
+        arrives = of_now(following, [stream.ready for stream in self.beats])
+        arriving, chosen = (Signal(self._layout, name=name) for name in ("arriving", "chosen"))
+        m.d.comb += [
             Value.cast(arriving).eq(of_now(following, [stream.p for stream in self.beats])),
             Value.cast(chosen).eq(Mux(arrives, arriving, kept)),
-            self.due.eq(due),
         ]
         if self._late:
-            arrived = Signal(self._layout, name="arrived", reset_less=True)
-            # One alone would be long in reaching all of the beat, and of two with the same bits tools make one.
-            fresh, stale = Signal(reset_less=True), Signal(init=1, reset_less=True)
-            self._stale, self._choice = stale, (place, arrived)
-            m.d.comb += self._shown.eq(Mux(stale, place, arrived))
-            m.d.comb += self._shown.data.eq(Mux(fresh, arrived.data, place.data))
-            m.d.sync += [arrived.eq(arriving), fresh.eq(arrives), stale.eq(~arrives), place.eq(kept)]
-            if self._coded:
-                m.d.comb += self._shown.code.data.eq(Mux(fresh, arrived.code.data, place.code.data))
-                # The one that is not meant is wrong, in control and in data.
-                m.d.sync += [
-                    arrived.code.control.eq(code_of(arriving.code.control, ~arrives)),
-                    place.code.control.eq(code_of(kept.code.control, arrives)),
-                    arrived.code.data[0].eq(code_of(arriving.code.data[0], ~arrives)),
-                    place.code.data[0].eq(code_of(kept.code.data[0], arrives)),
-                ]
+            self._show_late(m, place, kept, arriving, arrives)
         else:
             m.d.comb += self._shown.eq(place)
             m.d.sync += place.eq(chosen)
-        there.becomes(m, of_now(following, comes) & ~alone)
-        m.d.comb += [self.beat.eq(self._shown), self.valid.eq(there.here), self.hold.eq(~there.here)]
-        waiting, stays = Const(0), Const(0)
-        if self._choosable:
-            inside = Occupancy(2, name="inside")
-            inside.count(m, alone & self.beats[0].valid & self.beats[0].ready, alone & self.accept)
-            stays = inside.some & ~self.accept
-            held = Presence(m, "waiting", protected=self._coded)
-            held.becomes(m, stays)
-            waiting = held.here
-            torn |= inside.torn() | held.torn
-            m.d.comb += [
-                full.eq(inside.full),
-                self.valid.eq(inside.some | there.here),
-                self.hold.eq(Mux(alone, waiting, ~self.valid)),
-                self.waits.eq(self.valid | Cat(comes).any()),
+        return chosen
+
+    def _show_late(self, m, place, kept, arriving, arrives):
+        """Out of a register of its own for what arrives. The one that is not meant is wrong, in control and in data."""
+        arrived = Signal(self._layout, name="arrived", reset_less=True)
+        # One alone would be long in reaching all of the beat, and of two with the same bits tools make one.
+        fresh, stale = Signal(reset_less=True), Signal(init=1, reset_less=True)
+        self._stale, self._choice = stale, (place, arrived)
+        m.d.comb += self._shown.eq(Mux(stale, place, arrived))
+        m.d.comb += self._shown.data.eq(Mux(fresh, arrived.data, place.data))
+        m.d.sync += [arrived.eq(arriving), fresh.eq(arrives), stale.eq(~arrives), place.eq(kept)]
+        if self._coded:
+            m.d.comb += self._shown.code.data.eq(Mux(fresh, arrived.code.data, place.code.data))
+            m.d.sync += [
+                arrived.code.control.eq(code_of(arriving.code.control, ~arrives)),
+                place.code.control.eq(code_of(kept.code.control, arrives)),
+                arrived.code.data[0].eq(code_of(arriving.code.data[0], ~arrives)),
+                place.code.data[0].eq(code_of(kept.code.data[0], arrives)),
             ]
-        with m.If(~stays):
-            m.d.sync += [due[name].eq(value) for name, value in _due(chosen).items()]
-        self._watch(m, due, waiting, torn | there.torn)
 
     def _places(self, m, alone, full):
         """One place for each port, whose beat moves on at once when the port is ``alone``, which takes none when
         ``full``. Gives what is in each, whether a beat of that port is there in the next cycle, if none leaves in this
         one, and whether nobody knows of some place if a beat is in it."""
-        exists = existing(self.used) if self._choosable else Const(-1, self.ports)
+        exists = existing(self.used)
         places, comes, torn = [], [], Const(0)
         for port, stream in enumerate(self.beats):
             place = Signal(self._layout, name=f"place_{port}", reset_less=True)

@@ -11,11 +11,11 @@ __all__ = ["Originator"]
 class Originator(Agent):
     """Faces a UPLI Completer.
 
-    Beats to send are taken when there is a place for them (``Departure``); ``ready`` is a register. A Request and its
-    first OrigData beat are sent in the same cycle, a slot of their port, when the credits for the Request and for all
-    its OrigData beats are there; the other beats go in the port's next slots. While they do, a Request without data may
-    pass and one with data waits. A beat taken in cycle t is on the interface in t + 2 at the earliest and offered by
-    its receiver in t + 4.
+    Beats to send are taken when there is a place for them, of several ports in the cycle before the port's slot
+    (``Departure``). A Request and its first OrigData beat are sent in the same cycle, a slot of their port, when the
+    credits for the Request and for all its OrigData beats are there; the other beats go in the port's next slots. While
+    they do, a Request without data may pass and one with data waits. A beat taken in cycle t is on the interface in
+    t + 2 at the earliest and offered by its receiver in t + 4.
 
     Once a Request with data and its first beat have both been taken, the other beats are offered from the next cycle
     on, without a gap from slot to slot of the port.

@@ -20,7 +20,8 @@ class Beside:
     chosen, built : the blocks.
     ports : those that ``built`` has.
     late : says of the path of an output that ``chosen`` has it one cycle later.
-    unless : paths of outputs that have a meaning only while another output of ``built``, 1 bit, is high.
+    unless : paths of outputs that have a meaning only while another output of ``built``, 1 bit, told by its path, is
+        high, or a value is.
     alone : says of the path of an input or an output that it is of ``chosen`` only, and driven elsewhere or not looked
         at.
     tell : ``chosen`` is told that so many are used.
@@ -59,7 +60,9 @@ class Beside:
                     before = Signal.like(twin, reset_less=True)
                     m.d.sync += before.eq(twin)
                     twin = before
-                counts = there[unless[path]][1] if path in unless else 1
+                counts = unless.get(path, Const(1))
+                if isinstance(counts, tuple):
+                    counts = there[counts][1]
                 differ = Signal(name="_".join(map(str, ("differs", *path))))
                 m.d.comb += differ.eq((value != twin) & counts)
                 self._paths.append(path)

@@ -4,6 +4,7 @@ from amaranth.hdl import ResetInserter
 
 from support.lib.beside import Beside
 from support.upli.pair import Pair
+from ualink.lib.ports_used import slot_after
 from ualink.upli.completer import Completer
 from ualink.upli.originator import Originator
 
@@ -11,7 +12,11 @@ __all__ = ["ChosenPair"]
 
 
 class ChosenPair(Pair):
-    """A ``Pair`` to which ``Traffic`` goes; the agents beside it get what these get, and ``check`` compares."""
+    """A ``Pair`` to which ``Traffic`` goes; the agents beside it get what these get, and ``check`` compares.
+
+    Agents of chosen ports would take a beat of one of several earlier: it is offered in the cycle before the port's
+    slot only, as by a station.
+    """
 
     def __init__(self, config, ports, faults=()):
         super().__init__(config, ports, faults)
@@ -22,9 +27,27 @@ class ChosenPair(Pair):
         m = super().elaborate(platform)
         for name, chosen, built in zip(("o", "c"), self._chosen, (self.originator, self.completer)):
             m.submodules[f"chosen_{name}"] = ResetInserter(self.reset)(chosen)
+            before = {} if self.ports == 1 else self._before_slots(built)
+            for (channel, port, _), here in before.items():
+                offered = getattr(built, channel)[port].valid
+                m.d.comb += getattr(chosen, channel)[port].valid.eq(offered & here)
             # A group of one port has no phase.
-            self._beside.append(Beside(m, chosen, built, self.ports))
+            self._beside.append(
+                Beside(
+                    m,
+                    chosen,
+                    built,
+                    self.ports,
+                    unless=before,
+                    alone=lambda path, before=before: path[-1] == "valid" and (*path[:-1], "ready") in before,
+                )
+            )
         return m
+
+    def _before_slots(self, agent) -> dict:
+        """By path of ``ready`` of each beat that ``agent`` sends, whether the slot of its port is the next one."""
+        following = slot_after(agent.slot, self.ports)
+        return {(channel, port, "ready"): following == port for channel in agent.sends for port in range(self.ports)}
 
     def check(self, ctx, told) -> None:
         for beside in self._beside:

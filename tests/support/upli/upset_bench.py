@@ -17,7 +17,7 @@ NO_ITEMS = {
     r"^\w+\.(to_(come|drop)_\d|dropped__\d)$": "what is counted, and told",
     r"^(near\.(req|orig_data)|far\.(rd_rsp|wr_rsp))\.(control_error|data_error|turn_\d)$": "flags",
     r"^(near\.(req|orig_data)|far\.(rd_rsp|wr_rsp))\.(pool|room_\w+)$": "credits",
-    r"_departure\.(taken_\d|there|waiting|inside\w*)$": "whether something is there",
+    r"_departure\.(taken_\d|there|there_\d|waiting|inside\w*)$": "whether something is there",
     r"_departure\.upset$": "told, and no more",
     r"\.upli__pool$": "which credit was spent",
     r"\.queue_\d\.(\w+\.)*(level|inside|waiting|readable|written|read_|write_|direct|free|fill|\$)\w*$": "a queue",
@@ -40,7 +40,7 @@ FILLED_IN = r"^(near\.orig_data|far\.rd_rsp)\.(kept_\d|vc_code|auth_code|kept_co
 GOES_ROUND = r"\.queue_\d\.\w+\.wide\.older$"
 """What is given in few cycles, those of which bit 1 of ``source`` beside it says so."""
 
-OF_PORTS = r"_departure\.place$"
+OF_PORTS = r"_departure\.(place|ring_0)$"
 """What is given of several ports when it did not come just before."""
 
 FILLED, WAITING = 50, 24
