@@ -142,13 +142,13 @@ class Departure(wiring.Component):
         """In a ring, for ports that always take turns. What is shown and does not leave goes into its last place, and
         is in the first, which is shown, in the port's next slot."""
         ring = Ring(m, Signal(self._layout.size, name="ring", reset_less=True), self.ports)
-        there = [Presence(m, f"there_{place}", protected=self._coded) for place in range(self.ports)]
+        there = [Presence(m, f"there_{n}", protected=self._coded) for n in range(self.ports)]
         due = Signal(DUE_LAYOUT, reset_less=True)
         following = slot_after(self.slot, self.ports)
         for port, stream in enumerate(self.beats):
             m.d.comb += stream.ready.eq((following == port) & ~there[1].here)
         comes = of_now(following, [stream.valid & stream.ready for stream in self.beats])
-        place, kept = (data.View(self._layout, place) for place in ring.places[:2])
+        place, kept = (data.View(self._layout, register) for register in ring.places[:2])
         chosen = self._show(m, following, place, kept)
         m.d.sync += [due[name].eq(value) for name, value in _due(chosen).items()]
         m.d.comb += [
