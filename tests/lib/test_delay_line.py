@@ -57,8 +57,9 @@ def test_like_registers(steps, moves):
 
 @STEPS
 @MOVES
-def test_of_four_who_take_turns_each_has_its_own(steps, moves):
-    line, slot = DelayLine(16, steps), Signal(2)
+@pytest.mark.parametrize("registered", [False, True])
+def test_of_four_who_take_turns_each_has_its_own(steps, moves, registered):
+    line, slot = DelayLine(16, steps, registered=registered), Signal(2)
     m = Module()
     m.d.sync += slot.eq(slot + 1)
     m.submodules.line = Interleaver(4, slot)(line)

@@ -258,7 +258,7 @@ class Receive(wiring.Component):
     def _written(self, m, data, classified):
         """``data`` of cycle 1 in cycle 3; ``classified`` has those of cycle 2."""
         if self.config.unhurried:
-            m.submodules.waiting_data = line = DelayLine(512, 2)
+            m.submodules.waiting_data = line = DelayLine(512, 2, registered=True)
             m.d.comb += [line.move.eq(1), line.value.eq(data)]
             return line.delayed
         flit = Signal(512, reset_less=True)
