@@ -63,7 +63,8 @@ def test_what_is_taken_leaves_in_order(ports, channel, offer, accept):
             ctx.set(dut.slot, slot)
             shown = inside[slot][0] if inside[slot] else None
             free = [
-                len(beats) < places and (ports == 1 or port == (slot + 1) % ports) for port, beats in enumerate(inside)
+                len(beats) < places and (ports == 1 or (port == (slot + 1) % ports and cycle > 0))
+                for port, beats in enumerate(inside)
             ]
             # It is what the last cycle left that counts, whatever comes and goes in this one.
             for ready in (0, 1):
@@ -112,7 +113,7 @@ class Turns:
 
     def __init__(self, ports: int):
         self.places: list[int | None] = [None] * ports
-        self.slot, self.pins = 0, 0
+        self.slot, self.pins, self.begun = 0, 0, False
 
     @property
     def following(self) -> int:
@@ -123,7 +124,7 @@ class Turns:
         return self.places[self.slot]
 
     def ready(self, port: int) -> bool:
-        return port == self.following and self.places[port] is None
+        return self.begun and port == self.following and self.places[port] is None
 
     def step(self, offered: dict[int, int], leaves: bool) -> None:
         """The beats that are ``offered``, by port, and whether the one that is shown leaves."""
@@ -131,9 +132,9 @@ class Turns:
             self.pins = self.shown
         if leaves:
             self.places[self.slot] = None
-        if self.following in offered and self.places[self.following] is None:
+        if self.following in offered and self.ready(self.following):
             self.places[self.following] = offered[self.following]
-        self.slot = self.following
+        self.slot, self.begun = self.following, True
 
 
 ROUNDS = 5

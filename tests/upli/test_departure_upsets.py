@@ -118,6 +118,8 @@ def test_each_bit_in_each_cycle(channel, ports, used):
                         unseen.append((place.path[-1], bit, cycle, doubtful, told))
         assert not unseen
         marks = {"waiting"} if ports == 1 else {"there"} if used else {f"there_{place}" for place in range(ports)}
+        if SOAK and ports > 1 and not used:
+            marks |= {f"turn_{port}" for port in range(ports)}
         assert {"due", *marks} <= seen
 
     simulator = Simulator(bench.design)
@@ -160,14 +162,18 @@ def test_what_goes_round(channel, ports):
         """Flip ``bit`` in cycle ``when`` after two rounds, and let all leave ``more`` cycles later."""
         beats, left = [good(rng, channel) for _ in range(ports)], {}
         when, slot = 2 * ports + when, None
-        for cycle in range(when + more + ports + 1):
-            if cycle > when + more:
+        end = when + more + ports
+        # Turns go on from one attempt to the next.
+        for cycle in range(-(-(end + 1) // ports) * ports):
+            if when + more < cycle <= end:
                 left[slot] = (ctx.get(Value.cast(bench.pins)), ctx.get(bench.pins_wrong), ctx.get(bench.data_wrong))
             slot = cycle % ports
             ctx.set(dut.slot, slot)
             for port, stream in enumerate(dut.beats):
-                ctx.set(stream.valid, cycle < ports)
-                ctx.set(Value.cast(stream.p), beats[port] if cycle < ports else good(rng, channel))
+                # The first cycle after a reset is nobody's.
+                offers = 0 < cycle <= ports
+                ctx.set(stream.valid, offers)
+                ctx.set(Value.cast(stream.p), beats[port] if offers else good(rng, channel))
             if cycle == when:
                 ring = rings[f"ring_{place}"]
                 ctx.set(ring, ctx.get(ring) ^ 1 << bit)

@@ -39,17 +39,17 @@ def _one_hot(number) -> Value:
 class Departure(wiring.Component):
     """The last place of a channel's beats before its pins: a beat taken in cycle t may be sent in t + 1.
 
-    Each ``ready`` comes from registers and ``slot``, and ``valid`` and ``due`` from registers: no path leads from the
-    credits of UPLI to who offers beats, nor from these to the credits. Whether a beat goes is known late and reaches a
-    few bits of state. Beats pass one in a cycle with one port, one in a round with several.
+    Each ``ready`` comes from registers, and so do ``valid`` and ``due``: no path leads from the credits of UPLI to who
+    offers beats, nor from these to the credits. Whether a beat goes is known late and reaches a few bits of state.
+    Beats pass one in a cycle with one port, one in a round with several.
 
     With one port a beat that does not go at once moves on to the registers of the pins and waits there, with no valid
     beside it, while the next one comes in here.
 
     Several ports share the pins and take turns without a pause. Each has one place, and ``ready`` of a port is high in
-    the cycle before its slot only, if its place was free before: a beat that is offered earlier waits. The places go
-    round: a beat that does not leave in its slot t is shown again in slot t + ``ports``, out of registers that are
-    chosen by no number of a port.
+    the cycle before its slot only, the first after a reset left out, if its place was free before: a beat that is
+    offered earlier waits. The places go round: a beat that does not leave in its slot t is shown again in slot t +
+    ``ports``, out of registers that are chosen by no number of a port.
 
     Of ``choosable`` ports each has a place of its own, and ``ready`` is high in any cycle in which that is free.
 
@@ -145,8 +145,7 @@ class Departure(wiring.Component):
         there = [Presence(m, f"there_{n}", protected=self._coded) for n in range(self.ports)]
         due = Signal(DUE_LAYOUT, reset_less=True)
         following = slot_after(self.slot, self.ports)
-        for port, stream in enumerate(self.beats):
-            m.d.comb += stream.ready.eq((following == port) & ~there[1].here)
+        stray = self._be_ready(m, following, there[1].here)
         comes = of_now(following, [stream.valid & stream.ready for stream in self.beats])
         place, kept = (data.View(self._layout, register) for register in ring.places[:2])
         chosen = self._show(m, following, place, kept)
@@ -162,7 +161,19 @@ class Departure(wiring.Component):
         stays = there[0].here & ~self.accept
         for one, then in zip(there, [there[1].here | comes, *(later.here for later in there[2:]), stays]):
             one.becomes(m, then)
-        self._watch(m, due, Const(0), Cat(one.torn for one in there).any())
+        self._watch(m, due, Const(0), Cat(stray, (one.torn for one in there)).any())
+
+    def _be_ready(self, m, following, taken):
+        """For a beat of port ``following``, unless its place is ``taken``. Gives 1 bit: another was taken, after an
+        upset, and is lost."""
+        after = slot_after(following, self.ports)
+        stray = []
+        for port, stream in enumerate(self.beats):
+            turn = Signal(name=f"turn_{port}")
+            m.d.sync += turn.eq(after == port)
+            m.d.comb += stream.ready.eq(turn & ~taken)
+            stray.append(stream.valid & stream.ready & (following != port))
+        return Cat(stray).any()
 
     def _wait_by_port(self, m):
         """By port, ``choosable``: one alone moves on to the pins, as if it were the only one."""
