@@ -12,6 +12,7 @@ HEADERS = tuple(Path(__file__).with_name(name) for name in ("digest.h", "jobs.h"
 WORD = 32
 
 _PORT = re.compile(r"^\s*(input|output) (?:wire |reg )?(?:\[(\d+):0\] )?(\w+);", re.MULTILINE)
+_FUNCTION = re.compile(r"^ *function .*?^ *endfunction", re.MULTILINE | re.DOTALL)
 _EDGE = re.compile(r"\b(?:pos|neg)edge \\?(\w+)")
 _NUMBERS = (
     (1, "bit", "svBit"),
@@ -229,7 +230,8 @@ def _ports(module: str, text: str) -> list[Port]:
     start = re.search(rf"^module \\?{re.escape(module)}\s*\(", text, re.MULTILINE)
     if start is None:
         raise ValueError(f"there is no module {module}")
-    declarations = text[start.end() : text.index("\nendmodule", start.end())]
+    # Those of a function are no ports.
+    declarations = _FUNCTION.sub("", text[start.end() : text.index("\nendmodule", start.end())])
     found: list[Port] = []
     for direction, last, name in _PORT.findall(declarations):
         if name != CLOCK:

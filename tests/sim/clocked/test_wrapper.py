@@ -11,7 +11,9 @@ BENCH = "support.sim.clocked_bench"
 
 @pytest.fixture(scope="module")
 def pair():
-    return build(sources(), "pair", blocks={"mixed": LATE, "inner": ()})
+    texts = sources()
+    assert "endfunction" in texts["mixed.v"]
+    return build(texts, "pair", blocks={"mixed": LATE, "inner": ()})
 
 
 @pytest.mark.parametrize("threads", ["1", "2", "5"])

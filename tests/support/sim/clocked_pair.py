@@ -26,7 +26,8 @@ class Inner(wiring.Component):
 
 
 class Mixed(wiring.Component):
-    """Each ``o_<width>`` adds ``i_<width>`` in every cycle, each ``early_<width>`` follows ``late_<width>`` at once."""
+    """Each ``o_<width>`` adds ``i_<width>`` in every cycle, ``o_8`` also one of three others; each ``early_<width>``
+    follows ``late_<width>`` at once."""
 
     def __init__(self, inner):
         self._inner = inner
@@ -41,9 +42,15 @@ class Mixed(wiring.Component):
         m = Module()
         m.submodules.inner = self._inner
         m.d.comb += self._inner.i.eq(self.o_9)
+        # In Verilog such a choice is a function, which has inputs of its own.
+        other = Signal(8)
+        with m.Switch(self.i_32[:2]):
+            for n, chosen in enumerate((self.i_7, self.i_9, self.i_16)):
+                with m.Case(n):
+                    m.d.comb += other.eq(chosen)
         for width in WIDTHS:
             sum_ = getattr(self, f"o_{width}")
-            m.d.sync += sum_.eq(sum_ + getattr(self, f"i_{width}") + self._inner.o)
+            m.d.sync += sum_.eq(sum_ + getattr(self, f"i_{width}") + self._inner.o + (other if width == 8 else 0))
         for width in LATE_WIDTHS:
             m.d.comb += getattr(self, f"early_{width}").eq(getattr(self, f"late_{width}") ^ self.o_64)
         return m
