@@ -119,7 +119,7 @@ def test_each_bit_in_each_cycle(channel, ports, used):
         assert not unseen
         marks = {"waiting"} if ports == 1 else {"there"} if used else {f"there_{place}" for place in range(ports)}
         if SOAK and ports > 1 and not used:
-            marks |= {f"turn_{port}" for port in range(ports)}
+            marks |= {f"expects_{port}" for port in range(ports)}
         assert {"due", *marks} <= seen
 
     simulator = Simulator(bench.design)

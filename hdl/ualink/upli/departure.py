@@ -169,9 +169,9 @@ class Departure(wiring.Component):
         after = slot_after(following, self.ports)
         stray = []
         for port, stream in enumerate(self.beats):
-            turn = Signal(name=f"turn_{port}")
-            m.d.sync += turn.eq(after == port)
-            m.d.comb += stream.ready.eq(turn & ~taken)
+            expects = Signal(name=f"expects_{port}")
+            m.d.sync += expects.eq(after == port)
+            m.d.comb += stream.ready.eq(expects & ~taken)
             stray.append(stream.valid & stream.ready & (following != port))
         return Cat(stray).any()
 

@@ -77,6 +77,23 @@ def test_control_state_in_steps(path):
         assert getattr(outcome, CONTROL_IN_STEPS[path]), outcome.where
 
 
+@pytest.mark.req("DL-179", "DL-181", "DL-182")
+@pytest.mark.parametrize("bit", range(5))
+def test_which_row_an_unhurried_buffer_reads_next(bit):
+    """It is in a register there, and another row would have the right parity."""
+    own = bench(1, True)
+    state = own.find("receive_buffer", "state", "q")
+
+    def strike(ctx, loop):
+        # The row is the last member.
+        ctx.set(state.signal, ctx.get(state.signal) ^ 1 << state.bits - 1 - bit)
+        return f"bit {bit} of the row"
+
+    rng = random.Random(bit)
+    assert not own.run(rng, lambda ctx, loop: "nothing").ingress
+    assert all(own.run(rng, strike).ingress for _ in range(3))
+
+
 @pytest.mark.req("DL-179", "DL-182")
 def test_where_sectors_go_in_the_last_beat_of_a_flit():
     """No other beat of that flit follows to tell of it: the one that is being made does."""

@@ -83,14 +83,14 @@ class Pace(wiring.Component):
 
 
 class Loop(wiring.Component):
-    """What a side sends comes back to it, a beat every ``n`` cycles; ``replay`` has all unacknowledged flits sent
-    again."""
+    """What a side sends comes back to it, a beat every ``n`` cycles, by an ``unhurried`` buffer or another; ``replay``
+    has all unacknowledged flits sent again."""
 
-    def __init__(self, n=1):
+    def __init__(self, n=1, unhurried=False):
         self.n = n
         self.packer = Packer(n)
         self.transmit = ReplayTransmit(DLConfig(replay_depth=4))
-        self.receive_buffer = ReceiveBuffer(n)
+        self.receive_buffer = ReceiveBuffer(n, unhurried=unhurried)
         self.unpacker = Unpacker(n)
         self.containment = IngressContainment()
         super().__init__(
@@ -191,9 +191,9 @@ class Outcome:
 class LoopBench:
     """A loop elaborated once; ``run`` starts each time from reset. All its times are those of beats, ``n`` cycles."""
 
-    def __init__(self, n=1):
+    def __init__(self, n=1, unhurried=False):
         self.n = n
-        self.loop = Loop(n)
+        self.loop = Loop(n, unhurried)
         fragment, registers, memories = collect(self.loop)
         self.places = [
             place for place in (*registers, *memories) if len(place.path) > 1 and not set(EXEMPT) & set(place.path)

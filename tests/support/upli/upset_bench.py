@@ -17,7 +17,7 @@ NO_ITEMS = {
     r"^\w+\.(to_(come|drop)_\d|dropped__\d)$": "what is counted, and told",
     r"^(near\.(req|orig_data)|far\.(rd_rsp|wr_rsp))\.(control_error|data_error|turn_\d)$": "flags",
     r"^(near\.(req|orig_data)|far\.(rd_rsp|wr_rsp))\.(pool|room_\w+)$": "credits",
-    r"_departure\.(taken_\d|there|there_\d|waiting|inside\w*)$": "whether something is there",
+    r"_departure\.(taken_\d|there|there_\d|expects_\d|waiting|inside\w*)$": "whether something is there",
     r"_departure\.upset$": "told, and no more",
     r"\.upli__pool$": "which credit was spent",
     r"\.queue_\d\.(\w+\.)*(level|inside|waiting|readable|written|read_|write_|direct|free|fill|\$)\w*$": "a queue",
