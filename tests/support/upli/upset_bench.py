@@ -146,13 +146,16 @@ def _judge(channel, sent, received, found, where):
 
 
 def _poisoned(channel, one, other):
-    """``one``, poisoned, with data and byte enables of ``other``, and its AuthTag if it is a later beat of a transfer;
-    None of what has no data."""
+    """``one``, poisoned, with data and byte enables of ``other``; None of what has no data.
+
+    A later beat of a transfer has the AuthTag of ``other``, too, and its place in the transfer that is due: after an
+    upset of whether a Request has data that is another's.
+    """
     if channel not in POISON:
         return None
     layout = CHANNEL_LAYOUTS[channel]
     offset = layout["offset"]
     later = other >> offset.offset & (1 << offset.width) - 1
-    any_bits = (*PROTECTED_BITS, "auth_tag") if later else PROTECTED_BITS
+    any_bits = (*PROTECTED_BITS, "auth_tag", "offset", "last") if later else PROTECTED_BITS
     own = sum((1 << field.width) - 1 << field.offset for name, field in layout if name in any_bits)
     return one & ~own | other & own | 1 << layout[POISON[channel]].offset
