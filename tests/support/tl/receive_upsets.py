@@ -45,7 +45,6 @@ NO_ITEMS = {
     r"queue\.(level|inside\w*|waiting\w*|read_index|write_index|following|direct|free|fill)$": "a queue",
     r"queue\.(oldest|others|third|newest)$": "where the oldest and the next of a queue are",
     r"queue\.(found|found_not|astray)$": "a queue",
-    r"^waiting_data\.row$": "which row of a memory is next",
     r"(half|byte_enables)\.(level|inside\w*|read_index|write_index|following|around)$": "a queue",
     r"^data\.buffer\.(freed_by|request_buffers|response_buffers)": "which buffers are free, which are next",
     r"^data\.buffer\.beats__\w+__complete$": "whether a transfer is there",
