@@ -24,9 +24,23 @@ class Registers:
         self.values = [value, *self.values[:-1]]
 
 
-def look(ctx, line, registers):
-    if registers.values[-1] is not None:
-        assert ctx.get(line.delayed) == registers.values[-1]
+def played(line, each, rng, moves):
+    """A bench of 300 cycles for each of ``each``, who take turns."""
+
+    async def bench(ctx):
+        for cycle in range(300 * len(each)):
+            registers = each[cycle % len(each)]
+            move = rng.random() < moves
+            ctx.set(line.move, move)
+            ctx.set(line.value, cycle)
+            if registers.values[-1] is not None:
+                assert ctx.get(line.delayed) == registers.values[-1]
+            await ctx.tick()
+            if move:
+                registers.step(cycle)
+        assert all(registers.values[-1] > 200 * len(each) for registers in each)
+
+    return bench
 
 
 def simulate(dut, bench):
@@ -39,20 +53,8 @@ def simulate(dut, bench):
 @STEPS
 @MOVES
 def test_like_registers(steps, moves):
-    line, registers, rng = DelayLine(16, steps), Registers(steps), random.Random(steps)
-
-    async def bench(ctx):
-        for cycle in range(400):
-            move = rng.random() < moves
-            ctx.set(line.move, move)
-            ctx.set(line.value, cycle)
-            look(ctx, line, registers)
-            await ctx.tick()
-            if move:
-                registers.step(cycle)
-        assert registers.values[-1] > 300
-
-    simulate(line, bench)
+    line = DelayLine(16, steps)
+    simulate(line, played(line, [Registers(steps)], random.Random(steps), moves))
 
 
 @STEPS
@@ -63,21 +65,7 @@ def test_of_four_who_take_turns_each_has_its_own(steps, moves, registered):
     m = Module()
     m.d.sync += slot.eq(slot + 1)
     m.submodules.line = Interleaver(4, slot)(line)
-    each, rng = [Registers(steps) for _ in range(4)], random.Random(steps)
-
-    async def bench(ctx):
-        for cycle in range(1200):
-            registers = each[cycle % 4]
-            move = rng.random() < moves
-            ctx.set(line.move, move)
-            ctx.set(line.value, cycle)
-            look(ctx, line, registers)
-            await ctx.tick()
-            if move:
-                registers.step(cycle)
-        assert all(registers.values[-1] > 900 for registers in each)
-
-    simulate(m, bench)
+    simulate(m, played(line, [Registers(steps) for _ in range(4)], random.Random(steps), moves))
 
 
 @pytest.mark.parametrize("steps", [0, 1, 4, True, "2"])
