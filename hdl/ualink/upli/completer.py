@@ -16,7 +16,7 @@ class Completer(Agent):
     (``Departure``). The first beat of a Read Response of ``num_beats`` + 1 beats is sent, in a slot of its port, when
     credits for all its beats are there; the others go in the port's next slots. A Response of ``num_beats`` 0 is one
     beat (that includes each beat in Single Beat mode). A beat taken in cycle t is on the interface in t + 2 at the
-    earliest and offered by its receiver in t + 4.
+    earliest and offered by its receiver in t + 4, by one that is ``unhurried`` in t + 5.
 
     The k-th Request with data of a port owns that port's next ``num_beats`` + 1 OrigData beats. Once the
     first beat of a Read Response has been taken, the others are offered from the next cycle on, without a gap from slot

@@ -15,7 +15,7 @@ class Originator(Agent):
     (``Departure``). A Request and its first OrigData beat are sent in the same cycle, a slot of their port, when the
     credits for the Request and for all its OrigData beats are there; the other beats go in the port's next slots. While
     they do, a Request without data may pass and one with data waits. A beat taken in cycle t is on the interface in
-    t + 2 at the earliest and offered by its receiver in t + 4.
+    t + 2 at the earliest and offered by its receiver in t + 4, by one that is ``unhurried`` in t + 5.
 
     Once a Request with data and its first beat have both been taken, the other beats are offered from the next cycle
     on, without a gap from slot to slot of the port.

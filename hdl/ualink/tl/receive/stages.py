@@ -41,4 +41,5 @@ CLASSIFIED_LAYOUT = data.StructLayout(
 
 Bit n of ``code`` is even parity over sector n of ``data``, that of the lowest sector of each half-flit also over
 ``poison`` of its slot: no half-flit loses its poison unseen. Bit n of ``tag_slot_code`` is even parity over ``tags``
-and ``tag_slot[n]``. ``corrupt``: the DL marked the flit, or a parity is wrong."""
+and ``tag_slot[n]``. ``corrupt``: the DL marked the flit, or a parity is wrong. Of ``data`` an
+``unhurried`` receiver keeps here what is looked at in this stage alone."""
