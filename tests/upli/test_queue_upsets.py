@@ -33,13 +33,14 @@ KINDS = {
     "lean": (partial(Queue, lean=True), 0),
     "later": (LaterQueue, 1),
     "slow": (partial(Queue, prompt=False), 2),
+    "lean_slow": (partial(Queue, prompt=False, lean=True), 2),
 }
 """What makes the queue, and how many cycles later than a prompt one it offers a beat."""
 
 RUNS = [("rd_rsp", "prompt", 6), ("rd_rsp", "slow", 6), ("rd_rsp", "later", 6), ("req", "prompt", 5)]
 if SOAK:
     RUNS += [("rd_rsp", "prompt", 18), ("orig_data", "prompt", 5), ("orig_data", "lean", 6), ("wr_rsp", "prompt", 3)]
-    RUNS += [("wr_rsp", "later", 5), ("orig_data", "later", 17)]
+    RUNS += [("wr_rsp", "later", 5), ("orig_data", "later", 17), ("rd_rsp", "lean_slow", 6)]
 
 WIDE = 16
 """Bits of what is a beat, or a part of one, at least: it has a code."""

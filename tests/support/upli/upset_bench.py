@@ -20,7 +20,7 @@ NO_ITEMS = {
     r"_departure\.(taken_\d|there|there_\d|expects_\d|waiting|inside\w*)$": "whether something is there",
     r"_departure\.upset$": "told, and no more",
     r"\.upli__pool$": "which credit was spent",
-    r"\.queue_\d\.(\w+\.)*(level|inside|waiting|readable|written|read_|write_|direct|free|fill|\$)\w*$": "a queue",
+    r"\.queue_\d\.(\w+\.)*(level|inside|waiting|readable|writ|read_|direct|free|fill|\$)\w*$": "a queue",
     r"\.queue_\d\.(\w+\.)*(oldest|others|third|newest|following|found|found_not|astray)$": "a queue",
     r"\.queue_\d\.(coming|due|upset|\w+_later)$": "which beat comes, and which leaves",
     r"\.queue_\d\.\w+\.wide\.(into|turn|source)$": "a queue",
